@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** Reads settings from an environment and collects every problem, so that an operator sees all at once. */
+export class EnvReader {
+  readonly #env: Env
+  readonly #prefix: string
+  readonly #problems: string[] = []
+  readonly #known = new Set<string>()
+
+  /** `prefix` (such as `GATEWAY_`) marks the variables that are ours: an unknown one is a typo and a problem. */
+  constructor(env: Env, prefix: string) {
+    this.#env = env
+    this.#prefix = prefix
+  }
+
+  text(name: string, fallback?: string): string {
+    const value = this.#raw(name) ?? fallback
+    if (value === undefined) this.#problems.push(`${this.#prefix}${name} is not set`)
+    return value ?? ''
+  }
+
+  optionalText(name: string): string | undefined {
+    return this.#raw(name)
+  }
+
+  /** The value itself, or the content of the file named by `<NAME>_FILE`, without the trailing newline. */
+  secret(name: string): string {
+    const file = this.#raw(`${name}_FILE`)
+    if (file === undefined) return this.text(name)
+    this.#known.add(`${this.#prefix}${name}`)
+    try {
+      return readFileSync(file, 'utf8').trimEnd()
+    } catch (error) {
+      this.#problems.push(`${this.#prefix}${name}_FILE: ${(error as Error).message}`)
+      return ''
+    }
+  }
+
+  integer(name: string, fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER): number {
+    const raw = this.#raw(name)
+    if (raw === undefined) return fallback
+    const value = Number(raw)
+    if (Number.isInteger(value) && value >= min && value <= max) return value
+    this.#problems.push(`${this.#prefix}${name}: ${raw} is not an integer from ${min} to ${max}`)
+    return fallback
+  }
+
+  number(name: string, fallback: number): number {
+    const raw = this.#raw(name)
+    if (raw === undefined) return fallback
+    const value = Number(raw)
+    if (Number.isFinite(value)) return value
+    this.#problems.push(`${this.#prefix}${name}: ${raw} is not a number`)
+    return fallback
+  }
+
+  boolean(name: string, fallback: boolean): boolean {
+    const raw = this.#raw(name)
+    if (raw === undefined) return fallback
+    if (raw === 'true' || raw === 'false') return raw === 'true'
+    this.#problems.push(`${this.#prefix}${name}: ${raw} is neither true nor false`)
+    return fallback
+  }
+
+  choice<const T extends string>(name: string, choices: readonly T[], fallback: T): T {
+    const raw = this.#raw(name) ?? fallback
+    const hit = choices.find((choice) => choice === raw)
+    if (hit === undefined)
+      this.#problems.push(`${this.#prefix}${name}: ${raw} is none of ${choices.join(', ')}`)
+    return hit ?? fallback
+  }
+
+  list(name: string, fallback: readonly string[] = []): readonly string[] {
+    const raw = this.#raw(name)
+    if (raw === undefined) return fallback
+    return raw
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+  }
+
+  /** Throws one error naming every problem met, unknown variables of our prefix included. */
+  finish(): void {
+    const unknown = Object.keys(this.#env).filter(
+      (name) => name.startsWith(this.#prefix) && !this.#known.has(name),
+    )
+    const problems = [...this.#problems, ...unknown.map((name) => `${name} is not a known setting`)]
+    if (problems.length > 0) throw new Error(`Configuration:\n  ${problems.join('\n  ')}`)
+  }
+
+  #raw(name: string): string | undefined {
+    const full = `${this.#prefix}${name}`
+    this.#known.add(full)
+    const value = this.#env[full]
+    return value === '' ? undefined : value
+  }
+}

@@ -1,0 +1,165 @@
+import type { HostId, CellId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
+import type { PowerState } from '#common/states/instance-states.ts'
+
+/**
+ * What a compute backend can do: a core that every driver has, and optional parts that are present exactly
+ * where the backend has the ability. Every method is idempotent, says what is true afterwards, and honours
+ * `signal` at each await. None knows of cells, databases or HTTP.
+ *
+ * Failures: `unavailable` means the outcome is unknown (backend silent, connection lost): the caller asks again.
+ * Any other failure of `spawn` means that nothing of the instance is left on the host.
+ */
+export interface Driver extends AsyncDisposable {
+  readonly name: DriverName
+  /** True when no guest really runs. A simulated host takes only images made for it. */
+  readonly simulated: boolean
+  /** What the host offers in all, whatever is used. Throws `unavailable` while the backend is down. */
+  inventory(signal: AbortSignal): Promise<HostInventory>
+  /** Afterwards the instance runs. Spawning one that already exists makes it run and changes nothing else. */
+  spawn(spec: InstanceSpec, signal: AbortSignal): Promise<void>
+  /** Afterwards nothing of the instance is left: no guest, disk, lease, port. Destroying an absent one is a no-op. */
+  destroy(id: InstanceId, signal: AbortSignal): Promise<void>
+  /** Every instance that carries this driver's owner stamp, and no other, whatever its power state. */
+  list(signal: AbortSignal): Promise<readonly InstanceReport[]>
+  /** Afterwards the guest runs. Throws `not-found` when the instance does not exist. */
+  start(id: InstanceId, signal: AbortSignal): Promise<void>
+  /** Afterwards the guest is off: asked to shut down first, cut off after `graceMs` (0: at once). */
+  stop(id: InstanceId, graceMs: number, signal: AbortSignal): Promise<void>
+  /** Afterwards the guest has started anew. `soft` asks the guest and falls back to `hard` after `graceMs`. */
+  reboot(id: InstanceId, how: RebootKind, graceMs: number, signal: AbortSignal): Promise<void>
+  /** Calls `listener` on every change of power state the backend tells of, until disposed. Never replays. */
+  watch(listener: (report: InstanceReport) => void): AsyncDisposable
+  readonly pause?: Pause
+  readonly consoleLog?: ConsoleLog
+}
+
+export const DRIVER_NAMES = ['fake', 'libvirt'] as const
+export type DriverName = (typeof DRIVER_NAMES)[number]
+
+/** The optional parts, by the name of the property that holds them. The matrix in the docs is made from this. */
+export const CAPABILITIES = ['pause', 'consoleLog'] as const
+export type Capability = (typeof CAPABILITIES)[number]
+
+export function capabilitiesOf(driver: Driver): readonly Capability[] {
+  return CAPABILITIES.filter((part) => driver[part] !== undefined)
+}
+
+export interface Pause {
+  /** Afterwards the guest is frozen in memory. Throws `conflict` when it is not running. */
+  pause(id: InstanceId, signal: AbortSignal): Promise<void>
+  /** Afterwards the guest runs on. */
+  unpause(id: InstanceId, signal: AbortSignal): Promise<void>
+}
+
+export interface ConsoleLog {
+  /** The newest `maxBytes` of what the guest wrote on its serial console; empty when it wrote nothing yet. */
+  read(id: InstanceId, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
+}
+
+/** Stamped on everything a driver makes; it lists, counts and destroys only what carries both. */
+export interface Owner {
+  readonly cellId: CellId
+  readonly hostId: HostId
+}
+
+/** What a driver is given besides its own settings. */
+export interface DriverEnvironment {
+  readonly owner: Owner
+  /** A folder of the host's own, kept over restarts. */
+  readonly stateDirectory: string
+  readonly images: ImageSource
+}
+
+/** Where a driver gets image content. */
+export interface ImageSource {
+  /** Streams the content as it is stored. Throws `not-found`, or `unavailable` when the service is silent. */
+  open(image: ImageSpec, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+}
+
+export type RebootKind = 'soft' | 'hard'
+
+export interface InstanceReport {
+  readonly id: InstanceId
+  readonly powerState: PowerState
+}
+
+export interface HostInventory {
+  readonly vcpus: number
+  readonly memoryMb: number
+  readonly diskGb: number
+  readonly hypervisor: {
+    /** As Nova shows it: `QEMU`, `KVM`, `fake`. */
+    readonly type: string
+    /** major * 1000000 + minor * 1000 + micro, as libvirt and Nova count. */
+    readonly version: number
+    readonly hostname: string
+  }
+  readonly architecture: string
+  readonly cpu: {
+    readonly vendor: string
+    readonly model: string
+    readonly features: readonly string[]
+    readonly topology: {
+      readonly sockets: number
+      readonly cores: number
+      readonly threads: number
+    }
+  }
+  /** Disk formats of images that can be booted, Glance's names. */
+  readonly imageFormats: readonly string[]
+  /** Placement trait names, such as `COMPUTE_IMAGE_TYPE_QCOW2`. */
+  readonly traits: readonly string[]
+}
+
+export interface InstanceSpec {
+  readonly id: InstanceId
+  /** What the user called it; never used as a name on the host. */
+  readonly displayName: string
+  readonly hostname: string
+  readonly projectId: string
+  readonly userId: string
+  readonly flavor: FlavorSpec
+  readonly image: ImageSpec
+  readonly nics: readonly NicSpec[]
+  /** Path inside the drive -> content; absent when the guest gets none. */
+  readonly configDrive?: Readonly<Record<string, Uint8Array>>
+}
+
+export interface FlavorSpec {
+  readonly name: string
+  readonly vcpus: number
+  readonly memoryMb: number
+  /** 0: as large as the image asks. */
+  readonly rootGb: number
+  readonly ephemeralGb: number
+  readonly swapMb: number
+  readonly extraSpecs: Readonly<Record<string, string>>
+}
+
+export interface ImageSpec {
+  readonly id: ImageId
+  readonly name: string
+  readonly diskFormat: string
+  readonly sizeBytes: number
+  /** Lower-case hex SHA-256 of the content; what the cache is keyed and verified by. */
+  readonly sha256: string
+  readonly minDiskGb: number
+  readonly minRamMb: number
+  readonly properties: Readonly<Record<string, string>>
+  /** Proof for the image service that this cell may read this image now. */
+  readonly ticket: string
+}
+
+export interface NicSpec {
+  readonly portId: PortId
+  readonly networkId: NetworkId
+  readonly macAddress: string
+  readonly mtu: number
+  readonly fixedIps: readonly {
+    readonly address: string
+    readonly cidr: string
+    readonly gateway: string | null
+    readonly dhcp: boolean
+    readonly dnsServers: readonly string[]
+  }[]
+}

@@ -1,0 +1,26 @@
+import { defineConfig } from 'vitest/config'
+
+const project = (name: string, include: string[], testTimeout: number) => ({
+  extends: true as const,
+  test: { name, include, testTimeout, hookTimeout: 120_000 },
+})
+
+export default defineConfig({
+  test: {
+    passWithNoTests: false,
+    exclude: ['node_modules/**', '.weir/**'],
+    projects: [
+      project(
+        'unit',
+        ['{common,openapi,drivers,cells,gateway,deploy}/**/*.test.ts', 'test/*.test.ts'],
+        20_000,
+      ),
+      project('contract', ['test/contract/**/*.test.ts'], 60_000),
+      project('api', ['test/api/**/*.test.ts'], 60_000),
+      project('clients', ['test/clients/**/*.test.ts'], 180_000),
+      project('real', ['test/real/**/*.test.ts'], 300_000),
+      project('faults', ['test/faults/**/*.test.ts'], 120_000),
+      project('simulation', ['test/simulation/**/*.test.ts'], 180_000),
+    ],
+  },
+})
