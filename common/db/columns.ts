@@ -1,0 +1,19 @@
+import { customType, datetime, varchar } from 'drizzle-orm/mysql-core'
+
+/** A UUID as 36 ASCII characters: readable in any client, compared bytewise. */
+export const uuid = (name: string) =>
+  customType<{ data: string; driverData: string }>({
+    dataType: () => 'char(36) character set ascii collate ascii_bin',
+  })(name)
+
+/** Short machine-made text: states, kinds, names of steps. */
+export const token = (name: string, length = 64) =>
+  customType<{ data: string; driverData: string }>({
+    dataType: () => `varchar(${length}) character set ascii collate ascii_bin`,
+  })(name)
+
+/** Text from a user: any Unicode, compared exactly. */
+export const text255 = (name: string) => varchar(name, { length: 255 })
+
+/** UTC, milliseconds. */
+export const time = (name: string) => datetime(name, { mode: 'date', fsp: 3 })

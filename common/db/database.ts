@@ -1,0 +1,155 @@
+import { drizzle, type MySql2Database } from 'drizzle-orm/mysql2'
+import {
+  createPool,
+  type Pool,
+  type PoolConnection,
+  type ResultSetHeader,
+  type RowDataPacket,
+} from 'mysql2/promise'
+import { databaseFailure, isDeadlock } from './failures.ts'
+import type { Statement } from './statement.ts'
+
+/** Something SQL can be run on: the pool, or one open transaction. */
+export interface Executor {
+  /** For statements off the hot path. */
+  readonly orm: MySql2Database
+  /** Runs a prepared statement that changes rows; `affectedRows` counts matched rows (mysql2 sets FOUND_ROWS). */
+  run(statement: Statement, values: StatementValues): Promise<ResultSetHeader>
+  /** Runs a prepared query; columns come under their database names (JSON: see `parseJson`). */
+  rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]>
+}
+
+export type StatementValues = Readonly<Record<string, unknown>>
+
+/** An executor whose statements commit together or not at all. */
+export interface Tx extends Executor {
+  readonly transactional: true
+}
+
+export interface DatabaseOptions {
+  /** mysql://user:password@host:port/database */
+  readonly url: string
+  readonly connectionsMax: number
+}
+
+const TRIES_MAX = 6
+const CONNECT_TIMEOUT_MS = 5_000
+/** More waiting statements than this mean the database is far behind: better a quick 503 than a long queue. */
+const WAITING_MAX = 2_000
+
+/** A pool on one database. Failures leave it as `unavailable` (gone, overloaded) or untouched. */
+export class Database implements Executor, AsyncDisposable {
+  readonly orm: MySql2Database
+  readonly #pool: Pool
+
+  constructor(options: DatabaseOptions) {
+    this.#pool = createPool({
+      uri: options.url,
+      connectionLimit: options.connectionsMax,
+      maxIdle: options.connectionsMax,
+      queueLimit: WAITING_MAX,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      timezone: 'Z',
+      enableKeepAlive: true,
+    })
+    // READ COMMITTED: no gap locks, so conditional updates on neighbouring rows do not deadlock.
+    this.#pool.pool.on('connection', (connection) => {
+      connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+      connection.query("SET SESSION time_zone = '+00:00'")
+    })
+    this.orm = drizzle(this.#pool)
+  }
+
+  run(statement: Statement, values: StatementValues): Promise<ResultSetHeader> {
+    return runOn(this.#pool, statement, values)
+  }
+
+  rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
+    return rowsOn<Row>(this.#pool, statement, values)
+  }
+
+  /**
+   * Runs `work` in one transaction and commits once. `work` is run again from its start after a deadlock
+   * (bounded), so it must only touch the transaction and values of its own.
+   */
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#once(work)
+      } catch (error) {
+        if (!isDeadlock(error) || tries === TRIES_MAX) throw databaseFailure(error)
+      }
+    }
+  }
+
+  async #once<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const connection = await this.#pool.getConnection()
+    try {
+      await connection.query('BEGIN')
+      const result = await work(new OpenTransaction(connection))
+      await connection.query('COMMIT')
+      connection.release()
+      return result
+    } catch (error) {
+      await connection.query('ROLLBACK').then(
+        () => connection.release(),
+        () => connection.destroy(),
+      )
+      throw error
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pool.end()
+  }
+}
+
+class OpenTransaction implements Tx {
+  readonly transactional = true
+  readonly #connection: PoolConnection
+  #orm: MySql2Database | undefined
+
+  constructor(connection: PoolConnection) {
+    this.#connection = connection
+  }
+
+  /** Made on first use: hot transactions run prepared statements only. */
+  get orm(): MySql2Database {
+    this.#orm ??= drizzle(this.#connection) as unknown as MySql2Database
+    return this.#orm
+  }
+
+  run(statement: Statement, values: StatementValues): Promise<ResultSetHeader> {
+    return runOn(this.#connection, statement, values)
+  }
+
+  rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
+    return rowsOn<Row>(this.#connection, statement, values)
+  }
+}
+
+async function runOn(
+  on: Pool | PoolConnection,
+  statement: Statement,
+  values: StatementValues,
+): Promise<ResultSetHeader> {
+  try {
+    const [result] = await on.execute<ResultSetHeader>(statement.text, statement.bind(values))
+    return result
+  } catch (error) {
+    throw databaseFailure(error)
+  }
+}
+
+async function rowsOn<Row>(
+  on: Pool | PoolConnection,
+  statement: Statement,
+  values: StatementValues,
+): Promise<readonly Row[]> {
+  try {
+    const [rows] = await on.execute<RowDataPacket[]>(statement.text, statement.bind(values))
+    return rows as unknown as readonly Row[]
+  } catch (error) {
+    throw databaseFailure(error)
+  }
+}

@@ -1,0 +1,68 @@
+import { Failure } from '../errors.ts'
+
+/** MySQL and driver codes that mean: the database is not there, or not able, right now. */
+const UNAVAILABLE: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'ENOENT',
+  'PROTOCOL_CONNECTION_LOST',
+  'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
+  'ER_CON_COUNT_ERROR',
+  'ER_SERVER_SHUTDOWN',
+  'ER_CONNECTION_KILLED',
+  'ER_QUERY_INTERRUPTED',
+  'ER_LOCK_WAIT_TIMEOUT',
+  'ER_LOCK_DEADLOCK',
+  'ER_OPTION_PREVENTS_STATEMENT',
+])
+
+/** mysql2 gives these no code. */
+const UNAVAILABLE_TEXTS = ['Queue limit reached.', 'Pool is closed.', 'closed state']
+
+/** A lost or overloaded database becomes `unavailable`; everything else stays what it was. */
+export function databaseFailure(error: unknown): unknown {
+  if (error instanceof Failure) return error
+  const code = codeOf(error)
+  const text = error instanceof Error ? error.message : ''
+  const isGone =
+    (code !== undefined && UNAVAILABLE.has(code)) ||
+    UNAVAILABLE_TEXTS.some((part) => text.includes(part))
+  if (!isGone) return error
+  return new Failure('unavailable', 'The database did not answer. Please try again.', {
+    cause: error,
+  })
+}
+
+/** True when the whole transaction may be run again: InnoDB chose it as a deadlock's victim. */
+export function isDeadlock(error: unknown): boolean {
+  return codeOf(error) === 'ER_LOCK_DEADLOCK'
+}
+
+/** True when a unique key already holds the row. `key`, when given, is the key's name. */
+export function isDuplicate(error: unknown, key?: string): boolean {
+  if (codeOf(error) !== 'ER_DUP_ENTRY') return false
+  return key === undefined || messageOf(error).includes(key)
+}
+
+/** Drizzle wraps what the driver throws; the driver's error is then the cause. */
+function driverError(error: unknown): unknown {
+  let e = error
+  for (let depth = 0; depth < 3 && e instanceof Error; depth += 1) {
+    if (typeof (e as { code?: unknown }).code === 'string') return e
+    e = e.cause
+  }
+  return error
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (driverError(error) as { code?: unknown } | undefined)?.code
+  return typeof code === 'string' ? code : undefined
+}
+
+function messageOf(error: unknown): string {
+  const e = driverError(error)
+  return e instanceof Error ? e.message : ''
+}

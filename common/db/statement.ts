@@ -1,0 +1,50 @@
+import { is, Param, Placeholder } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/mysql2'
+import type { ExecuteValues } from 'mysql2'
+
+/** Builds statements without a connection. */
+export const builder = drizzle.mock()
+
+/**
+ * SQL built once. Drizzle spends about 0.1 ms of CPU on building a statement, four times what running it costs
+ * the client, so hot paths build at load time and only bind per call. Repository files keep these to themselves.
+ */
+export interface Statement {
+  readonly text: string
+  bind(values: Readonly<Record<string, unknown>>): ExecuteValues
+}
+
+/** Freezes a drizzle query whose variable parts are `sql.placeholder(name)`; every placeholder must be bound. */
+export function statement(query: { toSQL(): { sql: string; params: unknown[] } }): Statement {
+  const { sql: text, params } = query.toSQL()
+  const slots = params.map(slotOf)
+  return {
+    text,
+    bind: (values) => slots.map((slot) => slot(values)) as ExecuteValues,
+  }
+}
+
+type Slot = (values: Readonly<Record<string, unknown>>) => unknown
+
+function slotOf(param: unknown): Slot {
+  if (is(param, Placeholder)) {
+    const { name } = param
+    return (values) => bound(values, name)
+  }
+  // A placeholder given as a column's value: the column says how the value is written.
+  if (is(param, Param) && is(param.value, Placeholder)) {
+    const { encoder } = param
+    const { name } = param.value
+    return (values) => {
+      const value = bound(values, name)
+      return value === null ? null : encoder.mapToDriverValue(value)
+    }
+  }
+  return () => param
+}
+
+function bound(values: Readonly<Record<string, unknown>>, name: string): unknown {
+  const value = values[name]
+  if (value === undefined) throw new Error(`Statement value '${name}' is not bound`)
+  return value
+}
