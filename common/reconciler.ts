@@ -1,0 +1,107 @@
+import type { Clock } from './clock.ts'
+import { errorFields, type Logger } from './log.ts'
+
+/**
+ * Work that makes something true sooner or later. It takes no input, reads the whole intended state, may run at any
+ * time and any number of times, and never retries inside: the next round is the retry.
+ */
+export interface Reconciler {
+  readonly name: string
+  readonly everyMs: number
+  /** One round. Returns what it found and did, for the status shown to operators. */
+  round(signal: AbortSignal): Promise<ReconcilerReport>
+}
+
+export type ReconcilerReport = Readonly<Record<string, number>>
+
+export interface ReconcilerStatus {
+  readonly name: string
+  readonly rounds: number
+  readonly failures: number
+  readonly lastEndedAt: number | undefined
+  readonly lastReport: ReconcilerReport | undefined
+  readonly lastError: string | undefined
+}
+
+/** Runs one reconciler: periodically and when nudged, one round at a time, until disposed. */
+export class RunningReconciler implements AsyncDisposable {
+  readonly #reconciler: Reconciler
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #stop = new AbortController()
+  readonly #loop: Promise<void>
+  #wake: () => void = () => {}
+  #isNudged = false
+  #rounds = 0
+  #failures = 0
+  #last: Pick<ReconcilerStatus, 'lastEndedAt' | 'lastReport' | 'lastError'> = {
+    lastEndedAt: undefined,
+    lastReport: undefined,
+    lastError: undefined,
+  }
+
+  constructor(reconciler: Reconciler, clock: Clock, log: Logger) {
+    this.#reconciler = reconciler
+    this.#clock = clock
+    this.#log = log
+    this.#loop = this.#run()
+  }
+
+  /** Makes a round begin as soon as the present one, if any, is over. */
+  nudge(): void {
+    this.#isNudged = true
+    this.#wake()
+  }
+
+  status(): ReconcilerStatus {
+    return {
+      name: this.#reconciler.name,
+      rounds: this.#rounds,
+      failures: this.#failures,
+      ...this.#last,
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    this.#wake()
+    await this.#loop
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      this.#isNudged = false
+      await this.#round()
+      await this.#pause()
+    }
+  }
+
+  async #round(): Promise<void> {
+    this.#rounds += 1
+    try {
+      const lastReport = await this.#reconciler.round(this.#stop.signal)
+      this.#last = { lastEndedAt: this.#clock.now(), lastReport, lastError: undefined }
+    } catch (error) {
+      if (this.#stop.signal.aborted) return
+      this.#failures += 1
+      const fields = errorFields(error)
+      this.#last = {
+        ...this.#last,
+        lastEndedAt: this.#clock.now(),
+        lastError: String(fields['error']),
+      }
+      this.#log.warn({ reconciler: this.#reconciler.name, ...fields }, 'reconciler round failed')
+    }
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#isNudged || this.#stop.signal.aborted) return
+    const timeout = new AbortController()
+    const nudged = new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    const slept = this.#clock.sleep(this.#reconciler.everyMs, timeout.signal).catch(() => {})
+    await Promise.race([nudged, slept])
+    timeout.abort()
+  }
+}

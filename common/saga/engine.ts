@@ -1,0 +1,139 @@
+import type { Clock } from '../clock.ts'
+import type { WorkContext } from '../context.ts'
+import type { Database, Tx } from '../db/database.ts'
+import { errorChain, isFailure } from '../errors.ts'
+import { newId, type SagaId } from '../ids.ts'
+import { errorFields, type Logger } from '../log.ts'
+import { type Execution, execute, firstTransaction } from './execution.ts'
+import { type Lease, renewLease, seizeLease } from './lease.ts'
+import { adoptSagas, type SagaRecord } from './log.ts'
+import type { Json, Saga, SagaOutcome } from './saga.ts'
+
+export interface SagaEngineOptions<Deps> {
+  readonly db: Database
+  readonly deps: Deps
+  // Each saga has params of its own; the engine only hands them back to the saga they came from.
+  readonly sagas: readonly Saga<Deps, never>[]
+  /** The process's name, stable over restarts: a restarted process takes up its predecessor's sagas at once. */
+  readonly processName: string
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export interface SagaStart<Params> {
+  readonly subject: string
+  readonly params: Params
+  readonly work: WorkContext
+  /** Runs first in the saga's first transaction. */
+  readonly before?: (tx: Tx) => Promise<void>
+}
+
+/** A saga whose first transaction has committed. */
+export interface SagaRun {
+  readonly id: SagaId
+  /** Settles when this process is through with it; 'handed-over' when it goes on later or elsewhere. */
+  readonly finished: Promise<SagaOutcome | 'handed-over'>
+}
+
+const LEASE_TTL_MS = 10_000
+const LEASE_RENEW_MS = 3_000
+const ADOPT_MAX = 200
+
+/** Runs the sagas of one process, and takes up those left unfinished by a process that is gone. */
+export class SagaEngine<Deps> implements AsyncDisposable {
+  readonly #options: SagaEngineOptions<Deps>
+  readonly #byName: ReadonlyMap<string, Saga<Deps, never>>
+  readonly #running = new Map<SagaId, Promise<unknown>>()
+  readonly #stop = new AbortController()
+  readonly #lease: Lease
+  #renewal: Promise<void> = Promise.resolve()
+
+  private constructor(options: SagaEngineOptions<Deps>, lease: Lease) {
+    this.#options = options
+    this.#lease = lease
+    this.#byName = new Map(options.sagas.map((saga) => [saga.name, saga]))
+  }
+
+  /** Takes the process's lease, so that whatever a predecessor of the same name still does is fenced off. */
+  static async open<Deps>(options: SagaEngineOptions<Deps>): Promise<SagaEngine<Deps>> {
+    const lease = await seizeLease(options.db, options.processName, newId(), LEASE_TTL_MS)
+    const engine = new SagaEngine(options, lease)
+    engine.#renewal = engine.#renewForever()
+    return engine
+  }
+
+  /**
+   * Commits the saga with everything up to its first remote step, then goes on without the caller. A failure of
+   * that first transaction leaves nothing behind and is thrown here.
+   */
+  async start<Params>(saga: Saga<Deps, Params>, start: SagaStart<Params>): Promise<SagaRun> {
+    const record: SagaRecord = {
+      id: newId(),
+      name: saga.name,
+      version: saga.version,
+      subject: start.subject,
+      params: start.params as Json,
+      work: start.work,
+    }
+    const execution = this.#execution(saga as Saga<Deps, never>, record)
+    await firstTransaction(execution, start.before)
+    return { id: record.id, finished: this.#track(execution) }
+  }
+
+  /** A reconciler: takes up every unfinished saga that is due and not running here. Returns how many. */
+  async recover(): Promise<number> {
+    const records = await adoptSagas(this.#options.db, this.#lease, ADOPT_MAX)
+    const idle = records.filter((record) => !this.#running.has(record.id))
+    for (const record of idle) {
+      const saga = this.#byName.get(record.name)
+      if (saga === undefined) {
+        this.#options.log.error({ saga: record.id, name: record.name }, 'saga of unknown name')
+        continue
+      }
+      void this.#track(this.#execution(saga, record))
+    }
+    return idle.length
+  }
+
+  /** Stops taking steps; what is unfinished goes on in the next process. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await Promise.allSettled([...this.#running.values(), this.#renewal])
+  }
+
+  #execution(saga: Saga<Deps, never>, record: SagaRecord): Execution {
+    const { db, deps, clock, log } = this.#options
+    const lease = this.#lease
+    // Deps go in and come out of the same saga; the execution between only carries them.
+    const carried = saga as Saga<unknown, never>
+    return { db, deps, clock, log, saga: carried, record, lease, signal: this.#stop.signal }
+  }
+
+  #track(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
+    const { id, name } = execution.record
+    const finished = execute(execution).catch((error: unknown) => {
+      // The database or the lease is gone: whoever holds the lease next goes on from what the log says.
+      if (!this.#stop.signal.aborted) {
+        const level = isFailure(error, 'unavailable', 'conflict') ? 'warn' : 'error'
+        this.#options.log[level]({ saga: id, name, ...errorFields(error) }, 'saga handed over')
+      }
+      return 'handed-over' as const
+    })
+    this.#running.set(id, finished)
+    void finished.finally(() => this.#running.delete(id))
+    return finished
+  }
+
+  async #renewForever(): Promise<void> {
+    const { clock, db, log } = this.#options
+    while (!this.#stop.signal.aborted) {
+      try {
+        await clock.sleep(LEASE_RENEW_MS, this.#stop.signal)
+        await renewLease(db, this.#lease, LEASE_TTL_MS)
+      } catch (error) {
+        if (!this.#stop.signal.aborted)
+          log.warn({ error: errorChain(error) }, 'saga lease not renewed')
+      }
+    }
+  }
+}

@@ -1,0 +1,265 @@
+import type { Clock } from '../clock.ts'
+import type { Database, Tx } from '../db/database.ts'
+import { errorChain, isFailure } from '../errors.ts'
+import { errorFields, type Logger } from '../log.ts'
+import type { Lease } from './lease.ts'
+import {
+  appendEvents,
+  holdSaga,
+  insertSaga,
+  type LogRow,
+  readEvents,
+  type SagaRecord,
+} from './log.ts'
+import { Progress } from './progress.ts'
+import type { Json, LocalStep, RemoteStep, Saga, SagaOutcome, Step, StepCall } from './saga.ts'
+
+export interface Execution {
+  readonly db: Database
+  readonly deps: unknown
+  readonly clock: Clock
+  readonly log: Logger
+  readonly saga: Saga<unknown, never>
+  readonly record: SagaRecord
+  readonly lease: Lease
+  readonly signal: AbortSignal
+  /** Known when the saga began in this process; else read from the log. */
+  progress?: Progress
+}
+
+type AnyStep = Step<unknown, never>
+
+/** Pauses between tries of a remote step that does not answer; after the last the saga rests for `REST_MS`. */
+const PAUSES_MS = [100, 300, 1_000]
+const REST_MS = 3_000
+
+/** Commits the saga's row, its local steps up to the first remote one, and that one's `started` row. */
+export async function firstTransaction(
+  execution: Execution,
+  before: ((tx: Tx) => Promise<void>) | undefined,
+): Promise<void> {
+  const { db, record, lease } = execution
+  execution.progress = await db.transaction(async (tx) => {
+    await before?.(tx)
+    await insertSaga(tx, record, lease)
+    const draft: Draft = { progress: new Progress(), rows: [] }
+    const isDone = (await runLocals(execution, tx, draft)) === undefined
+    await appendEvents(tx, record.id, draft.rows)
+    if (isDone) await holdSaga(tx, record.id, lease, 'done')
+    return draft.progress
+  })
+}
+
+/** Takes the saga to its end from wherever the log says it is, or leaves it for later when a remote is silent. */
+export async function execute(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
+  const { saga, record, db } = execution
+  execution.progress ??= new Progress(await readEvents(db, record.id))
+  if (record.version !== saga.version || execution.progress.hasFailed) return unwind(execution)
+  for (;;) {
+    const step = nextStep(execution, execution.progress)
+    if (step === undefined) return 'done'
+    execution.signal.throwIfAborted()
+    if (step.kind === 'local') {
+      const failure = await commit(execution, [])
+      if (failure !== undefined) return fail(execution, failure)
+      continue
+    }
+    const answer = await askUntilKnown(execution, (signal) =>
+      step.run(stepCall(execution, execution.progress!), signal),
+    )
+    if (answer === 'silent') return 'handed-over'
+    if (!answer.ok && step.forwardOnly === true) return rest(execution, answer.error)
+    const failure = answer.ok
+      ? await commit(execution, [{ step: step.name, event: 'succeeded', data: answer.value }])
+      : { step, error: answer.error, before: [] }
+    if (failure !== undefined) return fail(execution, failure)
+  }
+}
+
+interface Draft {
+  readonly progress: Progress
+  readonly rows: LogRow[]
+}
+
+interface StepFailure {
+  readonly step: AnyStep
+  readonly error: unknown
+  /** Rows known before the step failed, whose transaction was rolled back with it. */
+  readonly before: readonly LogRow[]
+}
+
+/** One transaction: rows already known, all local steps that follow, and the next remote step's start. */
+async function commit(
+  execution: Execution,
+  known: readonly LogRow[],
+): Promise<StepFailure | undefined> {
+  const { db, record, lease } = execution
+  let failed: AnyStep | undefined
+  try {
+    execution.progress = await db.transaction(async (tx) => {
+      const draft: Draft = { progress: execution.progress!.with(known), rows: [...known] }
+      failed = undefined
+      const next = await runLocals(execution, tx, draft, (step) => (failed = step))
+      failed = undefined
+      await holdSaga(tx, record.id, lease, next === undefined ? 'done' : 'running')
+      await appendEvents(tx, record.id, draft.rows)
+      return draft.progress
+    })
+    return undefined
+  } catch (error) {
+    if (failed === undefined || isFailure(error, 'unavailable')) throw error
+    return { step: failed, error, before: known }
+  }
+}
+
+/** Runs local steps until a remote one is next; returns that one, its start logged, or undefined at the end. */
+async function runLocals(
+  execution: Execution,
+  tx: Tx,
+  draft: Draft,
+  entering: (step: AnyStep) => void = () => {},
+): Promise<RemoteStep<unknown, never> | undefined> {
+  for (;;) {
+    const step = nextStep(execution, draft.progress)
+    if (step === undefined) return undefined
+    if (step.kind === 'remote') {
+      note(draft, { step: step.name, event: 'started', data: null })
+      return step
+    }
+    entering(step)
+    const data = await step.run(tx, stepCall(execution, draft.progress))
+    note(draft, { step: step.name, event: 'succeeded', data })
+  }
+}
+
+function note(draft: Draft, row: LogRow): void {
+  draft.progress.add(row)
+  draft.rows.push(row)
+}
+
+function nextStep(execution: Execution, progress: Progress): AnyStep | undefined {
+  const call = stepCall(execution, progress)
+  return execution.saga.steps.find(
+    (step) => !progress.has(step.name, 'succeeded') && (step.when?.(call) ?? true),
+  )
+}
+
+function stepCall(execution: Execution, progress: Progress): StepCall<unknown, never> {
+  const { deps, record } = execution
+  return {
+    deps,
+    params: record.params as never,
+    sagaId: record.id,
+    work: record.work,
+    output: <T extends Json>(step: string) => progress.output(step) as T | undefined,
+  }
+}
+
+type Answer =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly error: unknown }
+
+/** Asks until the outcome is known; 'silent' when it stayed unknown and the saga has been put to rest. */
+async function askUntilKnown(
+  execution: Execution,
+  ask: (signal: AbortSignal) => Promise<Json>,
+): Promise<Answer | 'silent'> {
+  const { clock, signal } = execution
+  for (const pause of [...PAUSES_MS, undefined]) {
+    try {
+      return { ok: true, value: await ask(signal) }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isFailure(error, 'unavailable')) return { ok: false, error }
+      if (pause === undefined) await rest(execution, error)
+      else await clock.sleep(pause, signal)
+    }
+  }
+  return 'silent'
+}
+
+/** Leaves the saga for the recovery to take up again a little later. */
+async function rest(execution: Execution, error: unknown): Promise<'handed-over'> {
+  const { db, record, lease, log, progress } = execution
+  const state = progress!.hasFailed ? 'unwinding' : 'running'
+  await holdSaga(db, record.id, lease, state, REST_MS)
+  log.info({ saga: record.id, name: record.name, error: errorChain(error) }, 'saga rests')
+  return 'handed-over'
+}
+
+async function fail(
+  execution: Execution,
+  { step, error, before }: StepFailure,
+): Promise<SagaOutcome | 'handed-over'> {
+  const { db, record, lease, log } = execution
+  if (step.forwardOnly === true) return rest(execution, error)
+  log.info(
+    { saga: record.id, name: record.name, step: step.name, ...errorFields(error) },
+    'saga unwinds',
+  )
+  const kind = isFailure(error) ? error.kind : 'internal'
+  const failed: LogRow = {
+    step: step.name,
+    event: 'failed',
+    data: { kind, message: error instanceof Error ? error.message : '', chain: errorChain(error) },
+  }
+  await db.transaction(async (tx) => {
+    await holdSaga(tx, record.id, lease, 'unwinding')
+    await appendEvents(tx, record.id, [...before, failed])
+  })
+  execution.progress = execution.progress!.with([...before, failed])
+  return unwind(execution)
+}
+
+async function unwind(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
+  const { db, record, lease } = execution
+  for (const step of execution.progress!.toUndo(execution.saga)) {
+    execution.signal.throwIfAborted()
+    const outcome = await undoStep(execution, step)
+    if (outcome !== 'undone') return outcome
+  }
+  await holdSaga(db, record.id, lease, 'unwound')
+  return 'unwound'
+}
+
+async function undoStep(
+  execution: Execution,
+  step: AnyStep,
+): Promise<'undone' | 'stuck' | 'handed-over'> {
+  const { db, record, lease, log } = execution
+  const row: LogRow = { step: step.name, event: 'undone', data: null }
+  try {
+    if (step.kind === 'remote' && step.undo !== 'none') {
+      const { undo } = step
+      const answer = await askUntilKnown(execution, async (signal) => {
+        await undo(stepCall(execution, execution.progress!), signal)
+        return null
+      })
+      if (answer === 'silent') return 'handed-over'
+      if (!answer.ok) throw answer.error
+    }
+    await db.transaction(async (tx) => {
+      if (step.kind === 'local') await undoLocal(execution, step, tx)
+      await holdSaga(tx, record.id, lease, 'unwinding')
+      await appendEvents(tx, record.id, [row])
+    })
+    execution.progress = execution.progress!.with([row])
+    return 'undone'
+  } catch (error) {
+    if (isFailure(error, 'unavailable') || execution.signal.aborted) throw error
+    log.error(
+      { saga: record.id, name: record.name, step: step.name, ...errorFields(error) },
+      'saga stuck',
+    )
+    await holdSaga(db, record.id, lease, 'stuck')
+    return 'stuck'
+  }
+}
+
+async function undoLocal(
+  execution: Execution,
+  step: LocalStep<unknown, never>,
+  tx: Tx,
+): Promise<void> {
+  if (step.undo !== 'none') await step.undo(tx, stepCall(execution, execution.progress!))
+}

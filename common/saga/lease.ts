@@ -1,0 +1,92 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { Executor } from '../db/database.ts'
+import { builder, statement } from '../db/statement.ts'
+import { leases } from './schema.ts'
+
+/** Who holds a name now. `generation` grows with every change of holder and fences what the holder writes. */
+export interface Lease {
+  readonly name: string
+  readonly holder: string
+  readonly generation: number
+}
+
+const until = sql`now(3) + interval ${sql.placeholder('ttlMs')} * 1000 microsecond`
+const holder = sql.placeholder('holder')
+
+/** Takes the name whoever had it: for a name that belongs to one process, whose predecessor is gone. */
+const SEIZE = statement(
+  builder
+    .insert(leases)
+    .values({ name: sql.placeholder('name'), holder, generation: 1, expiresAt: until })
+    .onDuplicateKeyUpdate({
+      set: {
+        holder: sql`values(holder)`,
+        generation: sql`generation + 1`,
+        expiresAt: sql`values(expires_at)`,
+      },
+    }),
+)
+
+/** Takes the name when it is free or expired; MariaDB assigns left to right, so `generation` sees the old holder. */
+const ACQUIRE = statement(
+  builder
+    .insert(leases)
+    .values({ name: sql.placeholder('name'), holder, generation: 1, expiresAt: until })
+    .onDuplicateKeyUpdate({
+      set: {
+        generation: sql`if(expires_at < now(3) and holder <> values(holder), generation + 1, generation)`,
+        holder: sql`if(expires_at < now(3), values(holder), holder)`,
+        expiresAt: sql`if(holder = values(holder), values(expires_at), expires_at)`,
+      },
+    }),
+)
+
+const RENEW = statement(
+  builder
+    .update(leases)
+    .set({ expiresAt: until })
+    .where(and(eq(leases.name, sql.placeholder('name')), eq(leases.holder, holder))),
+)
+
+const READ = statement(
+  builder
+    .select({ holder: leases.holder, generation: leases.generation })
+    .from(leases)
+    .where(eq(leases.name, sql.placeholder('name'))),
+)
+
+/** Afterwards `holder` has the name, and the generation is new: everything the predecessor still tries is fenced off. */
+export async function seizeLease(
+  db: Executor,
+  name: string,
+  who: string,
+  ttlMs: number,
+): Promise<Lease> {
+  await db.run(SEIZE, { name, holder: who, ttlMs })
+  const lease = await readLease(db, name)
+  if (lease?.holder !== who) throw new Error(`Two processes run under the name '${name}'`)
+  return lease
+}
+
+/** The lease when `who` has it now, newly taken or renewed; undefined while somebody else has it. */
+export async function acquireLease(
+  db: Executor,
+  name: string,
+  who: string,
+  ttlMs: number,
+): Promise<Lease | undefined> {
+  await db.run(ACQUIRE, { name, holder: who, ttlMs })
+  const lease = await readLease(db, name)
+  return lease?.holder === who ? lease : undefined
+}
+
+/** Keeps a lease one has; false when somebody else has taken the name since. */
+export async function renewLease(db: Executor, lease: Lease, ttlMs: number): Promise<boolean> {
+  const { affectedRows } = await db.run(RENEW, { name: lease.name, holder: lease.holder, ttlMs })
+  return affectedRows === 1
+}
+
+async function readLease(db: Executor, name: string): Promise<Lease | undefined> {
+  const [row] = await db.rows<{ holder: string; generation: number }>(READ, { name })
+  return row === undefined ? undefined : { name, ...row }
+}

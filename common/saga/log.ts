@@ -1,0 +1,171 @@
+import { and, asc, eq, inArray, sql } from 'drizzle-orm'
+import type { WorkContext } from '../context.ts'
+import type { Executor, Tx } from '../db/database.ts'
+import { parseJson } from '../db/json.ts'
+import { builder, statement } from '../db/statement.ts'
+import { Failure } from '../errors.ts'
+import type { SagaId } from '../ids.ts'
+import type { Lease } from './lease.ts'
+import type { Json, SagaState } from './saga.ts'
+import { sagaEvents, sagas } from './schema.ts'
+
+export interface SagaRecord {
+  readonly id: SagaId
+  readonly name: string
+  readonly version: number
+  readonly subject: string
+  readonly params: Json
+  readonly work: WorkContext
+}
+
+export type StepEvent = 'started' | 'succeeded' | 'failed' | 'undone'
+
+export interface LogRow {
+  readonly step: string
+  readonly event: StepEvent
+  readonly data: Json
+}
+
+const id = sql.placeholder('id')
+const now = sql`now(3)`
+
+const INSERT = statement(
+  builder.insert(sagas).values({
+    id,
+    name: sql.placeholder('name'),
+    version: sql.placeholder('version'),
+    state: 'running',
+    subject: sql.placeholder('subject'),
+    params: sql.placeholder('params'),
+    work: sql.placeholder('work'),
+    owner: sql.placeholder('owner'),
+    generation: sql.placeholder('generation'),
+    resumeAt: now,
+    createdAt: now,
+  }),
+)
+
+const HOLD = statement(
+  builder
+    .update(sagas)
+    .set({
+      state: sql`${sql.placeholder('state')}`,
+      endedAt: sql`if(${sql.placeholder('ended')}, now(3), null)`,
+      resumeAt: sql`now(3) + interval ${sql.placeholder('pauseMs')} * 1000 microsecond`,
+    })
+    .where(
+      and(
+        eq(sagas.id, id),
+        eq(sagas.owner, sql.placeholder('owner')),
+        eq(sagas.generation, sql.placeholder('generation')),
+      ),
+    ),
+)
+
+const EVENTS = statement(
+  builder
+    .select({ step: sagaEvents.step, event: sagaEvents.event, data: sagaEvents.data })
+    .from(sagaEvents)
+    .where(eq(sagaEvents.sagaId, id))
+    .orderBy(asc(sagaEvents.at)),
+)
+
+/** Statements that insert one, two, … rows, so that a transaction's log rows cost one round trip. */
+const APPENDS = new Map<number, ReturnType<typeof statement>>()
+
+export async function insertSaga(tx: Tx, saga: SagaRecord, lease: Lease): Promise<void> {
+  const { name: owner, generation } = lease
+  await tx.run(INSERT, { ...saga, owner, generation })
+}
+
+/**
+ * Sets the saga's state if this process still owns it; throws `conflict` when another process has taken it. Part of
+ * every transaction that appends: it is the fence that rolls back what a process without the lease did.
+ */
+export async function holdSaga(
+  tx: Executor,
+  saga: SagaId,
+  lease: Lease,
+  state: SagaState,
+  pauseMs = 0,
+): Promise<void> {
+  const ended = state === 'done' || state === 'unwound'
+  const { name: owner, generation } = lease
+  const result = await tx.run(HOLD, { id: saga, owner, generation, state, ended, pauseMs })
+  if (result.affectedRows !== 1)
+    throw new Failure('conflict', `Saga ${saga} belongs to another process.`)
+}
+
+/** Adds rows to the log; one that is there already stays as it is. */
+export async function appendEvents(tx: Tx, saga: SagaId, rows: readonly LogRow[]): Promise<void> {
+  if (rows.length === 0) return
+  const values: Record<string, unknown> = { id: saga }
+  rows.forEach((row, index) => {
+    values[`step${index}`] = row.step
+    values[`event${index}`] = row.event
+    values[`data${index}`] = row.data
+  })
+  await tx.run(appendStatement(rows.length), values)
+}
+
+export async function readEvents(db: Executor, saga: SagaId): Promise<readonly LogRow[]> {
+  const rows = await db.rows<LogRow>(EVENTS, { id: saga })
+  return rows.map((row) => ({ ...row, data: parseJson<Json>(row.data) }))
+}
+
+function appendStatement(count: number): ReturnType<typeof statement> {
+  const known = APPENDS.get(count)
+  if (known !== undefined) return known
+  const rows = Array.from({ length: count }, (_, index) => ({
+    sagaId: id,
+    step: sql.placeholder(`step${index}`),
+    event: sql.placeholder(`event${index}`),
+    data: sql.placeholder(`data${index}`),
+    at: now,
+  }))
+  const made = statement(
+    builder
+      .insert(sagaEvents)
+      .values(rows)
+      .onDuplicateKeyUpdate({ set: { sagaId: sql`saga_id` } }),
+  )
+  APPENDS.set(count, made)
+  return made
+}
+
+/**
+ * Makes this process the owner of unfinished sagas: its predecessor's (same name, older generation) at once, others'
+ * when their process's lease has expired. Returns at most `max` that are due.
+ */
+export async function adoptSagas(
+  db: Executor,
+  lease: Lease,
+  max: number,
+): Promise<readonly SagaRecord[]> {
+  await db.orm.execute(sql`
+    update ${sagas} join leases on leases.name = sagas.owner
+    set sagas.owner = ${lease.name}, sagas.generation = ${lease.generation}
+    where sagas.state in ('running', 'unwinding')
+      and (sagas.generation <> leases.generation or leases.expires_at < now(3))`)
+  const rows = await db.orm
+    .select()
+    .from(sagas)
+    .where(
+      and(
+        eq(sagas.owner, lease.name),
+        eq(sagas.generation, lease.generation),
+        inArray(sagas.state, ['running', 'unwinding']),
+        sql`${sagas.resumeAt} <= now(3)`,
+      ),
+    )
+    .orderBy(asc(sagas.createdAt))
+    .limit(max)
+  return rows.map((row) => ({
+    id: row.id as SagaId,
+    name: row.name,
+    version: row.version,
+    subject: row.subject,
+    params: parseJson<Json>(row.params),
+    work: parseJson<WorkContext>(row.work),
+  }))
+}
