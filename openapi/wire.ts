@@ -1,0 +1,32 @@
+import type { CellId, HostId } from '#common/ids.ts'
+import type { CellOperation } from './wire/cell.ts'
+import type { HOST_OPERATIONS } from './wire/host.ts'
+
+/** Version of the contract between gateway, cells and computes; part of every request subject. */
+export const WIRE_VERSION = 1
+
+export type HostOperation = keyof typeof HOST_OPERATIONS
+
+/** Asked by gateways, answered by any process of the cell. */
+export function cellSubject(cell: CellId, operation: CellOperation): string {
+  return `cell.${cell}.v${WIRE_VERSION}.${operation}`
+}
+
+/** Asked by a cell's processes, answered by one compute. */
+export function hostSubject(cell: CellId, host: HostId, operation: HostOperation): string {
+  return `host.${cell}.${host}.v${WIRE_VERSION}.${operation}`
+}
+
+/** Published by a compute for its cell. `*` as host: those of all computes. */
+export function reportSubject(
+  cell: CellId,
+  host: HostId | '*',
+  what: 'report' | 'alive' | 'power',
+): string {
+  return `up.${cell}.${host}.v${WIRE_VERSION}.${what}`
+}
+
+/** Published by a cell for the gateways. `*` as cell: those of all cells. */
+export function eventSubject(cell: CellId | '*', what: 'feed' | 'heartbeat'): string {
+  return `ev.${cell}.v${WIRE_VERSION}.${what}`
+}

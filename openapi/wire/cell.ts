@@ -1,0 +1,83 @@
+import { type Static, Type } from 'typebox'
+import { FeedRow } from './feed.ts'
+import { HostView, POWER_ACTIONS } from './host.ts'
+import { InstanceBuild, InstanceView, OperationRef } from './instance.ts'
+import { Nullable, OneOf, Uuid } from './scalars.ts'
+import { Trace } from './trace.ts'
+
+/**
+ * Whichever of these a cell commits first for a server's attempt is its only answer for that attempt, ever. After
+ * 'refused' the gateway may ask another cell; 'deleted' means a delete came first.
+ */
+export const BuildAnswer = Type.Union([
+  Type.Object({ outcome: Type.Literal('accepted'), view: InstanceView, trace: Trace }),
+  Type.Object({ outcome: Type.Literal('refused'), reason: Type.String(), trace: Trace }),
+  Type.Object({ outcome: Type.Literal('deleted') }),
+])
+export type BuildAnswer = Static<typeof BuildAnswer>
+
+/** 'deleted' is committed and final; 'deleting' is brought to its end by the cell, whose feed then says so. */
+export const DeleteAnswer = Type.Union([
+  Type.Object({ outcome: Type.Literal('deleted') }),
+  Type.Object({ outcome: Type.Literal('deleting'), view: InstanceView }),
+])
+export type DeleteAnswer = Static<typeof DeleteAnswer>
+
+/** What the gateway asks of a cell. Operations that change something carry an `operation`, and a repeat answers alike. */
+export const CELL_OPERATIONS = {
+  'instance.build': {
+    ask: Type.Object({ operation: OperationRef, build: InstanceBuild }),
+    answer: BuildAnswer,
+  },
+  'instance.delete': { ask: Type.Object({ operation: OperationRef }), answer: DeleteAnswer },
+  'instance.power': {
+    ask: Type.Object({ operation: OperationRef, action: OneOf(POWER_ACTIONS) }),
+    answer: Type.Object({ view: InstanceView }),
+  },
+  'instance.console-log': {
+    ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
+    answer: Type.Object({ output: Type.String() }),
+  },
+  'host.set-service': {
+    ask: Type.Object({
+      hostId: Uuid,
+      isDisabled: Type.Optional(Type.Boolean()),
+      disabledReason: Type.Optional(Nullable(Type.String())),
+      isForcedDown: Type.Optional(Type.Boolean()),
+    }),
+    answer: HostView,
+  },
+  /** Rows after a position; those up to it are taken as applied and may be dropped. */
+  'feed.read': {
+    ask: Type.Object({
+      incarnation: Uuid,
+      after: Type.Integer({ minimum: 0 }),
+      limit: Type.Integer({ minimum: 1, maximum: 1000 }),
+    }),
+    /** `isGap`: rows after the position are gone, or the incarnation is another: only a resync helps. */
+    answer: Type.Object({
+      incarnation: Uuid,
+      isGap: Type.Boolean(),
+      last: Type.Integer(),
+      rows: Type.Array(FeedRow),
+    }),
+  },
+  /** A page of everything the cell holds, and the feed position it is at least as new as. */
+  'snapshot.read': {
+    ask: Type.Object({
+      afterInstance: Nullable(Uuid),
+      limit: Type.Integer({ minimum: 1, maximum: 1000 }),
+    }),
+    answer: Type.Object({
+      incarnation: Uuid,
+      position: Type.Integer(),
+      instances: Type.Array(InstanceView),
+      /** With the first page only. */
+      hosts: Type.Array(HostView),
+    }),
+  },
+} as const
+
+export type CellOperation = keyof typeof CELL_OPERATIONS
+export type CellAsk<O extends CellOperation> = Static<(typeof CELL_OPERATIONS)[O]['ask']>
+export type CellAnswer<O extends CellOperation> = Static<(typeof CELL_OPERATIONS)[O]['answer']>

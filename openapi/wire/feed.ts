@@ -1,0 +1,75 @@
+import { type Static, Type } from 'typebox'
+import { HostView } from './host.ts'
+import { InstanceView } from './instance.ts'
+import { Nullable, Texts, Time, Uuid } from './scalars.ts'
+import { Trace } from './trace.ts'
+
+/** A step of work on a server, as `server event show` lists it. */
+export const ActionEvent = Type.Object({
+  serverId: Uuid,
+  requestId: Type.String(),
+  event: Type.String(),
+  startedAt: Time,
+  finishedAt: Nullable(Time),
+  result: Nullable(Type.Union([Type.Literal('Success'), Type.Literal('Error')])),
+  host: Nullable(Type.String()),
+  details: Nullable(Type.String()),
+})
+export type ActionEvent = Static<typeof ActionEvent>
+
+export const FeedBody = Type.Union([
+  Type.Object({ kind: Type.Literal('instance'), view: InstanceView }),
+  /** The cell owns nothing of this attempt any more. */
+  Type.Object({ kind: Type.Literal('deleted'), serverId: Uuid, attempt: Type.Integer(), at: Time }),
+  /** The cell gave up before the guest ran, and nothing is left: the gateway may try another cell. */
+  Type.Object({
+    kind: Type.Literal('not-built'),
+    serverId: Uuid,
+    attempt: Type.Integer(),
+    reason: Type.String(),
+    at: Time,
+  }),
+  Type.Object({
+    kind: Type.Literal('trace'),
+    serverId: Uuid,
+    attempt: Type.Integer(),
+    trace: Trace,
+  }),
+  Type.Object({ kind: Type.Literal('action-event'), event: ActionEvent }),
+  Type.Object({ kind: Type.Literal('host'), view: HostView }),
+])
+export type FeedBody = Static<typeof FeedBody>
+
+/** `n` counts committed changes of one incarnation of the cell's database, without holes. */
+export const FeedRow = Type.Object({ n: Type.Integer({ minimum: 1 }), body: FeedBody })
+export type FeedRow = Static<typeof FeedRow>
+
+export const FeedBatch = Type.Object({ incarnation: Uuid, rows: Type.Array(FeedRow) })
+export type FeedBatch = Static<typeof FeedBatch>
+
+/** What a gateway knows of a cell between changes: enough to choose cells by. */
+export const CellSummary = Type.Object({
+  hostsUp: Type.Integer(),
+  hosts: Type.Integer(),
+  zones: Type.Array(Type.String()),
+  simulated: Type.Boolean(),
+  hypervisorTypes: Type.Array(Type.String()),
+  architectures: Type.Array(Type.String()),
+  imageFormats: Type.Array(Type.String()),
+  traits: Type.Array(Type.String()),
+  /** Free and largest free on one host, overcommit included. MiB and GiB. */
+  free: Type.Object({ vcpus: Type.Integer(), memoryMb: Type.Integer(), diskGb: Type.Integer() }),
+  largest: Type.Object({ vcpus: Type.Integer(), memoryMb: Type.Integer(), diskGb: Type.Integer() }),
+  instances: Type.Integer(),
+})
+export type CellSummary = Static<typeof CellSummary>
+
+export const CellHeartbeat = Type.Object({
+  incarnation: Uuid,
+  position: Type.Integer(),
+  process: Type.String(),
+  at: Time,
+  summary: CellSummary,
+  labels: Texts,
+})
+export type CellHeartbeat = Static<typeof CellHeartbeat>

@@ -1,0 +1,126 @@
+import { type Static, Type } from 'typebox'
+import { ERROR_KINDS } from '#common/errors.ts'
+import { InstanceBuild, OperationRef } from './instance.ts'
+import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
+
+/** Subjects below `host.<cell>.<host>.`: what a cell asks of one of its computes. */
+export const Inventory = Type.Object({
+  vcpus: Type.Integer(),
+  memoryMb: Type.Integer(),
+  diskGb: Type.Integer(),
+  hypervisor: Type.Object({
+    type: Type.String(),
+    version: Type.Integer(),
+    hostname: Type.String(),
+  }),
+  architecture: Type.String(),
+  cpu: Type.Object({
+    vendor: Type.String(),
+    model: Type.String(),
+    features: Type.Array(Type.String()),
+    topology: Type.Object({
+      sockets: Type.Integer(),
+      cores: Type.Integer(),
+      threads: Type.Integer(),
+    }),
+  }),
+  imageFormats: Type.Array(Type.String()),
+  traits: Type.Array(Type.String()),
+})
+export type Inventory = Static<typeof Inventory>
+
+export const InstancePower = Type.Object({ id: Uuid, powerState: Type.Integer() })
+
+/** Sent by a compute every minute, on change, and when its cell asks. */
+export const HostReport = Type.Object({
+  hostId: Uuid,
+  name: Type.String(),
+  zone: Nullable(Type.String()),
+  driver: Type.String(),
+  simulated: Type.Boolean(),
+  capabilities: Type.Array(Type.String()),
+  /** Why the backend cannot be used; null while it can. */
+  down: Nullable(Type.String()),
+  /** As last known while the backend is down; null when it was never seen. */
+  inventory: Nullable(Inventory),
+  instances: Type.Array(InstancePower),
+  startedAt: Time,
+})
+export type HostReport = Static<typeof HostReport>
+
+/** Sent between reports, so that silence is noticed soon. */
+export const HostAlive = Type.Object({ hostId: Uuid, down: Nullable(Type.String()) })
+export type HostAlive = Static<typeof HostAlive>
+
+export const POWER_ACTIONS = [
+  'start',
+  'stop',
+  'reboot-soft',
+  'reboot-hard',
+  'pause',
+  'unpause',
+] as const
+export type PowerAction = (typeof POWER_ACTIONS)[number]
+
+/**
+ * What a compute says of work asked of it. 'working' wants the same question again; 'stale' means it knows a newer
+ * attempt; after 'failed' nothing of a spawn is left on the host.
+ */
+export const HostAnswer = Type.Union([
+  Type.Object({ state: Type.Literal('working') }),
+  Type.Object({ state: Type.Literal('done'), powerState: Type.Integer() }),
+  Type.Object({ state: Type.Literal('failed'), kind: OneOf(ERROR_KINDS), message: Type.String() }),
+  Type.Object({ state: Type.Literal('stale'), attempt: Type.Integer() }),
+])
+export type HostAnswer = Static<typeof HostAnswer>
+
+export const HOST_OPERATIONS = {
+  spawn: {
+    ask: Type.Object({ operation: OperationRef, build: InstanceBuild }),
+    answer: HostAnswer,
+  },
+  destroy: { ask: Type.Object({ operation: OperationRef }), answer: HostAnswer },
+  power: {
+    ask: Type.Object({
+      operation: OperationRef,
+      action: OneOf(POWER_ACTIONS),
+      graceMs: Type.Integer({ minimum: 0 }),
+    }),
+    answer: HostAnswer,
+  },
+  'console-log': {
+    ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
+    /** Bytes as Latin-1 text: a guest may print anything. */
+    answer: Type.Object({ output: Type.String() }),
+  },
+  report: { ask: Type.Object({}), answer: HostReport },
+} as const
+
+/** What a cell shows of a host; `version` grows with every change. */
+export const HostView = Type.Object({
+  hostId: Uuid,
+  version: Type.Integer({ minimum: 1 }),
+  name: Type.String(),
+  zone: Type.String(),
+  driver: Type.String(),
+  simulated: Type.Boolean(),
+  capabilities: Type.Array(Type.String()),
+  isUp: Type.Boolean(),
+  down: Nullable(Type.String()),
+  isDisabled: Type.Boolean(),
+  disabledReason: Nullable(Type.String()),
+  isForcedDown: Type.Boolean(),
+  lastSeenAt: Time,
+  startedAt: Time,
+  inventory: Nullable(Inventory),
+  ratios: Type.Object({ vcpus: Type.Number(), memoryMb: Type.Number(), diskGb: Type.Number() }),
+  used: Type.Object({
+    vcpus: Type.Integer(),
+    memoryMb: Type.Integer(),
+    diskGb: Type.Integer(),
+    instances: Type.Integer(),
+  }),
+  metadata: Texts,
+  isDeleted: Type.Boolean(),
+})
+export type HostView = Static<typeof HostView>

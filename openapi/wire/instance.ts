@@ -1,0 +1,110 @@
+import { type Static, Type } from 'typebox'
+import { TASKS, VM_STATES } from '#common/states/instance-states.ts'
+import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
+
+/** Names the wire operation and the server's incarnation it is about; what a receiver remembers it by. */
+export const OperationRef = Type.Object({
+  id: Uuid,
+  serverId: Uuid,
+  /** Grows each time the gateway points the server at a cell; a cell refuses what is older than it knows. */
+  attempt: Type.Integer({ minimum: 1 }),
+})
+export type OperationRef = Static<typeof OperationRef>
+
+/** A flavor as it was when the server was asked for. Memory in MiB, disks in GiB, swap in MiB. */
+export const FlavorSnapshot = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  vcpus: Type.Integer({ minimum: 1 }),
+  memoryMb: Type.Integer({ minimum: 1 }),
+  rootGb: Type.Integer({ minimum: 0 }),
+  ephemeralGb: Type.Integer({ minimum: 0 }),
+  swapMb: Type.Integer({ minimum: 0 }),
+  extraSpecs: Texts,
+})
+export type FlavorSnapshot = Static<typeof FlavorSnapshot>
+
+export const ImageSnapshot = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  diskFormat: Type.String(),
+  sizeBytes: Type.Integer({ minimum: 0 }),
+  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  minDiskGb: Type.Integer({ minimum: 0 }),
+  minRamMb: Type.Integer({ minimum: 0 }),
+  properties: Texts,
+  ticket: Type.String(),
+})
+export type ImageSnapshot = Static<typeof ImageSnapshot>
+
+export const Nic = Type.Object({
+  portId: Uuid,
+  networkId: Uuid,
+  macAddress: Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' }),
+  mtu: Type.Integer({ minimum: 68, maximum: 65535 }),
+  fixedIps: Type.Array(
+    Type.Object({
+      address: Type.String(),
+      cidr: Type.String(),
+      gateway: Nullable(Type.String()),
+      dhcp: Type.Boolean(),
+      dnsServers: Type.Array(Type.String()),
+    }),
+  ),
+})
+
+/** All a cell needs to build a server. A cell never asks back. */
+export const InstanceBuild = Type.Object({
+  projectId: Type.String(),
+  userId: Type.String(),
+  name: Type.String(),
+  hostname: Type.String(),
+  metadata: Texts,
+  flavor: FlavorSnapshot,
+  image: ImageSnapshot,
+  nics: Type.Array(Nic, { maxItems: 64 }),
+  keypair: Nullable(
+    Type.Object({ name: Type.String(), type: Type.String(), publicKey: Type.String() }),
+  ),
+  /** Base64, as the user sent it. */
+  userData: Nullable(Type.String()),
+  adminPassword: Nullable(Type.String()),
+  configDrive: Type.Boolean(),
+  /** The zone the user asked for; null: any. */
+  zone: Nullable(Type.String()),
+  /** A host the user (an admin) insisted on, by name; null: the scheduler's choice. */
+  requestedHost: Nullable(Type.String()),
+  launchIndex: Type.Integer({ minimum: 0 }),
+  reservationId: Type.String(),
+})
+export type InstanceBuild = Static<typeof InstanceBuild>
+
+export const Fault = Type.Object({
+  code: Type.Integer(),
+  /** From the fixed catalogue that users may see. */
+  message: Type.String(),
+  /** For operators. */
+  details: Type.String(),
+  createdAt: Time,
+})
+export type Fault = Static<typeof Fault>
+
+/** What a cell says of one of its instances. `version` grows with every change within an attempt. */
+export const InstanceView = Type.Object({
+  serverId: Uuid,
+  attempt: Type.Integer({ minimum: 1 }),
+  version: Type.Integer({ minimum: 1 }),
+  vmState: OneOf(VM_STATES),
+  taskState: Nullable(OneOf(TASKS)),
+  /** Nova's number. */
+  powerState: Type.Integer(),
+  hostId: Nullable(Uuid),
+  host: Nullable(Type.String()),
+  hypervisorHostname: Nullable(Type.String()),
+  instanceName: Type.String(),
+  zone: Nullable(Type.String()),
+  launchedAt: Nullable(Time),
+  terminatedAt: Nullable(Time),
+  fault: Nullable(Fault),
+})
+export type InstanceView = Static<typeof InstanceView>
