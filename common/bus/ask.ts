@@ -1,0 +1,43 @@
+import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/transport-node'
+import type { WorkContext } from '../context.ts'
+import { Failure } from '../errors.ts'
+import { openEnvelope } from './envelope.ts'
+import { workHeaders } from './headers.ts'
+
+export interface Ask {
+  readonly subject: string
+  readonly payload: unknown
+  readonly work: WorkContext
+  readonly timeoutMs: number
+  /** Who is asked, for messages: "Cell north". */
+  readonly whom: string
+}
+
+/**
+ * One request and its answer, not yet validated. Whoever does not answer in time, or is not there, is
+ * `unavailable`: what was asked may or may not have happened.
+ */
+export async function ask(nats: NatsConnection, question: Ask): Promise<unknown> {
+  const { subject, payload, work, timeoutMs, whom } = question
+  const options = { timeout: timeoutMs, headers: workHeaders(work, Date.now() + timeoutMs) }
+  const reply = await nats
+    .request(subject, JSON.stringify(payload), options)
+    .catch((cause: unknown) => {
+      throw new Failure('unavailable', `${whom} did not answer.`, { cause, detail: silence(cause) })
+    })
+  return openEnvelope(parse(reply.string()))
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function silence(cause: unknown): string {
+  if (cause instanceof TimeoutError) return 'no answer in time'
+  if (cause instanceof RequestError && cause.isNoResponders()) return 'nobody serves it'
+  return 'not connected'
+}

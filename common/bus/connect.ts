@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node'
+import type { Logger } from '../log.ts'
+
+export interface BusOptions {
+  /** nats://host:port, one or several separated by commas. */
+  readonly url: string
+  /** A credentials file as NATS tools write it; absent only where the server asks for none. */
+  readonly credentialsFile?: string | undefined
+  readonly name: string
+  /** Where replies arrive; a narrow credential allows only its own. */
+  readonly inboxPrefix?: string
+  readonly onReconnect?: () => void
+}
+
+const RECONNECT_MS = 250
+const PING_MS = 5_000
+
+/** Connects and stays: a lost connection is tried again for ever, and requests meanwhile fail at once. */
+export async function connectBus(options: BusOptions, log: Logger): Promise<NatsConnection> {
+  const { url, credentialsFile, name, inboxPrefix } = options
+  const nats = await connect({
+    servers: url.split(','),
+    name,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_MS,
+    pingInterval: PING_MS,
+    maxPingOut: 2,
+    waitOnFirstConnect: true,
+    ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
+    ...(credentialsFile === undefined
+      ? {}
+      : { authenticator: credsAuthenticator(() => readFileSync(credentialsFile)) }),
+  })
+  void watchStatus(nats, options, log)
+  return nats
+}
+
+async function watchStatus(nats: NatsConnection, options: BusOptions, log: Logger): Promise<void> {
+  for await (const status of nats.status()) {
+    if (status.type === 'disconnect') log.warn({ bus: options.name }, 'bus lost')
+    if (status.type !== 'reconnect') continue
+    log.info({ bus: options.name }, 'bus back')
+    options.onReconnect?.()
+  }
+}

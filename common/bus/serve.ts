@@ -1,0 +1,66 @@
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import type { WorkContext } from '../context.ts'
+import { Failure, isFailure } from '../errors.ts'
+import { errorFields, type Logger } from '../log.ts'
+import type { Envelope } from './envelope.ts'
+import { deadlineOf, workOf } from './headers.ts'
+
+export interface Service {
+  readonly subject: string
+  /** Processes that share a queue share the work; absent: everyone gets every message. */
+  readonly queue?: string
+  /** Throws `invalid` for a payload that breaks the contract, else returns it typed. */
+  readonly parse: (payload: unknown) => unknown
+  readonly handle: (ask: never, work: WorkContext) => Promise<unknown>
+}
+
+/** Serves one subject until disposed, finishing what was begun. Every outcome, bugs included, is answered. */
+export function serve(nats: NatsConnection, service: Service, log: Logger): AsyncDisposable {
+  const open = new Set<Promise<void>>()
+  const subscription = nats.subscribe(service.subject, {
+    ...(service.queue === undefined ? {} : { queue: service.queue }),
+    callback: (error, message) => {
+      if (error !== null) {
+        log.error({ subject: service.subject, error: error.message }, 'subscription failed')
+        return
+      }
+      // Whoever asked has given up by then and may have asked somebody else.
+      const deadline = deadlineOf(message.headers)
+      if (deadline !== undefined && deadline < Date.now()) return
+      const answered = answer(service, message, log).then((envelope) => {
+        message.respond(JSON.stringify(envelope))
+      })
+      open.add(answered)
+      void answered.finally(() => open.delete(answered))
+    },
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      if (!nats.isClosed()) subscription.unsubscribe()
+      await Promise.allSettled(open)
+    },
+  }
+}
+
+async function answer(service: Service, message: Msg, log: Logger): Promise<Envelope> {
+  const work = workOf(message.headers)
+  try {
+    const ask = service.parse(payloadOf(message)) as never
+    return { ok: true, value: await service.handle(ask, work) }
+  } catch (error) {
+    const isExpected = isFailure(error) && error.kind !== 'internal'
+    const fields = { subject: service.subject, request_id: work.requestId, ...errorFields(error) }
+    if (isExpected) log.debug(fields, 'request refused')
+    else log.error(fields, 'request failed')
+    const failure = isFailure(error) ? error : new Failure('internal', 'Unexpected error.')
+    return { ok: false, kind: failure.kind, message: failure.message }
+  }
+}
+
+function payloadOf(message: Msg): unknown {
+  try {
+    return message.json()
+  } catch (cause) {
+    throw new Failure('invalid', 'The payload is not JSON.', { cause })
+  }
+}
