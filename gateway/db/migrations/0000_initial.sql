@@ -1,0 +1,187 @@
+CREATE TABLE `cell_mappings` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`is_disabled` boolean NOT NULL DEFAULT false,
+	`disabled_reason` varchar(255),
+	`incarnation` char(36) character set ascii collate ascii_bin,
+	`applied_position` bigint NOT NULL DEFAULT 0,
+	`needs_resync` boolean NOT NULL DEFAULT true,
+	`last_heartbeat_at` datetime(3),
+	`summary` json,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `cell_mappings_id` PRIMARY KEY(`id`),
+	CONSTRAINT `cell_mappings_name_unique` UNIQUE(`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `host_index` (
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`version` int NOT NULL,
+	`view` json NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`serial` int AUTO_INCREMENT NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `host_index_cell_id_host_id_pk` PRIMARY KEY(`cell_id`,`host_id`),
+	CONSTRAINT `host_index_serial_unique` UNIQUE(`serial`)
+);
+--> statement-breakpoint
+CREATE TABLE `settings` (
+	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`value` text NOT NULL,
+	CONSTRAINT `settings_name` PRIMARY KEY(`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `traces` (
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`attempt` int NOT NULL,
+	`level` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`trace` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `traces_server_id_attempt_level_pk` PRIMARY KEY(`server_id`,`attempt`,`level`)
+);
+--> statement-breakpoint
+CREATE TABLE `leases` (
+	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`holder` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`generation` int NOT NULL,
+	`expires_at` datetime(3) NOT NULL,
+	CONSTRAINT `leases_name` PRIMARY KEY(`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `saga_events` (
+	`saga_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`step` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`event` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`data` json,
+	`at` datetime(3) NOT NULL,
+	CONSTRAINT `saga_events_saga_id_step_event_pk` PRIMARY KEY(`saga_id`,`step`,`event`)
+);
+--> statement-breakpoint
+CREATE TABLE `sagas` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`version` int NOT NULL,
+	`state` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`subject` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`params` json NOT NULL,
+	`work` json NOT NULL,
+	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`generation` int NOT NULL,
+	`resume_at` datetime(3) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`ended_at` datetime(3),
+	CONSTRAINT `sagas_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `idempotency_keys` (
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`key_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`fingerprint` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`result` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `idempotency_keys_project_id_key_hash_pk` PRIMARY KEY(`project_id`,`key_hash`)
+);
+--> statement-breakpoint
+CREATE TABLE `instance_mappings` (
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`attempt` int NOT NULL,
+	`is_deleting` boolean NOT NULL DEFAULT false,
+	`saga_id` char(36) character set ascii collate ascii_bin,
+	`is_not_built` boolean NOT NULL DEFAULT false,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `instance_mappings_server_id` PRIMARY KEY(`server_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `request_specs` (
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`spec` json NOT NULL,
+	`sealed_secrets` mediumtext,
+	CONSTRAINT `request_specs_server_id` PRIMARY KEY(`server_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `server_action_events` (
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`event` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`started_at` datetime(3) NOT NULL,
+	`finished_at` datetime(3),
+	`result` varchar(8) character set ascii collate ascii_bin,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`host` varchar(64) character set ascii collate ascii_bin,
+	`details` text,
+	CONSTRAINT `server_action_events_server_id_request_id_event_started_at_pk` PRIMARY KEY(`server_id`,`request_id`,`event`,`started_at`)
+);
+--> statement-breakpoint
+CREATE TABLE `server_actions` (
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`action` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`message` text,
+	`started_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	CONSTRAINT `server_actions_server_id_request_id_action_pk` PRIMARY KEY(`server_id`,`request_id`,`action`)
+);
+--> statement-breakpoint
+CREATE TABLE `server_index` (
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`attempt` int NOT NULL,
+	`version` int NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`hostname` varchar(255) NOT NULL,
+	`description` varchar(255),
+	`metadata` json NOT NULL,
+	`tags` json NOT NULL,
+	`is_locked` boolean NOT NULL DEFAULT false,
+	`locked_reason` varchar(255),
+	`locked_by` varchar(16) character set ascii collate ascii_bin,
+	`flavor_id` varchar(255) NOT NULL,
+	`flavor` json NOT NULL,
+	`image_id` char(36) character set ascii collate ascii_bin,
+	`key_name` varchar(255),
+	`config_drive` boolean NOT NULL,
+	`addresses` json NOT NULL,
+	`security_groups` json NOT NULL,
+	`reservation_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`launch_index` int NOT NULL,
+	`disk_config` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`user_data` mediumtext,
+	`requested_zone` varchar(255),
+	`vm_state` varchar(20) character set ascii collate ascii_bin NOT NULL,
+	`task_state` varchar(32) character set ascii collate ascii_bin,
+	`power_state` tinyint NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin,
+	`host` varchar(64) character set ascii collate ascii_bin,
+	`hypervisor_hostname` varchar(64) character set ascii collate ascii_bin,
+	`instance_name` varchar(64) character set ascii collate ascii_bin,
+	`zone` varchar(255),
+	`fault` json,
+	`launched_at` datetime(3),
+	`terminated_at` datetime(3),
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`deleted_at` datetime(3),
+	CONSTRAINT `server_index_server_id` PRIMARY KEY(`server_id`)
+);
+--> statement-breakpoint
+CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
+CREATE INDEX `sagas_subject` ON `sagas` (`subject`);--> statement-breakpoint
+CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);--> statement-breakpoint
+CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_pending` ON `instance_mappings` (`is_not_built`,`is_deleting`);--> statement-breakpoint
+CREATE INDEX `server_action_events_started` ON `server_action_events` (`started_at`);--> statement-breakpoint
+CREATE INDEX `server_actions_started` ON `server_actions` (`started_at`);--> statement-breakpoint
+CREATE INDEX `server_index_project` ON `server_index` (`project_id`,`deleted_at`,`created_at`,`server_id`);--> statement-breakpoint
+CREATE INDEX `server_index_created` ON `server_index` (`deleted_at`,`created_at`,`server_id`);--> statement-breakpoint
+CREATE INDEX `server_index_updated` ON `server_index` (`updated_at`);--> statement-breakpoint
+CREATE INDEX `server_index_cell` ON `server_index` (`cell_id`);--> statement-breakpoint
+CREATE INDEX `server_index_host` ON `server_index` (`host`);

@@ -1,0 +1,56 @@
+import { bigint, boolean, int, json, mysqlTable, primaryKey, text } from 'drizzle-orm/mysql-core'
+import { text255, time, token, uuid } from '#common/db/columns.ts'
+
+/** Every cell there is, and how far its change feed has been applied. */
+export const cellMappings = mysqlTable('cell_mappings', {
+  id: uuid('id').primaryKey(),
+  name: token('name').notNull().unique(),
+  isDisabled: boolean('is_disabled').notNull().default(false),
+  disabledReason: text255('disabled_reason'),
+  /** Of the cell's database, as last seen in its feed; null before the first contact. */
+  incarnation: uuid('incarnation'),
+  appliedPosition: bigint('applied_position', { mode: 'number' }).notNull().default(0),
+  /** Set until a full copy of the cell has been read. */
+  needsResync: boolean('needs_resync').notNull().default(true),
+  lastHeartbeatAt: time('last_heartbeat_at'),
+  /** CellSummary of the last heartbeat. */
+  summary: json('summary'),
+  createdAt: time('created_at').notNull(),
+})
+
+/** Last known view of every host of every cell (`HostView`). */
+export const hostIndex = mysqlTable(
+  'host_index',
+  {
+    cellId: uuid('cell_id').notNull(),
+    hostId: uuid('host_id').notNull(),
+    name: token('name').notNull(),
+    version: int('version').notNull(),
+    view: json('view').notNull(),
+    updatedAt: time('updated_at').notNull(),
+    /** Stable small numbers, which clients below microversion 2.53 use as ids. */
+    serial: int('serial').notNull().autoincrement().unique(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.cellId, t.hostId] })],
+)
+
+/** Scheduling decisions, one per attempt and level, newest kept. */
+export const traces = mysqlTable(
+  'traces',
+  {
+    serverId: uuid('server_id').notNull(),
+    attempt: int('attempt').notNull(),
+    /** `cells`, or `hosts`. */
+    level: token('level', 8).notNull(),
+    trace: json('trace').notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.serverId, t.attempt, t.level] })],
+)
+
+/** Words of operators and processes that must outlive them, such as this gateway's id. */
+export const settings = mysqlTable('settings', {
+  name: token('name').primaryKey(),
+  value: text('value').notNull(),
+})

@@ -1,0 +1,1 @@
+export { leases, sagaEvents, sagas } from '#common/saga/schema.ts'

@@ -1,0 +1,160 @@
+import {
+  boolean,
+  index,
+  int,
+  json,
+  mediumtext,
+  mysqlTable,
+  primaryKey,
+  text,
+  tinyint,
+  varchar,
+} from 'drizzle-orm/mysql-core'
+import { text255, time, token, uuid } from '#common/db/columns.ts'
+
+/** Which cell a server is in: the one truth about it, changed only by compare-and-set on `attempt`. */
+export const instanceMappings = mysqlTable(
+  'instance_mappings',
+  {
+    serverId: uuid('server_id').primaryKey(),
+    projectId: token('project_id').notNull(),
+    /** Null while no cell has it, and when none could build it. */
+    cellId: uuid('cell_id'),
+    attempt: int('attempt').notNull(),
+    /** Set by a delete; every later step of a boot is conditional on its absence. */
+    isDeleting: boolean('is_deleting').notNull().default(false),
+    /** The saga that is changing the server now; null when none is. */
+    sagaId: uuid('saga_id'),
+    /** Set when the mapped cell reported that it gave up before the guest ran: another cell may be tried. */
+    isNotBuilt: boolean('is_not_built').notNull().default(false),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    index('instance_mappings_cell').on(t.cellId),
+    index('instance_mappings_project').on(t.projectId),
+    index('instance_mappings_pending').on(t.isNotBuilt, t.isDeleting),
+  ],
+)
+
+/** What the user asked for, complete enough to build it anywhere. Secrets in it are sealed. */
+export const requestSpecs = mysqlTable('request_specs', {
+  serverId: uuid('server_id').primaryKey(),
+  /** InstanceBuild without ticket; `userData` and `adminPassword` sealed apart. */
+  spec: json('spec').notNull(),
+  sealedSecrets: mediumtext('sealed_secrets'),
+})
+
+/**
+ * The last known view of every server, which all reads are answered from. A change is applied only when it comes
+ * from the mapped cell and its (attempt, version) is newer. `updatedAt` is this database's clock at the write.
+ */
+export const serverIndex = mysqlTable(
+  'server_index',
+  {
+    serverId: uuid('server_id').primaryKey(),
+    projectId: token('project_id').notNull(),
+    userId: token('user_id').notNull(),
+    cellId: uuid('cell_id'),
+    attempt: int('attempt').notNull(),
+    version: int('version').notNull(),
+    // Owned by the gateway.
+    name: text255('name').notNull(),
+    hostname: text255('hostname').notNull(),
+    description: text255('description'),
+    metadata: json('metadata').notNull(),
+    tags: json('tags').notNull(),
+    isLocked: boolean('is_locked').notNull().default(false),
+    lockedReason: text255('locked_reason'),
+    lockedBy: token('locked_by', 16),
+    flavorId: varchar('flavor_id', { length: 255 }).notNull(),
+    /** FlavorSnapshot. */
+    flavor: json('flavor').notNull(),
+    imageId: uuid('image_id'),
+    keyName: text255('key_name'),
+    configDrive: boolean('config_drive').notNull(),
+    /** Network name -> addresses, as `addresses` shows them. */
+    addresses: json('addresses').notNull(),
+    securityGroups: json('security_groups').notNull(),
+    reservationId: token('reservation_id').notNull(),
+    launchIndex: int('launch_index').notNull(),
+    diskConfig: token('disk_config', 8).notNull(),
+    userData: mediumtext('user_data'),
+    requestedZone: text255('requested_zone'),
+    // Owned by the cell.
+    vmState: token('vm_state', 20).notNull(),
+    taskState: token('task_state', 32),
+    powerState: tinyint('power_state').notNull(),
+    hostId: uuid('host_id'),
+    host: token('host'),
+    hypervisorHostname: token('hypervisor_hostname'),
+    instanceName: token('instance_name'),
+    zone: text255('zone'),
+    fault: json('fault'),
+    launchedAt: time('launched_at'),
+    terminatedAt: time('terminated_at'),
+    createdAt: time('created_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
+    deletedAt: time('deleted_at'),
+  },
+  (t) => [
+    index('server_index_project').on(t.projectId, t.deletedAt, t.createdAt, t.serverId),
+    index('server_index_created').on(t.deletedAt, t.createdAt, t.serverId),
+    index('server_index_updated').on(t.updatedAt),
+    index('server_index_cell').on(t.cellId),
+    index('server_index_host').on(t.host),
+  ],
+)
+
+/** What was asked of a server, one row per request; `server event list`. */
+export const serverActions = mysqlTable(
+  'server_actions',
+  {
+    serverId: uuid('server_id').notNull(),
+    requestId: token('request_id').notNull(),
+    action: token('action').notNull(),
+    projectId: token('project_id').notNull(),
+    userId: token('user_id').notNull(),
+    message: text('message'),
+    startedAt: time('started_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.serverId, t.requestId, t.action] }),
+    index('server_actions_started').on(t.startedAt),
+  ],
+)
+
+export const serverActionEvents = mysqlTable(
+  'server_action_events',
+  {
+    serverId: uuid('server_id').notNull(),
+    requestId: token('request_id').notNull(),
+    event: token('event').notNull(),
+    startedAt: time('started_at').notNull(),
+    finishedAt: time('finished_at'),
+    result: token('result', 8),
+    cellId: uuid('cell_id'),
+    host: token('host'),
+    details: text('details'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.serverId, t.requestId, t.event, t.startedAt] }),
+    index('server_action_events_started').on(t.startedAt),
+  ],
+)
+
+/** A repeated POST with the same key gets the first one's servers; `fingerprint` hashes body, user and microversion. */
+export const idempotencyKeys = mysqlTable(
+  'idempotency_keys',
+  {
+    projectId: token('project_id').notNull(),
+    keyHash: token('key_hash').notNull(),
+    fingerprint: token('fingerprint').notNull(),
+    result: json('result').notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.projectId, t.keyHash] }),
+    index('idempotency_keys_created').on(t.createdAt),
+  ],
+)
