@@ -2,7 +2,13 @@ import { defineConfig } from 'vitest/config'
 
 const project = (name: string, include: string[], testTimeout: number) => ({
   extends: true as const,
-  test: { name, include, testTimeout, hookTimeout: 120_000 },
+  test: {
+    name,
+    include,
+    testTimeout,
+    hookTimeout: 120_000,
+    globalSetup: ['test/env/global-setup.ts'],
+  },
 })
 
 export default defineConfig({

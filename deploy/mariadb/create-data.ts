@@ -1,0 +1,28 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { promisify } from 'node:util'
+
+const INSTALL_TIMEOUT_MS = 120_000
+
+/** Afterwards `dataDirectory` holds MariaDB's system tables: whole, or not at all when this was interrupted. */
+export async function createData(dataDirectory: string): Promise<void> {
+  if (existsSync(dataDirectory)) return
+  const draft = `${dataDirectory}.new`
+  rmSync(draft, { recursive: true, force: true })
+  mkdirSync(draft, { recursive: true, mode: 0o700 })
+  await promisify(execFile)(
+    'mariadb-install-db',
+    [
+      '--no-defaults',
+      `--datadir=${draft}`,
+      `--user=${userInfo().username}`,
+      '--auth-root-authentication-method=normal',
+      '--skip-test-db',
+      '--skip-name-resolve',
+      '--innodb-log-file-size=32M',
+    ],
+    { timeout: INSTALL_TIMEOUT_MS },
+  )
+  renameSync(draft, dataDirectory)
+}

@@ -1,0 +1,88 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { waitFor } from '#common/wait-for.ts'
+import { connectSystem } from './nats/connect-system.ts'
+import { natsConfig } from './nats/nats-config.ts'
+import { type NatsKeys, natsKeys } from './nats/nats-keys.ts'
+import { findProgram } from './process/find-program.ts'
+import { freePort } from './process/free-port.ts'
+import { isRunning, type ProcessIdentity } from './process/process-identity.ts'
+import { type Lifetime, logTail, startProcess } from './process/start-process.ts'
+import { stopProcess } from './process/stop-process.ts'
+import { writeFileAtomically } from './process/write-file-atomically.ts'
+
+/** A private nats-server in operator mode that listens on loopback. */
+export interface Nats {
+  readonly url: string
+  readonly port: number
+  readonly process: ProcessIdentity
+  readonly keys: NatsKeys
+}
+
+interface Settings {
+  readonly port: number
+  readonly process?: ProcessIdentity
+}
+
+const READY_LIMIT_MS = 30_000
+
+/**
+ * Afterwards a nats-server runs from `directory`, with the accounts pushed to it earlier. One that runs already is
+ * left as it is. Keys and port are remembered there (0600); a port taken meanwhile is exchanged for a free one.
+ */
+export async function startNats(directory: string, lifetime: Lifetime): Promise<Nats> {
+  const home = resolve(directory)
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  const keys = natsKeys(home)
+  const old = loadSettings(home)
+  if (old?.process !== undefined && isRunning(old.process))
+    return handle(old.port, old.process, keys)
+  const port = await freePort(old?.port)
+  writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, port, keys))
+  const identity = await startProcess({
+    command: findProgram('nats-server'),
+    args: ['-c', `${home}/nats.conf`],
+    env: { PATH: process.env['PATH'], TZ: 'UTC' },
+    directory: home,
+    logFile: `${home}/nats.log`,
+    lifetime,
+  })
+  writeFileAtomically(`${home}/settings.json`, JSON.stringify({ port, process: identity }))
+  const nats = handle(port, identity, keys)
+  await waitUntilReady(nats, `${home}/nats.log`)
+  return nats
+}
+
+/** The nats-server of this directory if it runs. */
+export function runningNats(directory: string): Nats | undefined {
+  const home = resolve(directory)
+  const settings = loadSettings(home)
+  if (settings?.process === undefined || !isRunning(settings.process)) return undefined
+  return handle(settings.port, settings.process, natsKeys(home))
+}
+
+/** Afterwards no nats-server runs from `directory`; keys and accounts stay. */
+export async function stopNats(directory: string): Promise<void> {
+  const running = runningNats(directory)
+  if (running !== undefined) await stopProcess(running.process)
+}
+
+function handle(port: number, identity: ProcessIdentity, keys: NatsKeys): Nats {
+  return { url: `nats://127.0.0.1:${port}`, port, process: identity, keys }
+}
+
+async function waitUntilReady(nats: Nats, logFile: string): Promise<void> {
+  const probe = async () => {
+    if (!isRunning(nats.process)) return 'ended'
+    const connection = await connectSystem(nats.url, nats.keys.systemSeed)
+    await connection.close()
+    return 'ready'
+  }
+  const state = await waitFor('nats-server to accept connections', probe, READY_LIMIT_MS)
+  if (state === 'ended') throw new Error(`nats-server ended while starting: ${logTail(logFile)}`)
+}
+
+function loadSettings(home: string): Settings | undefined {
+  const file = `${home}/settings.json`
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Settings) : undefined
+}

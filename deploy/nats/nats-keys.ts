@@ -1,0 +1,29 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createAccount, createOperator, fromSeed, type KeyPair } from '@nats-io/nkeys'
+import { writeFileAtomically } from '../process/write-file-atomically.ts'
+
+/** The keys every account and every credential of one bus descends from. Secrets. */
+export interface NatsKeys {
+  readonly operatorSeed: string
+  readonly systemSeed: string
+  readonly gatewaySeed: string
+}
+
+/** The keys kept in `directory` (0600), made on first use. */
+export function natsKeys(directory: string): NatsKeys {
+  return {
+    operatorSeed: keepSeed(`${directory}/operator.nk`, createOperator),
+    systemSeed: keepSeed(`${directory}/system-account.nk`, createAccount),
+    gatewaySeed: keepSeed(`${directory}/gateway-account.nk`, createAccount),
+  }
+}
+
+/** The key pair a seed stands for. */
+export function keyPair(seed: string): KeyPair {
+  return fromSeed(new TextEncoder().encode(seed))
+}
+
+function keepSeed(file: string, create: () => KeyPair): string {
+  if (!existsSync(file)) writeFileAtomically(file, new TextDecoder().decode(create().getSeed()))
+  return readFileSync(file, 'utf8').trim()
+}

@@ -1,0 +1,27 @@
+import { waitFor } from '#common/wait-for.ts'
+import { isRunning, type ProcessIdentity } from './process-identity.ts'
+
+const KILL_WAIT_MS = 5_000
+
+/**
+ * Afterwards the process does not run. It is asked with SIGTERM, and killed after `graceMs`. A process that
+ * merely has the same pid is left alone.
+ */
+export async function stopProcess(identity: ProcessIdentity, graceMs = 10_000): Promise<void> {
+  if (!signal(identity, 'SIGTERM')) return
+  try {
+    await waitFor(`process ${identity.pid} to end`, () => !isRunning(identity), graceMs)
+  } catch {
+    signal(identity, 'SIGKILL')
+    await waitFor(`process ${identity.pid} to die`, () => !isRunning(identity), KILL_WAIT_MS)
+  }
+}
+
+function signal(identity: ProcessIdentity, name: NodeJS.Signals): boolean {
+  if (!isRunning(identity)) return false
+  try {
+    return process.kill(identity.pid, name)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,108 @@
+import type { Account, Import, OperatorLimits, Permissions } from '@nats-io/jwt'
+
+/** What the gateways' account must know of a cell's account to import what that cell exports. */
+export interface CellAccount {
+  readonly cellId: string
+  /** Public nkey of the account (`A…`). */
+  readonly publicKey: string
+  /** The cell account's signed permission for the gateways' account, for its service and for its feed. */
+  readonly serviceActivation: string
+  readonly feedActivation: string
+}
+
+/** NATS reads an absent limit as 0, not as "none"; a client then hangs in reconnecting. */
+const UNLIMITED: OperatorLimits = {
+  conn: -1,
+  subs: -1,
+  data: -1,
+  payload: -1,
+  imports: -1,
+  exports: -1,
+  leaf: -1,
+  wildcards: true,
+}
+
+/** Longest time between a request to a host and its answer: a large image may have to be fetched first. */
+const HOST_REPLY_NS = 30 * 60 * 1_000_000_000
+
+/** Subjects a cell serves: `cell.<cell>.<version>.<operation>`. */
+export function cellServiceSubject(cellId: string): string {
+  return `cell.${token(cellId)}.>`
+}
+
+/** Subjects a cell publishes its change feed and heartbeats on. */
+export function cellFeedSubject(cellId: string): string {
+  return `ev.${token(cellId)}.>`
+}
+
+/** Claims of the account the server itself reports in and takes new accounts through. */
+export function systemAccount(): Partial<Account> {
+  return { limits: UNLIMITED }
+}
+
+/** Claims of the gateways' account: it reaches exactly these cells. Pure, so it can be rebuilt at any time. */
+export function gatewayAccount(cells: readonly CellAccount[]): Partial<Account> {
+  return { limits: UNLIMITED, imports: cells.flatMap(importsOf) }
+}
+
+/**
+ * Claims of a cell's account: what it exports can be imported only with an activation it signed, and it imports
+ * nothing. Whoever holds its keys therefore sees and reaches this account alone.
+ */
+export function cellAccount(cellId: string): Partial<Account> {
+  return {
+    limits: UNLIMITED,
+    exports: [
+      { name: 'service', type: 'service', subject: cellServiceSubject(cellId), token_req: true },
+      { name: 'feed', type: 'stream', subject: cellFeedSubject(cellId), token_req: true },
+    ],
+  }
+}
+
+/**
+ * Claims that close every connection of an account and refuse all credentials issued up to `nowS` (seconds since
+ * the epoch).
+ */
+export function revokedAccount(nowS: number): Partial<Account> {
+  return { limits: UNLIMITED, revocations: { '*': nowS } }
+}
+
+/** A gateway, or a cell's own processes: everything of their account but the server's own subjects. */
+export const SERVER_SIDE_PERMISSIONS: Permissions = {
+  pub: { allow: ['>'], deny: ['$SYS.>'] },
+  sub: { allow: ['>'], deny: ['$SYS.>'] },
+}
+
+/** A compute process: hears its own orders and replies, answers them, and reports as its own host only. */
+export function computePermissions(cellId: string, hostId: string): Permissions {
+  const own = `${token(cellId)}.${token(hostId)}`
+  return {
+    sub: { allow: [`host.${own}.>`, `${computeInboxPrefix(hostId)}.>`] },
+    pub: { allow: [`up.${own}.>`] },
+    resp: { max: 1, ttl: HOST_REPLY_NS },
+  }
+}
+
+/** Inbox prefix a compute process must connect with: replies meant for another host cannot be read. */
+export function computeInboxPrefix(hostId: string): string {
+  return `_INBOX.${token(hostId)}`
+}
+
+function importsOf(cell: CellAccount): Import[] {
+  const from = { account: cell.publicKey, name: cell.cellId }
+  return [
+    {
+      ...from,
+      type: 'service',
+      subject: cellServiceSubject(cell.cellId),
+      token: cell.serviceActivation,
+    },
+    { ...from, type: 'stream', subject: cellFeedSubject(cell.cellId), token: cell.feedActivation },
+  ]
+}
+
+/** Ids become parts of subjects: a dot or wildcard in one would reach into another cell's. */
+function token(id: string): string {
+  if (!/^[A-Za-z0-9_-]+$/.test(id)) throw new Error(`'${id}' cannot be part of a subject`)
+  return id
+}
