@@ -157,6 +157,312 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-hypervisors": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The ids, names and states of hypervisors. */
+        readonly get: operations["listHypervisors"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hypervisors/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Hypervisors with everything known of them. */
+        readonly get: operations["listHypervisorsDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hypervisors/statistics": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The sums over all hypervisors. */
+        readonly get: operations["showHypervisorStatistics"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hypervisors/{hypervisor_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A number until 2.52, a UUID since. */
+                readonly hypervisor_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One hypervisor. */
+        readonly get: operations["showHypervisor"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hypervisors/{hypervisor_id}/uptime": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A number until 2.52, a UUID since. */
+                readonly hypervisor_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** How long a hypervisor has been up, in its own words. */
+        readonly get: operations["showHypervisorUptime"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hypervisors/{hostname_pattern}/search": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Found anywhere in the host name. */
+                readonly hostname_pattern: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Hypervisors by part of their host name. */
+        readonly get: operations["searchHypervisors"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hypervisors/{hostname_pattern}/servers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Found anywhere in the host name. */
+                readonly hostname_pattern: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Hypervisors by part of their host name, with their servers. */
+        readonly get: operations["listHypervisorServers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-instance-actions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** What was done to a server, newest first; since 2.21 of deleted servers too. */
+        readonly get: operations["listInstanceActions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-instance-actions/{request_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly request_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One action with its events. */
+        readonly get: operations["showInstanceAction"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-keypairs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** A user's keypairs. */
+        readonly get: operations["listKeypairs"];
+        readonly put?: never;
+        /** Imports a public key or, until 2.91, makes a new pair. */
+        readonly post: operations["createKeypair"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-keypairs/{keypair_name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly keypair_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One keypair. */
+        readonly get: operations["showKeypair"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Forgets a keypair; servers made with it keep the key. */
+        readonly delete: operations["deleteKeypair"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/limits": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The limits of a project and what it uses of them. */
+        readonly get: operations["showLimits"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-quota-sets/{project_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The limits of a project or of a user in it. */
+        readonly get: operations["showQuotaSet"];
+        /** Changes limits; those not named stay. */
+        readonly put: operations["updateQuotaSet"];
+        readonly post?: never;
+        /** Goes back to the defaults. */
+        readonly delete: operations["deleteQuotaSet"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-quota-sets/{project_id}/defaults": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The limits of a project nothing was set for. */
+        readonly get: operations["showQuotaSetDefaults"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-quota-sets/{project_id}/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The limits of a project with what is used of them. */
+        readonly get: operations["showQuotaSetDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-quota-class-sets/{quota_class}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly quota_class: string;
+            };
+            readonly cookie?: never;
+        };
+        /** The limits of a class; only `default` has an effect. */
+        readonly get: operations["showQuotaClassSet"];
+        /** Changes the limits of a class. */
+        readonly put: operations["updateQuotaClassSet"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/action#os-start": {
         readonly parameters: {
             readonly query?: never;
@@ -271,6 +577,134 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-server-groups": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The server groups of a project. */
+        readonly get: operations["listServerGroups"];
+        readonly put?: never;
+        /** Creates a server group. */
+        readonly post: operations["createServerGroup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-server-groups/{server_group_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly server_group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One server group. */
+        readonly get: operations["showServerGroup"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Deletes a group; its servers stay. */
+        readonly delete: operations["deleteServerGroup"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/metadata": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The metadata of a server. */
+        readonly get: operations["listServerMetadata"];
+        /** Replaces all metadata. */
+        readonly put: operations["replaceServerMetadata"];
+        /** Adds metadata or changes what there is. */
+        readonly post: operations["updateServerMetadata"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/metadata/{key}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One item of metadata. */
+        readonly get: operations["showServerMetadataItem"];
+        /** Sets one item of metadata. */
+        readonly put: operations["updateServerMetadataItem"];
+        readonly post?: never;
+        /** Removes one item of metadata. */
+        readonly delete: operations["deleteServerMetadataItem"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/tags": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The tags of a server. */
+        readonly get: operations["listServerTags"];
+        /** Replaces all tags. */
+        readonly put: operations["replaceServerTags"];
+        readonly post?: never;
+        /** Removes all tags. */
+        readonly delete: operations["deleteServerTags"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/tags/{tag}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly tag: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Whether the server has a tag. */
+        readonly get: operations["checkServerTag"];
+        /** Adds one tag. */
+        readonly put: operations["addServerTag"];
+        readonly post?: never;
+        /** Removes one tag. */
+        readonly delete: operations["deleteServerTag"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers": {
         readonly parameters: {
             readonly query?: never;
@@ -328,6 +762,112 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-services": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The processes that serve and run servers. */
+        readonly get: operations["listServices"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-services/enable": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Lets a service be given servers. */
+        readonly put: operations["enableService"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-services/disable": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Gives a service no more servers. */
+        readonly put: operations["disableService"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-services/disable-log-reason": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Gives a service no more servers and says why. */
+        readonly put: operations["disableServiceWithReason"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-services/force-down": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** States that a service is down, whatever it reports. */
+        readonly put: operations["forceServiceDown"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-services/{service_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A number until 2.52, a UUID since. */
+                readonly service_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Enables, disables or forces down a service. */
+        readonly put: operations["updateService"];
+        readonly post?: never;
+        /** Forgets a service that runs no more. */
+        readonly delete: operations["deleteService"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/": {
         readonly parameters: {
             readonly query?: never;
@@ -345,7 +885,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v2.1/": {
+    readonly "/v2.1": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -354,6 +894,76 @@ export interface paths {
         };
         /** The range of microversions; answered with and without the last slash. */
         readonly get: operations["showVersion"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-availability-zone": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The zones and whether they are available. */
+        readonly get: operations["listAvailabilityZones"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-availability-zone/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The zones with their hosts and services. */
+        readonly get: operations["listAvailabilityZonesDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/extensions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The names by which old clients ask what is there. */
+        readonly get: operations["listExtensions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/extensions/{alias}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly alias: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One extension. */
+        readonly get: operations["showExtension"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -453,6 +1063,308 @@ export interface components {
             /** @description Absent where the policy hides them. */
             readonly extra_specs?: {
                 readonly [key: string]: string;
+            };
+        };
+        /** @description A number until 2.52, a UUID since. */
+        readonly RecordId: number | string;
+        /** @enum {string} */
+        readonly UpOrDown: "up" | "down";
+        /** @enum {string} */
+        readonly EnabledOrDisabled: "enabled" | "disabled";
+        readonly HostedServers: readonly {
+            /** @description The name the hypervisor knows it by. */
+            readonly name: string;
+            /** Format: uuid */
+            readonly uuid: string;
+        }[];
+        readonly HypervisorSummary: {
+            readonly id: components["schemas"]["RecordId"];
+            readonly hypervisor_hostname: string;
+            readonly state: components["schemas"]["UpOrDown"];
+            readonly status: components["schemas"]["EnabledOrDisabled"];
+            readonly servers?: components["schemas"]["HostedServers"];
+        };
+        readonly Hypervisor: {
+            readonly id: components["schemas"]["RecordId"];
+            readonly hypervisor_hostname: string;
+            readonly hypervisor_type: string;
+            readonly hypervisor_version: number;
+            readonly host_ip: string | null;
+            readonly state: components["schemas"]["UpOrDown"];
+            readonly status: components["schemas"]["EnabledOrDisabled"];
+            readonly service: {
+                readonly id: components["schemas"]["RecordId"];
+                readonly host: string;
+                readonly disabled_reason: string | null;
+            };
+            readonly servers?: components["schemas"]["HostedServers"];
+            readonly uptime: string | null;
+            readonly cpu_info: string | {
+                readonly [key: string]: unknown;
+            };
+            readonly current_workload: number | null;
+            readonly disk_available_least?: number | null;
+            readonly free_disk_gb: number | null;
+            readonly free_ram_mb: number | null;
+            readonly local_gb: number;
+            readonly local_gb_used: number;
+            readonly memory_mb: number;
+            readonly memory_mb_used: number;
+            readonly running_vms: number | null;
+            readonly vcpus: number;
+            readonly vcpus_used: number;
+        };
+        readonly HypervisorStatistics: {
+            readonly count: number;
+            readonly current_workload: number | null;
+            readonly disk_available_least: number | null;
+            readonly free_disk_gb: number | null;
+            readonly free_ram_mb: number | null;
+            readonly local_gb: number;
+            readonly local_gb_used: number;
+            readonly memory_mb: number;
+            readonly memory_mb_used: number;
+            readonly running_vms: number | null;
+            readonly vcpus: number;
+            readonly vcpus_used: number;
+        };
+        readonly InstanceAction: {
+            readonly action: string;
+            /** Format: uuid */
+            readonly instance_uuid: string;
+            readonly message: string | null;
+            readonly project_id: string | null;
+            readonly request_id: string;
+            /** @description A time in UTC without zone. */
+            readonly start_time: string;
+            readonly user_id: string | null;
+            /** @description A time in UTC without zone. */
+            readonly updated_at: string | null;
+        };
+        readonly InstanceActionDetail: {
+            readonly action: string;
+            /** Format: uuid */
+            readonly instance_uuid: string;
+            readonly message: string | null;
+            readonly project_id: string | null;
+            readonly request_id: string;
+            /** @description A time in UTC without zone. */
+            readonly start_time: string;
+            readonly user_id: string | null;
+            /** @description A time in UTC without zone. */
+            readonly updated_at: string | null;
+            /** @description Until 2.50 for administrators only. */
+            readonly events?: readonly components["schemas"]["InstanceActionEvent"][];
+        };
+        readonly InstanceActionEvent: {
+            readonly event: string;
+            /** @description A time in UTC without zone. */
+            readonly start_time: string;
+            /** @description A time in UTC without zone. */
+            readonly finish_time: string | null;
+            readonly result: string | null;
+            /** @description Administrators only. */
+            readonly traceback?: string | null;
+            /** @description Administrators only. */
+            readonly host?: string;
+            readonly hostId: string;
+            readonly details?: string | null;
+        };
+        /** @enum {string} */
+        readonly KeypairType: "ssh" | "x509";
+        readonly NewKeypair: {
+            readonly name: string | unknown | unknown;
+            readonly public_key?: string;
+            /** @enum {string} */
+            readonly type?: "ssh" | "x509";
+            readonly user_id?: string;
+        };
+        readonly KeypairSummary: {
+            readonly name: string;
+            readonly public_key: string;
+            readonly fingerprint: string;
+            readonly type: components["schemas"]["KeypairType"];
+        };
+        readonly Keypair: {
+            readonly id: number;
+            readonly name: string;
+            readonly public_key: string;
+            readonly fingerprint: string;
+            readonly user_id: components["schemas"]["UserId"];
+            /** @description A time in UTC without zone. */
+            readonly created_at: string;
+            readonly updated_at: null;
+            /** @constant */
+            readonly deleted: false;
+            readonly deleted_at: null;
+            readonly type: components["schemas"]["KeypairType"];
+        };
+        readonly QuotaLimit: number;
+        readonly NewQuotaLimit: number;
+        readonly QuotaUsage: {
+            readonly in_use: number;
+            readonly limit: number;
+            readonly reserved: number;
+        };
+        /** @description The limits of a project. */
+        readonly QuotaSet: {
+            readonly id: string;
+            readonly instances: components["schemas"]["QuotaLimit"];
+            readonly cores: components["schemas"]["QuotaLimit"];
+            readonly ram: components["schemas"]["QuotaLimit"];
+            readonly metadata_items: components["schemas"]["QuotaLimit"];
+            readonly key_pairs: components["schemas"]["QuotaLimit"];
+            readonly server_groups: components["schemas"]["QuotaLimit"];
+            readonly server_group_members: components["schemas"]["QuotaLimit"];
+            readonly injected_files: components["schemas"]["QuotaLimit"];
+            readonly injected_file_content_bytes: components["schemas"]["QuotaLimit"];
+            readonly injected_file_path_bytes: components["schemas"]["QuotaLimit"];
+            readonly fixed_ips: components["schemas"]["QuotaLimit"];
+            readonly floating_ips: components["schemas"]["QuotaLimit"];
+            readonly security_groups: components["schemas"]["QuotaLimit"];
+            readonly security_group_rules: components["schemas"]["QuotaLimit"];
+        };
+        /** @description The limits of a project as an update answers. */
+        readonly UpdatedQuotaSet: {
+            readonly instances: components["schemas"]["QuotaLimit"];
+            readonly cores: components["schemas"]["QuotaLimit"];
+            readonly ram: components["schemas"]["QuotaLimit"];
+            readonly metadata_items: components["schemas"]["QuotaLimit"];
+            readonly key_pairs: components["schemas"]["QuotaLimit"];
+            readonly server_groups: components["schemas"]["QuotaLimit"];
+            readonly server_group_members: components["schemas"]["QuotaLimit"];
+            readonly injected_files: components["schemas"]["QuotaLimit"];
+            readonly injected_file_content_bytes: components["schemas"]["QuotaLimit"];
+            readonly injected_file_path_bytes: components["schemas"]["QuotaLimit"];
+            readonly fixed_ips: components["schemas"]["QuotaLimit"];
+            readonly floating_ips: components["schemas"]["QuotaLimit"];
+            readonly security_groups: components["schemas"]["QuotaLimit"];
+            readonly security_group_rules: components["schemas"]["QuotaLimit"];
+        };
+        /** @description The limits to change. */
+        readonly QuotaSetUpdate: {
+            readonly instances?: components["schemas"]["NewQuotaLimit"];
+            readonly cores?: components["schemas"]["NewQuotaLimit"];
+            readonly ram?: components["schemas"]["NewQuotaLimit"];
+            readonly metadata_items?: components["schemas"]["NewQuotaLimit"];
+            readonly key_pairs?: components["schemas"]["NewQuotaLimit"];
+            readonly server_groups?: components["schemas"]["NewQuotaLimit"];
+            readonly server_group_members?: components["schemas"]["NewQuotaLimit"];
+            readonly injected_files?: components["schemas"]["NewQuotaLimit"];
+            readonly injected_file_content_bytes?: components["schemas"]["NewQuotaLimit"];
+            readonly injected_file_path_bytes?: components["schemas"]["NewQuotaLimit"];
+            readonly fixed_ips?: components["schemas"]["NewQuotaLimit"];
+            readonly floating_ips?: components["schemas"]["NewQuotaLimit"];
+            readonly security_groups?: components["schemas"]["NewQuotaLimit"];
+            readonly security_group_rules?: components["schemas"]["NewQuotaLimit"];
+            readonly force?: components["schemas"]["Boolean"];
+        };
+        /** @description The limits of a project with their usage. */
+        readonly QuotaSetDetail: {
+            readonly id: string;
+            readonly instances: components["schemas"]["QuotaUsage"];
+            readonly cores: components["schemas"]["QuotaUsage"];
+            readonly ram: components["schemas"]["QuotaUsage"];
+            readonly metadata_items: components["schemas"]["QuotaUsage"];
+            readonly key_pairs: components["schemas"]["QuotaUsage"];
+            readonly server_groups: components["schemas"]["QuotaUsage"];
+            readonly server_group_members: components["schemas"]["QuotaUsage"];
+            readonly injected_files: components["schemas"]["QuotaUsage"];
+            readonly injected_file_content_bytes: components["schemas"]["QuotaUsage"];
+            readonly injected_file_path_bytes: components["schemas"]["QuotaUsage"];
+            readonly fixed_ips: components["schemas"]["QuotaUsage"];
+            readonly floating_ips: components["schemas"]["QuotaUsage"];
+            readonly security_groups: components["schemas"]["QuotaUsage"];
+            readonly security_group_rules: components["schemas"]["QuotaUsage"];
+        };
+        /** @description The limits of a class. */
+        readonly QuotaClassSet: {
+            readonly id: string;
+            readonly instances: components["schemas"]["QuotaLimit"];
+            readonly cores: components["schemas"]["QuotaLimit"];
+            readonly ram: components["schemas"]["QuotaLimit"];
+            readonly metadata_items: components["schemas"]["QuotaLimit"];
+            readonly key_pairs: components["schemas"]["QuotaLimit"];
+            readonly server_groups: components["schemas"]["QuotaLimit"];
+            readonly server_group_members: components["schemas"]["QuotaLimit"];
+            readonly injected_files: components["schemas"]["QuotaLimit"];
+            readonly injected_file_content_bytes: components["schemas"]["QuotaLimit"];
+            readonly injected_file_path_bytes: components["schemas"]["QuotaLimit"];
+            readonly fixed_ips: components["schemas"]["QuotaLimit"];
+            readonly floating_ips: components["schemas"]["QuotaLimit"];
+            readonly security_groups: components["schemas"]["QuotaLimit"];
+            readonly security_group_rules: components["schemas"]["QuotaLimit"];
+        };
+        /** @description The limits of a class as an update answers. */
+        readonly UpdatedQuotaClassSet: {
+            readonly instances: components["schemas"]["QuotaLimit"];
+            readonly cores: components["schemas"]["QuotaLimit"];
+            readonly ram: components["schemas"]["QuotaLimit"];
+            readonly metadata_items: components["schemas"]["QuotaLimit"];
+            readonly key_pairs: components["schemas"]["QuotaLimit"];
+            readonly server_groups: components["schemas"]["QuotaLimit"];
+            readonly server_group_members: components["schemas"]["QuotaLimit"];
+            readonly injected_files: components["schemas"]["QuotaLimit"];
+            readonly injected_file_content_bytes: components["schemas"]["QuotaLimit"];
+            readonly injected_file_path_bytes: components["schemas"]["QuotaLimit"];
+            readonly fixed_ips: components["schemas"]["QuotaLimit"];
+            readonly floating_ips: components["schemas"]["QuotaLimit"];
+            readonly security_groups: components["schemas"]["QuotaLimit"];
+            readonly security_group_rules: components["schemas"]["QuotaLimit"];
+        };
+        /** @description The limits to change. */
+        readonly QuotaClassSetUpdate: {
+            readonly instances?: components["schemas"]["NewQuotaLimit"];
+            readonly cores?: components["schemas"]["NewQuotaLimit"];
+            readonly ram?: components["schemas"]["NewQuotaLimit"];
+            readonly metadata_items?: components["schemas"]["NewQuotaLimit"];
+            readonly key_pairs?: components["schemas"]["NewQuotaLimit"];
+            readonly server_groups?: components["schemas"]["NewQuotaLimit"];
+            readonly server_group_members?: components["schemas"]["NewQuotaLimit"];
+            readonly injected_files?: components["schemas"]["NewQuotaLimit"];
+            readonly injected_file_content_bytes?: components["schemas"]["NewQuotaLimit"];
+            readonly injected_file_path_bytes?: components["schemas"]["NewQuotaLimit"];
+            readonly fixed_ips?: components["schemas"]["NewQuotaLimit"];
+            readonly floating_ips?: components["schemas"]["NewQuotaLimit"];
+            readonly security_groups?: components["schemas"]["NewQuotaLimit"];
+            readonly security_group_rules?: components["schemas"]["NewQuotaLimit"];
+        };
+        readonly AbsoluteLimits: {
+            readonly maxTotalInstances: components["schemas"]["QuotaLimit"];
+            readonly maxTotalCores: components["schemas"]["QuotaLimit"];
+            readonly maxTotalRAMSize: components["schemas"]["QuotaLimit"];
+            readonly maxTotalKeypairs: components["schemas"]["QuotaLimit"];
+            readonly maxServerMeta: components["schemas"]["QuotaLimit"];
+            readonly maxServerGroups: components["schemas"]["QuotaLimit"];
+            readonly maxServerGroupMembers: components["schemas"]["QuotaLimit"];
+            readonly totalInstancesUsed: components["schemas"]["QuotaLimit"];
+            readonly totalCoresUsed: components["schemas"]["QuotaLimit"];
+            readonly totalRAMUsed: components["schemas"]["QuotaLimit"];
+            readonly totalServerGroupsUsed: components["schemas"]["QuotaLimit"];
+            readonly maxSecurityGroups: components["schemas"]["QuotaLimit"];
+            readonly maxSecurityGroupRules: components["schemas"]["QuotaLimit"];
+            readonly maxTotalFloatingIps: components["schemas"]["QuotaLimit"];
+            readonly totalFloatingIpsUsed: components["schemas"]["QuotaLimit"];
+            readonly totalSecurityGroupsUsed: components["schemas"]["QuotaLimit"];
+            readonly maxImageMeta: components["schemas"]["QuotaLimit"];
+            readonly maxPersonality: components["schemas"]["QuotaLimit"];
+            readonly maxPersonalitySize: components["schemas"]["QuotaLimit"];
+        };
+        /** @enum {string} */
+        readonly ServerGroupPolicy: "anti-affinity" | "affinity" | "soft-anti-affinity" | "soft-affinity";
+        readonly ServerGroup: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly members: readonly string[];
+            /** @description Always empty. */
+            readonly metadata: Record<string, never>;
+            readonly policies: readonly string[];
+            readonly project_id: components["schemas"]["ProjectId"];
+            readonly user_id: components["schemas"]["UserId"];
+            readonly policy: string;
+            readonly rules: {
+                readonly max_server_per_host?: number;
             };
         };
         /** @enum {string} */
@@ -807,6 +1719,18 @@ export interface components {
         };
         /** @enum {string} */
         readonly ServerSortKey: "access_ip_v4" | "access_ip_v6" | "auto_disk_config" | "availability_zone" | "config_drive" | "created_at" | "display_description" | "display_name" | "host" | "hostname" | "image_ref" | "instance_type_id" | "kernel_id" | "key_name" | "launch_index" | "launched_at" | "locked_by" | "node" | "power_state" | "progress" | "project_id" | "ramdisk_id" | "root_device_name" | "task_state" | "terminated_at" | "updated_at" | "user_id" | "uuid" | "vm_state" | "locked" | "architecture" | "cell_name" | "cleaned" | "default_ephemeral_device" | "default_swap_device" | "deleted" | "deleted_at" | "disable_terminate" | "ephemeral_gb" | "ephemeral_key_uuid" | "id" | "key_data" | "launched_on" | "memory_mb" | "os_type" | "reservation_id" | "root_gb" | "shutdown_terminate" | "user_data" | "vcpus" | "vm_mode";
+        readonly Service: {
+            readonly id: components["schemas"]["RecordId"];
+            readonly binary: string;
+            readonly host: string;
+            readonly zone: string;
+            readonly status: components["schemas"]["EnabledOrDisabled"];
+            readonly state: components["schemas"]["UpOrDown"];
+            /** @description A time in UTC without zone. */
+            readonly updated_at: string | null;
+            readonly disabled_reason: string | null;
+            readonly forced_down: boolean;
+        };
         readonly ApiVersion: {
             /** @example v2.1 */
             readonly id: string;
@@ -823,6 +1747,18 @@ export interface components {
                 readonly base: string;
                 readonly type: string;
             }[];
+        };
+        readonly ZoneState: {
+            readonly available: boolean;
+        };
+        readonly Extension: {
+            readonly alias: string;
+            readonly name: string;
+            readonly description: string;
+            readonly namespace: string;
+            /** Format: date-time */
+            readonly updated: string;
+            readonly links: components["schemas"]["Links"];
         };
     };
     responses: {
@@ -849,6 +1785,24 @@ export interface components {
             };
             content?: never;
         };
+        /** @description The keypair; its private key, if one was made, is told this once. */
+        readonly CreatedKeypair: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": {
+                    readonly keypair: {
+                        readonly name: string;
+                        readonly public_key: string;
+                        readonly fingerprint: string;
+                        readonly user_id: components["schemas"]["UserId"];
+                        readonly private_key?: string;
+                        readonly type: components["schemas"]["KeypairType"];
+                    };
+                };
+            };
+        };
     };
     parameters: {
         /** @description The UUID of a server. */
@@ -864,6 +1818,7 @@ export interface components {
         /** @description The user whose items are meant; administrators only. */
         readonly userId: string;
         readonly flavorId: string;
+        readonly projectId: string;
     };
     requestBodies: never;
     headers: never;
@@ -889,6 +1844,33 @@ export type FlavorAmount = components['schemas']['FlavorAmount'];
 export type ExtraSpecs = components['schemas']['ExtraSpecs'];
 export type FlavorSummary = components['schemas']['FlavorSummary'];
 export type Flavor = components['schemas']['Flavor'];
+export type RecordId = components['schemas']['RecordId'];
+export type UpOrDown = components['schemas']['UpOrDown'];
+export type EnabledOrDisabled = components['schemas']['EnabledOrDisabled'];
+export type HostedServers = components['schemas']['HostedServers'];
+export type HypervisorSummary = components['schemas']['HypervisorSummary'];
+export type Hypervisor = components['schemas']['Hypervisor'];
+export type HypervisorStatistics = components['schemas']['HypervisorStatistics'];
+export type InstanceAction = components['schemas']['InstanceAction'];
+export type InstanceActionDetail = components['schemas']['InstanceActionDetail'];
+export type InstanceActionEvent = components['schemas']['InstanceActionEvent'];
+export type KeypairType = components['schemas']['KeypairType'];
+export type NewKeypair = components['schemas']['NewKeypair'];
+export type KeypairSummary = components['schemas']['KeypairSummary'];
+export type Keypair = components['schemas']['Keypair'];
+export type QuotaLimit = components['schemas']['QuotaLimit'];
+export type NewQuotaLimit = components['schemas']['NewQuotaLimit'];
+export type QuotaUsage = components['schemas']['QuotaUsage'];
+export type QuotaSet = components['schemas']['QuotaSet'];
+export type UpdatedQuotaSet = components['schemas']['UpdatedQuotaSet'];
+export type QuotaSetUpdate = components['schemas']['QuotaSetUpdate'];
+export type QuotaSetDetail = components['schemas']['QuotaSetDetail'];
+export type QuotaClassSet = components['schemas']['QuotaClassSet'];
+export type UpdatedQuotaClassSet = components['schemas']['UpdatedQuotaClassSet'];
+export type QuotaClassSetUpdate = components['schemas']['QuotaClassSetUpdate'];
+export type AbsoluteLimits = components['schemas']['AbsoluteLimits'];
+export type ServerGroupPolicy = components['schemas']['ServerGroupPolicy'];
+export type ServerGroup = components['schemas']['ServerGroup'];
 export type DiskConfig = components['schemas']['DiskConfig'];
 export type SecurityGroupNames = components['schemas']['SecurityGroupNames'];
 export type GuestHostName = components['schemas']['GuestHostName'];
@@ -911,10 +1893,14 @@ export type Server = components['schemas']['Server'];
 export type UpdatedServer = components['schemas']['UpdatedServer'];
 export type UpdatedServerAddresses = components['schemas']['UpdatedServerAddresses'];
 export type ServerSortKey = components['schemas']['ServerSortKey'];
+export type Service = components['schemas']['Service'];
 export type ApiVersion = components['schemas']['ApiVersion'];
+export type ZoneState = components['schemas']['ZoneState'];
+export type Extension = components['schemas']['Extension'];
 export type ResponseFault = components['responses']['Fault'];
 export type ResponseAccepted = components['responses']['Accepted'];
 export type ResponseDone = components['responses']['Done'];
+export type ResponseCreatedKeypair = components['responses']['CreatedKeypair'];
 export type ParameterServerId = components['parameters']['serverId'];
 export type ParameterLimit = components['parameters']['limit'];
 export type ParameterMarker = components['parameters']['marker'];
@@ -922,6 +1908,7 @@ export type ParameterChangesSince = components['parameters']['changesSince'];
 export type ParameterChangesBefore = components['parameters']['changesBefore'];
 export type ParameterUserId = components['parameters']['userId'];
 export type ParameterFlavorId = components['parameters']['flavorId'];
+export type ParameterProjectId = components['parameters']['projectId'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listFlavors: {
@@ -1357,6 +2344,644 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly listHypervisors: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description Found anywhere in the host name; not with limit or marker. */
+                readonly hypervisor_hostname_pattern?: components["schemas"]["HostName"];
+                /** @description Whether to name the servers of each hypervisor. */
+                readonly with_servers?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of hypervisors. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly hypervisors: readonly components["schemas"]["HypervisorSummary"][];
+                        readonly hypervisors_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listHypervisorsDetail: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description Found anywhere in the host name; not with limit or marker. */
+                readonly hypervisor_hostname_pattern?: components["schemas"]["HostName"];
+                /** @description Whether to name the servers of each hypervisor. */
+                readonly with_servers?: boolean;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of hypervisors. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly hypervisors: readonly components["schemas"]["Hypervisor"][];
+                        readonly hypervisors_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showHypervisorStatistics: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The sums. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly hypervisor_statistics: components["schemas"]["HypervisorStatistics"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showHypervisor: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Whether to name the servers of each hypervisor. */
+                readonly with_servers?: boolean;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description A number until 2.52, a UUID since. */
+                readonly hypervisor_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The hypervisor. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly hypervisor: components["schemas"]["Hypervisor"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showHypervisorUptime: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A number until 2.52, a UUID since. */
+                readonly hypervisor_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The uptime. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly hypervisor: {
+                            readonly id: components["schemas"]["RecordId"];
+                            readonly hypervisor_hostname: string;
+                            readonly state: components["schemas"]["UpOrDown"];
+                            readonly status: components["schemas"]["EnabledOrDisabled"];
+                            readonly uptime: string | null;
+                            readonly servers?: components["schemas"]["HostedServers"];
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly searchHypervisors: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Found anywhere in the host name. */
+                readonly hostname_pattern: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Those that match. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly hypervisors: readonly components["schemas"]["HypervisorSummary"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listHypervisorServers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Found anywhere in the host name. */
+                readonly hostname_pattern: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Those that match; one without servers has no such field. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly hypervisors: readonly {
+                            readonly id: components["schemas"]["RecordId"];
+                            readonly hypervisor_hostname: string;
+                            readonly state: components["schemas"]["UpOrDown"];
+                            readonly status: components["schemas"]["EnabledOrDisabled"];
+                            readonly servers?: components["schemas"]["HostedServers"];
+                        }[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listInstanceActions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description Only what changed at or before this time. */
+                readonly "changes-before"?: components["parameters"]["changesBefore"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of actions. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly instanceActions: readonly components["schemas"]["InstanceAction"][];
+                        readonly links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showInstanceAction: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly request_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The action. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly instanceAction: components["schemas"]["InstanceActionDetail"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listKeypairs: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The user whose items are meant; administrators only. */
+                readonly user_id?: components["parameters"]["userId"];
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of keypairs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly keypairs: readonly {
+                            readonly keypair: components["schemas"]["KeypairSummary"];
+                        }[];
+                        readonly keypairs_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createKeypair: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly keypair: components["schemas"]["NewKeypair"];
+                };
+            };
+        };
+        readonly responses: {
+            readonly 200: components["responses"]["CreatedKeypair"];
+            readonly 201: components["responses"]["CreatedKeypair"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showKeypair: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The user whose items are meant; administrators only. */
+                readonly user_id?: components["parameters"]["userId"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly keypair_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The keypair. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly keypair: components["schemas"]["Keypair"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteKeypair: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The user whose items are meant; administrators only. */
+                readonly user_id?: components["parameters"]["userId"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly keypair_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Done"];
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showLimits: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The project meant; administrators only. */
+                readonly tenant_id?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limits. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly limits: {
+                            readonly rate: readonly Record<string, never>[];
+                            readonly absolute: components["schemas"]["AbsoluteLimits"];
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showQuotaSet: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The user whose items are meant; administrators only. */
+                readonly user_id?: components["parameters"]["userId"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limits; -1 means none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly quota_set: components["schemas"]["QuotaSet"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly updateQuotaSet: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The user whose items are meant; administrators only. */
+                readonly user_id?: components["parameters"]["userId"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly quota_set: components["schemas"]["QuotaSetUpdate"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The limits as they are now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly quota_set: components["schemas"]["UpdatedQuotaSet"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteQuotaSet: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The user whose items are meant; administrators only. */
+                readonly user_id?: components["parameters"]["userId"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showQuotaSetDefaults: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limits; -1 means none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly quota_set: components["schemas"]["QuotaSet"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showQuotaSetDetail: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The user whose items are meant; administrators only. */
+                readonly user_id?: components["parameters"]["userId"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limits with their usage. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly quota_set: components["schemas"]["QuotaSetDetail"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showQuotaClassSet: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly quota_class: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limits; -1 means none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly quota_class_set: components["schemas"]["QuotaClassSet"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly updateQuotaClassSet: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly quota_class: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly quota_class_set: components["schemas"]["QuotaClassSetUpdate"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The limits as they are now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly quota_class_set: components["schemas"]["UpdatedQuotaClassSet"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
     readonly startServer: {
         readonly parameters: {
             readonly query?: never;
@@ -1530,6 +3155,470 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerGroups: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Whatever the value; administrators only. */
+                readonly all_projects?: string;
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                readonly offset?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of groups. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server_groups: readonly components["schemas"]["ServerGroup"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createServerGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly server_group: {
+                        readonly name: components["schemas"]["Name"];
+                        readonly policies?: readonly components["schemas"]["ServerGroupPolicy"][];
+                        readonly policy?: components["schemas"]["ServerGroupPolicy"];
+                        readonly rules?: {
+                            readonly max_server_per_host?: components["schemas"]["PositiveInteger"];
+                        };
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server_group: components["schemas"]["ServerGroup"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly server_group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server_group: components["schemas"]["ServerGroup"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteServerGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly server_group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceServerMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description All of it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly updateServerMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description All of it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The item under its key. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateServerMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly meta: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The item under its key. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteServerMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerTags: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tags: readonly string[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceServerTags: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly tags: readonly components["schemas"]["Tag"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tags: readonly string[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteServerTags: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly checkServerTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly tag: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The server has the tag. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly addServerTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly tag: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The tag was added. */
+            readonly 201: {
+                headers: {
+                    /** @description The tag. */
+                    readonly Location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The server had the tag already. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteServerTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly tag: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listServers: {
@@ -1884,6 +3973,251 @@ export interface operations {
             readonly 409: components["responses"]["Fault"];
         };
     };
+    readonly listServices: {
+        readonly parameters: {
+            readonly query?: {
+                readonly host?: string;
+                readonly binary?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Those that match. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly services: readonly components["schemas"]["Service"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly enableService: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly host: components["schemas"]["HostName"];
+                    readonly binary: string;
+                    readonly disabled_reason?: string;
+                    readonly forced_down?: components["schemas"]["Boolean"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was changed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly service: {
+                            readonly host: string;
+                            readonly binary: string;
+                            readonly status: components["schemas"]["EnabledOrDisabled"];
+                            readonly disabled_reason?: string | null;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly disableService: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly host: components["schemas"]["HostName"];
+                    readonly binary: string;
+                    readonly disabled_reason?: string;
+                    readonly forced_down?: components["schemas"]["Boolean"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was changed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly service: {
+                            readonly host: string;
+                            readonly binary: string;
+                            readonly status: components["schemas"]["EnabledOrDisabled"];
+                            readonly disabled_reason?: string | null;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly disableServiceWithReason: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly host: components["schemas"]["HostName"];
+                    readonly binary: string;
+                    readonly disabled_reason: string;
+                    readonly forced_down?: components["schemas"]["Boolean"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was changed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly service: {
+                            readonly host: string;
+                            readonly binary: string;
+                            readonly status: components["schemas"]["EnabledOrDisabled"];
+                            readonly disabled_reason?: string | null;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly forceServiceDown: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly host: components["schemas"]["HostName"];
+                    readonly binary: string;
+                    readonly disabled_reason?: string;
+                    readonly forced_down: components["schemas"]["Boolean"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was changed. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly service: {
+                            readonly host: string;
+                            readonly binary: string;
+                            readonly forced_down: boolean;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateService: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A number until 2.52, a UUID since. */
+                readonly service_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @enum {string} */
+                    readonly status?: "enabled" | "disabled";
+                    readonly disabled_reason?: string;
+                    readonly forced_down?: components["schemas"]["Boolean"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The service as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly service: components["schemas"]["Service"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteService: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description A number until 2.52, a UUID since. */
+                readonly service_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
     readonly listVersions: {
         readonly parameters: {
             readonly query?: never;
@@ -1904,6 +4238,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 429: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -1927,7 +4262,125 @@ export interface operations {
                     };
                 };
             };
+            readonly 429: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listAvailabilityZones: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every zone. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly availabilityZoneInfo: readonly {
+                            readonly hosts: null;
+                            readonly zoneName: string;
+                            readonly zoneState: components["schemas"]["ZoneState"];
+                        }[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listAvailabilityZonesDetail: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every zone. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly availabilityZoneInfo: readonly {
+                            /** @description Services by host and name. */
+                            readonly hosts: {
+                                readonly [key: string]: {
+                                    readonly [key: string]: {
+                                        readonly active: boolean;
+                                        readonly available: boolean;
+                                        /** @description A time in UTC without zone. */
+                                        readonly updated_at: string | null;
+                                    };
+                                };
+                            } | null;
+                            readonly zoneName: string;
+                            readonly zoneState: components["schemas"]["ZoneState"];
+                        }[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listExtensions: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every extension. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly extensions: readonly components["schemas"]["Extension"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showExtension: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly alias: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The extension. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly extension: components["schemas"]["Extension"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
 }

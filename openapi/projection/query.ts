@@ -37,8 +37,7 @@ export function queryReader(operation: Node, version: Microversion, compiler: Co
     const parameter = parameterOf(node, version)
     parameters.set(parameter.name, parameter)
   }
-  const strict =
-    isNode(operation['x-strict-query']) && existsAt(operation['x-strict-query'], version)
+  const strict = isTrueAt(operation['x-strict-query'], version)
   const validate = compiler.validator(valuesSchema(parameters, strict))
   const names = asSchema(annotated)
 
@@ -64,9 +63,14 @@ function parameterOf(node: Node, version: Microversion): Parameter {
     name: String(node['name']),
     schema: isList ? (schema['items'] as Node) : schema,
     isList,
-    once: node['x-once'] === true,
+    once: isTrueAt(node['x-once'], version),
     emptyIsTrue: node['allowEmptyValue'] === true,
   }
+}
+
+/** An annotation that is true always, or an object with the range in which it is. */
+function isTrueAt(annotation: unknown, version: Microversion): boolean {
+  return annotation === true || (isNode(annotation) && existsAt(annotation, version))
 }
 
 /** Every parameter is validated as the list of its values, so that a wrong value hides behind no later one. */
