@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Database, Tx } from '../db/database.ts'
+import type { Transactional, Tx } from '../db/database.ts'
 import { errorChain, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
 import type { Lease } from './lease.ts'
@@ -15,7 +15,7 @@ import { Progress } from './progress.ts'
 import type { Json, LocalStep, RemoteStep, Saga, SagaOutcome, Step, StepCall } from './saga.ts'
 
 export interface Execution {
-  readonly db: Database
+  readonly db: Transactional
   readonly deps: unknown
   readonly clock: Clock
   readonly log: Logger
