@@ -242,19 +242,25 @@ CREATE TABLE `idempotency_keys` (
 CREATE TABLE `instance_mappings` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`cores` int NOT NULL,
+	`ram_mb` int NOT NULL,
 	`cell_id` char(36) character set ascii collate ascii_bin,
 	`attempt` int NOT NULL,
+	`tried_cells` json NOT NULL,
 	`is_deleting` boolean NOT NULL DEFAULT false,
 	`saga_id` char(36) character set ascii collate ascii_bin,
 	`is_not_built` boolean NOT NULL DEFAULT false,
 	`created_at` datetime(3) NOT NULL,
+	`changed_at` datetime(3) NOT NULL,
 	CONSTRAINT `instance_mappings_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `request_specs` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`spec` json NOT NULL,
-	`sealed_secrets` mediumtext,
+	`sealed_user_data` mediumtext,
+	`sealed_password` text,
 	CONSTRAINT `request_specs_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
@@ -308,8 +314,8 @@ CREATE TABLE `server_index` (
 	`reservation_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`launch_index` int NOT NULL,
 	`disk_config` varchar(8) character set ascii collate ascii_bin NOT NULL,
-	`user_data` mediumtext,
 	`requested_zone` varchar(255),
+	`is_deleting` boolean NOT NULL DEFAULT false,
 	`vm_state` varchar(20) character set ascii collate ascii_bin NOT NULL,
 	`task_state` varchar(32) character set ascii collate ascii_bin,
 	`power_state` tinyint NOT NULL,
@@ -342,7 +348,8 @@ CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);--> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint
-CREATE INDEX `instance_mappings_pending` ON `instance_mappings` (`is_not_built`,`is_deleting`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_not_built` ON `instance_mappings` (`is_not_built`,`changed_at`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_deleting` ON `instance_mappings` (`is_deleting`,`changed_at`);--> statement-breakpoint
 CREATE INDEX `server_action_events_started` ON `server_action_events` (`started_at`);--> statement-breakpoint
 CREATE INDEX `server_actions_started` ON `server_actions` (`started_at`);--> statement-breakpoint
 CREATE INDEX `server_index_project` ON `server_index` (`project_id`,`deleted_at`,`created_at`,`server_id`);--> statement-breakpoint
