@@ -1,7 +1,6 @@
 import { and, eq, exists, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
-import { parseJson } from '#common/db/json.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import { flavorAccess, flavors } from './schema/resources.ts'
@@ -27,6 +26,25 @@ export interface Flavor {
 /** Whose eyes: all flavors, or only what is public and what this project was given access to. */
 export type FlavorSight = { readonly all: true } | { readonly projectId: string | null }
 
+/** What to select so that `flavorOf` can read the row, from a prepared statement or a built one. */
+export const FLAVOR_COLUMNS = {
+  id: flavors.id,
+  name: flavors.name,
+  vcpus: flavors.vcpus,
+  memory_mb: flavors.memoryMb,
+  root_gb: flavors.rootGb,
+  ephemeral_gb: flavors.ephemeralGb,
+  swap_mb: flavors.swapMb,
+  rxtx_factor: flavors.rxtxFactor,
+  is_public: flavors.isPublic,
+  is_disabled: flavors.isDisabled,
+  description: flavors.description,
+  extra_specs: flavors.extraSpecs,
+  created_at: flavors.createdAt,
+  updated_at: flavors.updatedAt,
+} as const
+
+/** Booleans are 0 and 1 where a prepared statement read them. */
 interface FlavorRow {
   readonly id: string
   readonly name: string
@@ -36,10 +54,10 @@ interface FlavorRow {
   readonly ephemeral_gb: number
   readonly swap_mb: number
   readonly rxtx_factor: number
-  readonly is_public: number
-  readonly is_disabled: number
+  readonly is_public: number | boolean
+  readonly is_disabled: number | boolean
   readonly description: string | null
-  readonly extra_specs: unknown
+  readonly extra_specs: Readonly<Record<string, string>>
   readonly created_at: Date
   readonly updated_at: Date | null
 }
@@ -58,7 +76,7 @@ const hasAccess = exists(
 
 const selectOne = statement(
   builder
-    .select()
+    .select(FLAVOR_COLUMNS)
     .from(flavors)
     .where(
       and(
@@ -83,7 +101,7 @@ function sightValues(sight: FlavorSight): { readonly all: number; readonly proje
   return { all: 0, projectId: sight.projectId ?? '' }
 }
 
-function flavorOf(row: FlavorRow): Flavor {
+export function flavorOf(row: FlavorRow): Flavor {
   return {
     id: row.id,
     name: row.name,
@@ -93,10 +111,10 @@ function flavorOf(row: FlavorRow): Flavor {
     ephemeralGb: row.ephemeral_gb,
     swapMb: row.swap_mb,
     rxtxFactor: row.rxtx_factor,
-    isPublic: row.is_public === 1,
-    isDisabled: row.is_disabled === 1,
+    isPublic: Boolean(row.is_public),
+    isDisabled: Boolean(row.is_disabled),
     description: row.description,
-    extraSpecs: parseJson(row.extra_specs),
+    extraSpecs: row.extra_specs,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
