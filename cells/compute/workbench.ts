@@ -1,4 +1,5 @@
 import type { Clock } from '#common/clock.ts'
+import { Failure } from '#common/errors.ts'
 import type { InstanceId, OperationId } from '#common/ids.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
 
@@ -53,10 +54,11 @@ export class Workbench implements AsyncDisposable {
     if (job.preempts) before?.abort.abort()
     const abort = new AbortController()
     const signal = AbortSignal.any([abort.signal, this.#stop.signal])
-    const answer = (before?.answer ?? Promise.resolve()).then(
-      () => job.run(signal),
-      () => job.run(signal),
-    )
+    const start = () => {
+      if (signal.aborted) throw new Failure('unavailable', 'The work was cut short.')
+      return job.run(signal)
+    }
+    const answer = (before?.answer ?? Promise.resolve()).then(start, start)
     const running: Running = { answer, abort }
     this.#byOperation.set(job.operation, running)
     this.#lastOf.set(job.instance, running)

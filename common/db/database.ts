@@ -15,7 +15,7 @@ export interface Executor {
   readonly orm: MySql2Database
   /** Runs a prepared statement that changes rows; `affectedRows` counts matched rows (mysql2 sets FOUND_ROWS). */
   run(statement: Statement, values: StatementValues): Promise<ResultSetHeader>
-  /** Runs a prepared query; columns come under their database names (JSON: see `parseJson`). */
+  /** Runs a prepared query; columns come under their database names, JSON columns come parsed. */
   rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]>
 }
 

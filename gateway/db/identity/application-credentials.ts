@@ -1,7 +1,6 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Database, Executor } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
-import { parseJson } from '#common/db/json.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import type { ApplicationCredential } from '../../app/identity/application-credential.ts'
@@ -42,7 +41,7 @@ export async function findApplicationCredential(
     description: row.description,
     secretHash: row.secret_hash,
     unrestricted: row.unrestricted === 1,
-    roleIds: parseJson<string[]>(row.role_ids),
+    roleIds: row.role_ids as readonly string[],
     expiresAt: row.expires_at,
     createdAt: row.created_at,
   }
@@ -62,7 +61,7 @@ export async function listApplicationCredentials(
     .where(name === undefined ? isUsers : and(isUsers, eq(table.name, name)))
     .orderBy(asc(table.name))
     .limit(limit)
-  return rows.map((row) => ({ ...row, roleIds: parseJson<string[]>(row.roleIds) }))
+  return rows.map((row) => ({ ...row, roleIds: row.roleIds as readonly string[] }))
 }
 
 /** Throws `conflict` when the user has a credential of this name. */

@@ -1,6 +1,5 @@
 import { eq, lt, sql } from 'drizzle-orm'
 import type { Database, Executor, Tx } from '#common/db/database.ts'
-import { parseJson } from '#common/db/json.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { ScopeType, TokenRecord } from '../../app/identity/token-view.ts'
 import { tokens } from '../schema/identity.ts'
@@ -52,7 +51,7 @@ export async function findToken(db: Executor, id: string): Promise<TokenRecord |
     userId: row.user_id,
     scope: { type: row.scope_type, id: row.scope_id },
     applicationCredentialId: row.application_credential_id,
-    methods: parseJson<string[]>(row.methods),
+    methods: row.methods as readonly string[],
     issuedAt: row.issued_at,
     expiresAt: row.expires_at,
   }
