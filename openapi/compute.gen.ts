@@ -1051,7 +1051,6 @@ export interface components {
             readonly vcpus: number;
             /** @description In GiB. */
             readonly disk: number;
-            /** @description In MiB; until 2.74 no swap is written as the empty string. */
             readonly swap: (number | string) | number;
             /** @description In GiB. */
             readonly "OS-FLV-EXT-DATA:ephemeral": number;
@@ -1065,7 +1064,6 @@ export interface components {
                 readonly [key: string]: string;
             };
         };
-        /** @description A number until 2.52, a UUID since. */
         readonly RecordId: number | string;
         /** @enum {string} */
         readonly UpOrDown: "up" | "down";
@@ -1173,7 +1171,7 @@ export interface components {
         /** @enum {string} */
         readonly KeypairType: "ssh" | "x509";
         readonly NewKeypair: {
-            readonly name: string | unknown | unknown;
+            readonly name: string;
             readonly public_key?: string;
             /** @enum {string} */
             readonly type?: "ssh" | "x509";
