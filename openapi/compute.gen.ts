@@ -1051,6 +1051,7 @@ export interface components {
             readonly vcpus: number;
             /** @description In GiB. */
             readonly disk: number;
+            /** @description In MiB; until 2.74 no swap is written as the empty string. */
             readonly swap: (number | string) | number;
             /** @description In GiB. */
             readonly "OS-FLV-EXT-DATA:ephemeral": number;
@@ -1064,6 +1065,7 @@ export interface components {
                 readonly [key: string]: string;
             };
         };
+        /** @description A number until 2.52, a UUID since. */
         readonly RecordId: number | string;
         /** @enum {string} */
         readonly UpOrDown: "up" | "down";
