@@ -1,4 +1,5 @@
 import type { Cell, Resources } from '../../cells/cell.ts'
+import type { Reach } from '../servers/server-network.ts'
 
 /** What a server needs of the cell it shall be built in. */
 export interface CellRequest {
@@ -9,8 +10,8 @@ export interface CellRequest {
     readonly diskFormat: string
     readonly properties: Readonly<Record<string, string>>
   }
-  /** Cells that reach all of the server's networks; null: it has none, any will do. */
-  readonly reachable: ReadonlySet<string> | null
+  /** Whether a cell reaches all of the server's networks. */
+  readonly reaches: Reach
   /** Cells that have the requested host; null: none was requested. */
   readonly withHost: ReadonlySet<string> | null
   /** Cells that refused this server or gave it up. */
@@ -35,8 +36,7 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
   AvailabilityZoneFilter: ({ summary }, { zone }) =>
     zone === null || summary!.zones.includes(zone) ? undefined : `has no zone '${zone}'`,
   ImagePropertiesFilter: imageReason,
-  NetworkFilter: ({ id }, { reachable }) =>
-    reachable === null || reachable.has(id) ? undefined : 'does not reach all networks',
+  NetworkFilter: ({ id }, { reaches }) => (reaches(id) ? undefined : 'does not reach all networks'),
   CapacityFilter: capacityReason,
 }
 
