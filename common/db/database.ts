@@ -15,8 +15,17 @@ export interface Executor {
   readonly orm: MySql2Database
   /** Runs a prepared statement that changes rows; `affectedRows` counts matched rows (mysql2 sets FOUND_ROWS). */
   run(statement: Statement, values: StatementValues): Promise<ResultSetHeader>
-  /** Runs a prepared query; columns come under their database names (JSON: see `parseJson`). */
+  /** Runs a prepared query; columns come under their database names, JSON columns come parsed. */
   rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]>
+}
+
+/** A database: what runs outside a transaction commits by itself. */
+export interface Transactional extends Executor {
+  /**
+   * Runs `work` in one transaction and commits once. `work` is run again from its start after a deadlock
+   * (bounded), so it must only touch the transaction and values of its own.
+   */
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
 }
 
 export type StatementValues = Readonly<Record<string, unknown>>
@@ -38,7 +47,7 @@ const CONNECT_TIMEOUT_MS = 5_000
 const WAITING_MAX = 2_000
 
 /** A pool on one database. Failures leave it as `unavailable` (gone, overloaded) or untouched. */
-export class Database implements Executor, AsyncDisposable {
+export class Database implements Transactional, AsyncDisposable {
   readonly orm: MySql2Database
   readonly #pool: Pool
 
@@ -68,10 +77,6 @@ export class Database implements Executor, AsyncDisposable {
     return rowsOn<Row>(this.#pool, statement, values)
   }
 
-  /**
-   * Runs `work` in one transaction and commits once. `work` is run again from its start after a deadlock
-   * (bounded), so it must only touch the transaction and values of its own.
-   */
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { WorkContext } from '../context.ts'
-import type { Database } from '../db/database.ts'
+import type { Transactional } from '../db/database.ts'
 import { errorChain, isFailure } from '../errors.ts'
 import { newId, type SagaId } from '../ids.ts'
 import { errorFields, type Logger } from '../log.ts'
@@ -10,7 +10,7 @@ import { adoptSagas, type SagaRecord } from './log.ts'
 import type { Json, Saga, SagaOutcome } from './saga.ts'
 
 export interface SagaEngineOptions<Deps> {
-  readonly db: Database
+  readonly db: Transactional
   readonly deps: Deps
   // Each saga has params of its own; the engine only hands them back to the saga they came from.
   readonly sagas: readonly Saga<Deps, never>[]

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Database, Tx } from '../db/database.ts'
+import type { Transactional, Tx } from '../db/database.ts'
 import { errorChain, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
 import type { Lease } from './lease.ts'
@@ -15,7 +15,7 @@ import { Progress } from './progress.ts'
 import type { Json, LocalStep, RemoteStep, Saga, SagaOutcome, Step, StepCall } from './saga.ts'
 
 export interface Execution {
-  readonly db: Database
+  readonly db: Transactional
   readonly deps: unknown
   readonly clock: Clock
   readonly log: Logger
@@ -43,7 +43,7 @@ export interface FirstTransaction {
 
 /** Commits each saga's row, its local steps up to the first remote one, and that one's `started` row. */
 export async function firstTransaction(
-  db: Database,
+  db: Transactional,
   executions: readonly Execution[],
   around: FirstTransaction,
 ): Promise<void> {

@@ -1,7 +1,6 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { WorkContext } from '../context.ts'
 import type { Executor, Tx } from '../db/database.ts'
-import { parseJson } from '../db/json.ts'
 import { builder, statement } from '../db/statement.ts'
 import { Failure } from '../errors.ts'
 import type { SagaId } from '../ids.ts'
@@ -109,8 +108,7 @@ export async function appendEvents(tx: Tx, saga: SagaId, rows: readonly LogRow[]
 }
 
 export async function readEvents(db: Executor, saga: SagaId): Promise<readonly LogRow[]> {
-  const rows = await db.rows<LogRow>(EVENTS, { id: saga })
-  return rows.map((row) => ({ ...row, data: parseJson<Json>(row.data) }))
+  return db.rows<LogRow>(EVENTS, { id: saga })
 }
 
 function appendStatement(count: number): ReturnType<typeof statement> {
@@ -165,7 +163,7 @@ export async function adoptSagas(
     name: row.name,
     version: row.version,
     subject: row.subject,
-    params: parseJson<Json>(row.params),
-    work: parseJson<WorkContext>(row.work),
+    params: row.params as Json,
+    work: row.work as WorkContext,
   }))
 }

@@ -58,7 +58,7 @@ export interface StepCall<Deps, Params> {
   readonly sagaId: SagaId
   readonly work: WorkContext
   /** The logged output of an earlier step; undefined when it was passed over or has not run. */
-  output<T extends Json>(step: string): T | undefined
+  readonly output: <T extends Json>(step: string) => T | undefined
 }
 
 /** How a saga ended. `stuck`: an undo failed for good, and only an operator continues it. */

@@ -12,5 +12,5 @@ export function Nullable<T extends TSchema>(schema: T) {
 }
 
 export function OneOf<const T extends readonly string[]>(values: T) {
-  return Type.Union(values.map((value) => Type.Literal(value as T[number])))
+  return Type.Unsafe<T[number]>({ enum: [...values] })
 }

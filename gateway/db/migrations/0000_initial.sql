@@ -41,6 +41,104 @@ CREATE TABLE `traces` (
 	CONSTRAINT `traces_server_id_attempt_level_pk` PRIMARY KEY(`server_id`,`attempt`,`level`)
 );
 --> statement-breakpoint
+CREATE TABLE `application_credentials` (
+	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` text,
+	`secret_hash` varchar(255) NOT NULL,
+	`unrestricted` boolean NOT NULL,
+	`role_ids` json NOT NULL,
+	`expires_at` datetime(3),
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `application_credentials_id` PRIMARY KEY(`id`),
+	CONSTRAINT `application_credentials_name` UNIQUE(`user_id`,`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `domains` (
+	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` text NOT NULL,
+	`enabled` boolean NOT NULL,
+	CONSTRAINT `domains_id` PRIMARY KEY(`id`),
+	CONSTRAINT `domains_name_unique` UNIQUE(`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `implied_roles` (
+	`prior_role_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`implied_role_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `implied_roles_prior_role_id_implied_role_id_pk` PRIMARY KEY(`prior_role_id`,`implied_role_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `projects` (
+	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`domain_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` text NOT NULL,
+	`enabled` boolean NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `projects_id` PRIMARY KEY(`id`),
+	CONSTRAINT `projects_name` UNIQUE(`domain_id`,`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `revocation_counter` (
+	`id` int NOT NULL,
+	`last` bigint NOT NULL,
+	CONSTRAINT `revocation_counter_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `revocations` (
+	`number` bigint NOT NULL,
+	`token_id` varchar(64) character set ascii collate ascii_bin,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `revocations_number` PRIMARY KEY(`number`)
+);
+--> statement-breakpoint
+CREATE TABLE `role_assignments` (
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`target_type` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`target_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`role_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `role_assignments_user_id_target_type_target_id_role_id_pk` PRIMARY KEY(`user_id`,`target_type`,`target_id`,`role_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `roles` (
+	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` text NOT NULL,
+	CONSTRAINT `roles_id` PRIMARY KEY(`id`),
+	CONSTRAINT `roles_name_unique` UNIQUE(`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `tokens` (
+	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`audit_id` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`audit_chain_id` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`scope_type` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`scope_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`application_credential_id` varchar(64) character set ascii collate ascii_bin,
+	`methods` json NOT NULL,
+	`issued_at` datetime(3) NOT NULL,
+	`expires_at` datetime(3) NOT NULL,
+	CONSTRAINT `tokens_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `users` (
+	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`domain_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`password_hash` varchar(255) NOT NULL,
+	`default_project_id` varchar(64) character set ascii collate ascii_bin,
+	`email` varchar(255),
+	`description` text NOT NULL,
+	`enabled` boolean NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `users_id` PRIMARY KEY(`id`),
+	CONSTRAINT `users_name` UNIQUE(`domain_id`,`name`)
+);
+--> statement-breakpoint
 CREATE TABLE `leases` (
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`holder` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -176,6 +274,12 @@ CREATE TABLE `server_index` (
 	CONSTRAINT `server_index_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
+CREATE INDEX `revocations_age` ON `revocations` (`created_at`);--> statement-breakpoint
+CREATE INDEX `role_assignments_target` ON `role_assignments` (`target_type`,`target_id`);--> statement-breakpoint
+CREATE INDEX `tokens_expiry` ON `tokens` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `tokens_user` ON `tokens` (`user_id`);--> statement-breakpoint
+CREATE INDEX `tokens_credential` ON `tokens` (`application_credential_id`);--> statement-breakpoint
+CREATE INDEX `tokens_scope` ON `tokens` (`scope_type`,`scope_id`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `sagas_subject` ON `sagas` (`subject`);--> statement-breakpoint
 CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);--> statement-breakpoint

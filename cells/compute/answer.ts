@@ -1,0 +1,25 @@
+import { Failure, isFailure } from '#common/errors.ts'
+import { errorFields, type Logger } from '#common/log.ts'
+import type { HostAnswer } from '#openapi/wire/host.ts'
+
+/**
+ * What a driver's work becomes on the wire: an expected failure is an answer; `unavailable`, an abort, and a bug
+ * leave the outcome unknown and are thrown, so that the cell asks again.
+ */
+export async function answerOf(
+  work: () => Promise<HostAnswer>,
+  signal: AbortSignal,
+  log: Logger,
+): Promise<HostAnswer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (signal.aborted)
+      throw new Failure('unavailable', 'The work was cut short.', { cause: error })
+    if (isFailure(error, 'unavailable')) throw error
+    const isExpected = isFailure(error) && error.kind !== 'internal'
+    log[isExpected ? 'info' : 'error'](errorFields(error), 'work on an instance failed')
+    if (!isFailure(error)) throw error
+    return { state: 'failed', kind: error.kind, message: error.message }
+  }
+}

@@ -1,0 +1,27 @@
+import type { CellId, HostId } from '#common/ids.ts'
+import type { Logger } from '#common/log.ts'
+import type { Driver, HostInventory } from '#drivers/driver.ts'
+import type { Attempts } from './attempts.ts'
+import type { Workbench } from './workbench.ts'
+
+export interface Host {
+  readonly id: HostId
+  readonly cellId: CellId
+  readonly name: string
+  /** Null: the cell's own zone. */
+  readonly zone: string | null
+}
+
+/** One host's compute: what its operations work with. It has a driver and the bus, and no database. */
+export interface Compute {
+  readonly host: Host
+  readonly driver: Driver
+  readonly attempts: Attempts
+  readonly workbench: Workbench
+  readonly log: Logger
+  readonly startedAt: number
+  /** Longer work is answered with 'working', and asked after again. */
+  readonly answerWithinMs: number
+  /** As last seen; null until the backend has been seen once. */
+  lastInventory: HostInventory | null
+}

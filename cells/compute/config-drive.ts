@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import type { InstanceId } from '#common/ids.ts'
+import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import { networkData } from './network-data.ts'
+
+/** Nova's default `dhcp_domain`: guests know themselves as <hostname>.novalocal. */
+const DOMAIN = 'novalocal'
+/** The dated folder is the newest that Nova writes; cloud-init reads the newest it knows, else `latest`. */
+const FOLDERS = ['latest', '2018-08-27']
+const SEED_BYTES = 512
+
+/** Path inside the drive -> content, in OpenStack's layout (nova: user/metadata). */
+export function configDriveFiles(
+  id: InstanceId,
+  build: InstanceBuild,
+): Readonly<Record<string, Uint8Array>> {
+  const files: Record<string, Uint8Array> = {}
+  for (const folder of FOLDERS) {
+    files[`openstack/${folder}/meta_data.json`] = json(metaData(id, build))
+    files[`openstack/${folder}/network_data.json`] = json(networkData(build.nics))
+    files[`openstack/${folder}/vendor_data.json`] = json({})
+    if (build.userData !== null)
+      files[`openstack/${folder}/user_data`] = Buffer.from(build.userData, 'base64')
+  }
+  return files
+}
+
+function metaData(id: InstanceId, build: InstanceBuild): object {
+  const { keypair, adminPassword } = build
+  return {
+    uuid: id,
+    name: build.name,
+    hostname: `${build.hostname}.${DOMAIN}`,
+    project_id: build.projectId,
+    availability_zone: build.zone,
+    launch_index: build.launchIndex,
+    meta: build.metadata,
+    ...(keypair === null
+      ? {}
+      : {
+          public_keys: { [keypair.name]: keypair.publicKey },
+          keys: [{ name: keypair.name, type: keypair.type, data: keypair.publicKey }],
+        }),
+    ...(adminPassword === null ? {} : { admin_pass: adminPassword }),
+    random_seed: randomBytes(SEED_BYTES).toString('base64'),
+    devices: [],
+  }
+}
+
+function json(value: object): Uint8Array {
+  return Buffer.from(JSON.stringify(value))
+}

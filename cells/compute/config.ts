@@ -1,0 +1,52 @@
+import { type Env, EnvReader } from '#common/env.ts'
+import { type CellId, type HostId, parseId } from '#common/ids.ts'
+
+export interface ComputeConfig {
+  readonly cellId: CellId
+  readonly hostId: HostId
+  readonly hostName: string
+  readonly zone: string | null
+  readonly natsUrl: string
+  readonly natsCredentialsFile: string | undefined
+  readonly imageUrl: string
+  readonly stateDirectory: string
+  readonly driver: string
+  /** Settings of the driver's own: `COMPUTE_DRIVER_<NAME>` as `<name>`. */
+  readonly driverSettings: Readonly<Record<string, string>>
+  readonly answerWithinMs: number
+  readonly logLevel: string
+}
+
+const DRIVER_PREFIX = 'COMPUTE_DRIVER_'
+
+/** Reads the COMPUTE_* variables; throws one error that names every problem. */
+export function configFromEnv(env: Env): ComputeConfig {
+  const driverSettings: Record<string, string> = {}
+  const own: Record<string, string | undefined> = {}
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith(DRIVER_PREFIX)) own[name] = value
+    else if (value !== undefined)
+      driverSettings[name.slice(DRIVER_PREFIX.length).toLowerCase()] = value
+  }
+  const read = new EnvReader(own, 'COMPUTE_')
+  const config = {
+    cellId: read.text('CELL_ID'),
+    hostId: read.text('HOST_ID'),
+    hostName: read.text('HOST_NAME'),
+    zone: read.optionalText('ZONE') ?? null,
+    natsUrl: read.text('NATS_URL'),
+    natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    imageUrl: read.text('IMAGE_URL'),
+    stateDirectory: read.text('STATE_DIRECTORY'),
+    driver: read.text('DRIVER'),
+    answerWithinMs: read.integer('ANSWER_WITHIN_MS', 5_000, 1),
+    logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
+  }
+  read.finish()
+  return {
+    ...config,
+    cellId: parseId<CellId>(config.cellId, 'COMPUTE_CELL_ID'),
+    hostId: parseId<HostId>(config.hostId, 'COMPUTE_HOST_ID'),
+    driverSettings,
+  }
+}

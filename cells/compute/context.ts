@@ -1,0 +1,88 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { connectBus } from '#common/bus/connect.ts'
+import { systemClock } from '#common/clock.ts'
+import { createLogger, type Logger } from '#common/log.ts'
+import type { Driver, DriverEnvironment, ImageSource } from '#drivers/driver.ts'
+import { Attempts } from './attempts.ts'
+import type { Compute } from './compute.ts'
+import type { ComputeConfig } from './config.ts'
+import { Reporter } from './reporter.ts'
+import { serveHost } from './serve.ts'
+import { Workbench } from './workbench.ts'
+
+/** What a compute is made of besides its configuration. */
+export interface ComputeParts {
+  readonly createDriver: (environment: DriverEnvironment, log: Logger) => Promise<Driver>
+  readonly images: ImageSource
+}
+
+const DAY_MS = 86_400_000
+/** Deleted servers' rows live a month at most; what the host remembers must outlive them. */
+const ATTEMPTS_RETENTION_MS = 60 * DAY_MS
+
+/** A compute that serves its host. Disposing stops serving; guests run on. */
+export interface RunningCompute extends AsyncDisposable {
+  readonly driver: Driver
+  /** Makes the host look and report now. */
+  report(): Promise<void>
+}
+
+/** Connects, recovers what the driver finds running, and serves the host until disposed. */
+export async function startCompute(
+  config: ComputeConfig,
+  parts: ComputeParts,
+): Promise<RunningCompute> {
+  const log = createLogger('compute', config.logLevel).child({ host: config.hostName })
+  await using owned = new AsyncDisposableStack()
+  await mkdir(config.stateDirectory, { recursive: true })
+  const attempts = owned.use(
+    await Attempts.open({
+      file: join(config.stateDirectory, 'attempts'),
+      clock: systemClock,
+      retentionMs: ATTEMPTS_RETENTION_MS,
+    }),
+  )
+  const environment: DriverEnvironment = {
+    owner: { cellId: config.cellId, hostId: config.hostId },
+    stateDirectory: config.stateDirectory,
+    images: parts.images,
+  }
+  const driver = owned.use(await parts.createDriver(environment, log))
+  const workbench = owned.use(new Workbench(systemClock))
+  const compute: Compute = {
+    host: { id: config.hostId, cellId: config.cellId, name: config.hostName, zone: config.zone },
+    driver,
+    attempts,
+    workbench,
+    log,
+    startedAt: systemClock.now(),
+    answerWithinMs: config.answerWithinMs,
+    lastInventory: null,
+  }
+  let reporter: Reporter | undefined
+  const nats = await connectBus(
+    {
+      url: config.natsUrl,
+      credentialsFile: config.natsCredentialsFile,
+      name: `compute ${config.hostName}`,
+      // A host's credential may listen on no other inbox.
+      inboxPrefix: `_INBOX.${config.hostId}`,
+      onReconnect: () => {
+        reporter?.forget()
+        void reporter?.report()
+      },
+    },
+    log,
+  )
+  owned.defer(() => nats.close())
+  for (const served of serveHost(compute, nats)) owned.use(served)
+  reporter = owned.use(new Reporter(compute, nats, systemClock))
+  const running = owned.move()
+  log.info({ driver: driver.name, simulated: driver.simulated }, 'compute serves')
+  return {
+    driver,
+    report: () => reporter.report(),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}

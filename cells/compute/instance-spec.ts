@@ -1,0 +1,24 @@
+import type { ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
+import type { InstanceSpec } from '#drivers/driver.ts'
+import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import { configDriveFiles } from './config-drive.ts'
+
+/** What a driver is told of a build that came over the wire. */
+export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec {
+  const { flavor, image } = build
+  return {
+    id,
+    displayName: build.name,
+    hostname: build.hostname,
+    projectId: build.projectId,
+    userId: build.userId,
+    flavor,
+    image: { ...image, id: image.id as ImageId },
+    nics: build.nics.map((nic) => ({
+      ...nic,
+      portId: nic.portId as PortId,
+      networkId: nic.networkId as NetworkId,
+    })),
+    ...(build.configDrive ? { configDrive: configDriveFiles(id, build) } : {}),
+  }
+}

@@ -1,0 +1,61 @@
+import { errorChain, isFailure } from '#common/errors.ts'
+import { POWER_STATES } from '#common/states/instance-states.ts'
+import { capabilitiesOf, type HostInventory, type InstanceReport } from '#drivers/driver.ts'
+import type { HostReport } from '#openapi/wire/host.ts'
+import type { Compute } from './compute.ts'
+
+const BACKEND_TIMEOUT_MS = 20_000
+
+/** Looks at the backend and says all there is to say of the host. A backend that is gone is reported, not thrown. */
+export async function hostReport(compute: Compute): Promise<HostReport> {
+  const { host, driver, startedAt } = compute
+  const seen = await look(compute)
+  if (seen.inventory !== null) compute.lastInventory = seen.inventory
+  return {
+    hostId: host.id,
+    name: host.name,
+    zone: host.zone,
+    driver: driver.name,
+    simulated: driver.simulated,
+    capabilities: [...capabilitiesOf(driver)],
+    down: seen.down,
+    inventory: compute.lastInventory === null ? null : wireInventory(compute.lastInventory),
+    instances: seen.instances.map(({ id, powerState }) => ({
+      id,
+      powerState: POWER_STATES[powerState],
+    })),
+    startedAt,
+  }
+}
+
+interface Seen {
+  readonly down: string | null
+  readonly inventory: HostInventory | null
+  readonly instances: readonly InstanceReport[]
+}
+
+async function look({ driver, log }: Compute): Promise<Seen> {
+  const signal = AbortSignal.timeout(BACKEND_TIMEOUT_MS)
+  try {
+    const [inventory, instances] = await Promise.all([
+      driver.inventory(signal),
+      driver.list(signal),
+    ])
+    return { down: null, inventory, instances }
+  } catch (error) {
+    const down = errorChain(error)
+    if (!isFailure(error, 'unavailable')) log.error({ error: down }, 'backend could not be read')
+    return { down, inventory: null, instances: [] }
+  }
+}
+
+function wireInventory(inventory: HostInventory): NonNullable<HostReport['inventory']> {
+  const { cpu, imageFormats, traits, hypervisor } = inventory
+  return {
+    ...inventory,
+    hypervisor: { ...hypervisor },
+    cpu: { ...cpu, features: [...cpu.features], topology: { ...cpu.topology } },
+    imageFormats: [...imageFormats],
+    traits: [...traits],
+  }
+}

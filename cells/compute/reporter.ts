@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { Clock } from '#common/clock.ts'
+import { POWER_STATES } from '#common/states/instance-states.ts'
+import type { HostReport } from '#openapi/wire/host.ts'
+import { reportSubject } from '#openapi/wire.ts'
+import type { Compute } from './compute.ts'
+import { hostReport } from './report.ts'
+
+const ALIVE_EVERY_MS = 1_500
+/** How often the backend is looked at for changes nobody told of; a full report goes out at least so often. */
+const LOOK_EVERY_MS = 10_000
+const REPORT_EVERY_MS = 60_000
+
+/** Tells the cell what the host is and holds: at once, on every change, and every minute. */
+export class Reporter implements AsyncDisposable {
+  readonly #compute: Compute
+  readonly #nats: NatsConnection
+  readonly #clock: Clock
+  readonly #stop = new AbortController()
+  readonly #loops: Promise<unknown>
+  readonly #watch: AsyncDisposable
+  #sent: HostReport | undefined
+  #sentAt = 0
+
+  constructor(compute: Compute, nats: NatsConnection, clock: Clock) {
+    this.#compute = compute
+    this.#nats = nats
+    this.#clock = clock
+    this.#watch = compute.driver.watch((report) => {
+      const power = { id: report.id, powerState: POWER_STATES[report.powerState] }
+      this.#publish('power', power)
+    })
+    this.#loops = Promise.all([
+      this.#forEver(LOOK_EVERY_MS, () => this.report()),
+      this.#forEver(ALIVE_EVERY_MS, () => this.#alive()),
+    ])
+  }
+
+  /** Looks, and sends what it saw if that is news or a minute has passed. */
+  async report(): Promise<void> {
+    const report = await hostReport(this.#compute)
+    const isDue = this.#clock.now() - this.#sentAt >= REPORT_EVERY_MS
+    if (!isDue && isDeepStrictEqual(report, this.#sent)) return
+    this.#publish('report', report)
+    this.#sent = report
+    this.#sentAt = this.#clock.now()
+  }
+
+  /** The next look is sent whatever it shows: after a reconnect nobody knows what the cell missed. */
+  forget(): void {
+    this.#sent = undefined
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await this.#watch[Symbol.asyncDispose]()
+    await this.#loops
+  }
+
+  #alive(): Promise<void> {
+    const down = this.#sent?.down ?? null
+    this.#publish('alive', { hostId: this.#compute.host.id, down })
+    return Promise.resolve()
+  }
+
+  #publish(what: 'report' | 'alive' | 'power', payload: object): void {
+    if (this.#nats.isClosed()) return
+    const { cellId, id } = this.#compute.host
+    this.#nats.publish(reportSubject(cellId, id, what), JSON.stringify(payload))
+  }
+
+  async #forEver(everyMs: number, work: () => Promise<void>): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await work()
+      await this.#clock.sleep(everyMs, this.#stop.signal).catch(() => {})
+    }
+  }
+}

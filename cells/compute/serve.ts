@@ -1,0 +1,39 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { Static } from 'typebox'
+import { type Service, serve } from '#common/bus/serve.ts'
+import type { WorkContext } from '#common/context.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import { HOST_OPERATIONS } from '#openapi/wire/host.ts'
+import { type HostOperation, hostSubject } from '#openapi/wire.ts'
+import type { Compute } from './compute.ts'
+import { consoleLog } from './console-log.ts'
+import { destroy } from './destroy.ts'
+import { power } from './power.ts'
+import { hostReport } from './report.ts'
+import { spawn } from './spawn.ts'
+
+type Handlers = {
+  readonly [O in HostOperation]: (
+    ask: Static<(typeof HOST_OPERATIONS)[O]['ask']>,
+    work: WorkContext,
+  ) => Promise<Static<(typeof HOST_OPERATIONS)[O]['answer']>>
+}
+
+/** Answers the cell on every host operation until disposed. */
+export function serveHost(compute: Compute, nats: NatsConnection): readonly AsyncDisposable[] {
+  const handlers: Handlers = {
+    spawn: ({ operation, build }) => spawn(compute, operation, build),
+    destroy: ({ operation }) => destroy(compute, operation),
+    power: (ask) => power(compute, ask),
+    'console-log': (ask) => consoleLog(compute, ask),
+    report: () => hostReport(compute),
+  }
+  return (Object.keys(handlers) as HostOperation[]).map((operation) => {
+    const service: Service = {
+      subject: hostSubject(compute.host.cellId, compute.host.id, operation),
+      parse: (payload) => checked(HOST_OPERATIONS[operation].ask, payload, operation),
+      handle: handlers[operation],
+    }
+    return serve(nats, service, compute.log)
+  })
+}

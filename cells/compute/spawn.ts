@@ -1,0 +1,31 @@
+import type { InstanceId, OperationId } from '#common/ids.ts'
+import { POWER_STATES } from '#common/states/instance-states.ts'
+import type { HostAnswer } from '#openapi/wire/host.ts'
+import type { InstanceBuild, OperationRef } from '#openapi/wire/instance.ts'
+import { answerOf } from './answer.ts'
+import type { Compute } from './compute.ts'
+import { instanceSpec } from './instance-spec.ts'
+
+/** Afterwards the instance runs here, unless a newer attempt is known or this one has been destroyed. */
+export function spawn(
+  compute: Compute,
+  operation: OperationRef,
+  build: InstanceBuild,
+): Promise<HostAnswer> {
+  const { attempts, driver, log, workbench, answerWithinMs } = compute
+  const id = operation.serverId as InstanceId
+  const run = async (signal: AbortSignal): Promise<HostAnswer> => {
+    const newer = await attempts.begin(id, operation.attempt)
+    if (newer !== undefined) return { state: 'stale', attempt: newer }
+    return answerOf(
+      async () => {
+        await driver.spawn(instanceSpec(id, build), signal)
+        return { state: 'done', powerState: POWER_STATES.running }
+      },
+      signal,
+      log,
+    )
+  }
+  const job = { operation: operation.id as OperationId, instance: id, preempts: false, run }
+  return workbench.ask(job, answerWithinMs)
+}

@@ -1,0 +1,81 @@
+import type { Clock } from '#common/clock.ts'
+import { Failure } from '#common/errors.ts'
+import type { InstanceId, OperationId } from '#common/ids.ts'
+import type { HostAnswer } from '#openapi/wire/host.ts'
+
+/** One piece of work on one instance. It settles with an answer, or throws when its outcome is unknown. */
+export interface Job {
+  readonly operation: OperationId
+  readonly instance: InstanceId
+  /** A destroy does not wait for what is going on: it ends it. */
+  readonly preempts: boolean
+  readonly run: (signal: AbortSignal) => Promise<HostAnswer>
+}
+
+interface Running {
+  readonly answer: Promise<HostAnswer>
+  readonly abort: AbortController
+}
+
+const REMEMBERED_MAX = 10_000
+
+/**
+ * Runs jobs one after the other per instance, and each operation once: asking again joins the running job, or gets
+ * the answer it gave. A job whose outcome is unknown is forgotten, so that asking again runs it again.
+ */
+export class Workbench implements AsyncDisposable {
+  readonly #clock: Clock
+  readonly #byOperation = new Map<OperationId, Running>()
+  readonly #lastOf = new Map<InstanceId, Running>()
+  readonly #stop = new AbortController()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The job's answer, or 'working' when it takes longer than `waitMs`. */
+  async ask(job: Job, waitMs: number): Promise<HostAnswer> {
+    const running = this.#byOperation.get(job.operation) ?? this.#begin(job)
+    const patience = new AbortController()
+    const working = this.#clock.sleep(waitMs, patience.signal).then(
+      (): HostAnswer => ({ state: 'working' }),
+      () => running.answer,
+    )
+    return Promise.race([running.answer, working]).finally(() => patience.abort())
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await Promise.allSettled([...this.#lastOf.values()].map(({ answer }) => answer))
+  }
+
+  #begin(job: Job): Running {
+    const before = this.#lastOf.get(job.instance)
+    if (job.preempts) before?.abort.abort()
+    const abort = new AbortController()
+    const signal = AbortSignal.any([abort.signal, this.#stop.signal])
+    const start = () => {
+      if (signal.aborted) throw new Failure('unavailable', 'The work was cut short.')
+      return job.run(signal)
+    }
+    const answer = (before?.answer ?? Promise.resolve()).then(start, start)
+    const running: Running = { answer, abort }
+    this.#byOperation.set(job.operation, running)
+    this.#lastOf.set(job.instance, running)
+    answer
+      .catch(() => this.#byOperation.delete(job.operation))
+      .finally(() => {
+        if (this.#lastOf.get(job.instance) === running) this.#lastOf.delete(job.instance)
+        this.#forgetOldest()
+      })
+    return running
+  }
+
+  /** A Map keeps insertion order, so its first entries are the oldest; running ones are few and young. */
+  #forgetOldest(): void {
+    for (const operation of this.#byOperation.keys()) {
+      if (this.#byOperation.size <= REMEMBERED_MAX) return
+      this.#byOperation.delete(operation)
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import { eq, sql } from 'drizzle-orm'
+import { mysqlTable } from 'drizzle-orm/mysql-core'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { systemClock } from '../clock.ts'
+import { workContext } from '../context.ts'
+import { token } from '../db/columns.ts'
+import { Database, type Transactional } from '../db/database.ts'
+import { migrateDatabase } from '../db/migrate.ts'
+import { Failure } from '../errors.ts'
+import { newId } from '../ids.ts'
+import { createLogger } from '../log.ts'
+import { SagaEngine } from './engine.ts'
+import type { Saga, Step, StepCall } from './saga.ts'
+import { sagas } from './schema.ts'
+import { MortalDatabase, trialsOf } from './testing.ts'
+
+/** A saga with all there is: rows of its own, two outside effects, and a step that is passed over. */
+interface World {
+  readonly outside: Set<string>
+  asks: number
+  silentFor: number
+}
+interface Params {
+  readonly id: string
+}
+
+const marks = mysqlTable('marks', { id: token('id').primaryKey() })
+
+const saga: Saga<World, Params> = {
+  name: 'sample',
+  version: 1,
+  steps: [
+    {
+      kind: 'local',
+      name: 'reserve',
+      run: async (tx, { params }) => {
+        await tx.orm.insert(marks).values({ id: `${params.id}:reserved` })
+        return { seen: 1 }
+      },
+      undo: async (tx, { params }) => {
+        await tx.orm.delete(marks).where(eq(marks.id, `${params.id}:reserved`))
+      },
+    },
+    {
+      kind: 'remote',
+      name: 'build',
+      run: async ({ deps, params }) => {
+        deps.asks += 1
+        if (deps.silentFor-- > 0) throw new Failure('unavailable', 'silent')
+        deps.outside.add(params.id)
+        return 'built'
+      },
+      undo: async ({ deps, params }) => {
+        deps.outside.delete(params.id)
+      },
+    },
+    {
+      kind: 'local',
+      name: 'never',
+      when: ({ output }) => output<string>('build') === 'refused',
+      run: () => Promise.reject(new Error('must be passed over')),
+      undo: 'none',
+    },
+    {
+      kind: 'remote',
+      name: 'announce',
+      run: async ({ deps, params, output }) => {
+        deps.outside.add(`${params.id}:${String(output('build'))}`)
+        return null
+      },
+      undo: async ({ deps, params }) => {
+        deps.outside.delete(`${params.id}:built`)
+      },
+    },
+    {
+      kind: 'local',
+      name: 'activate',
+      run: async (tx, { params }) => {
+        await tx.orm.insert(marks).values({ id: `${params.id}:active` })
+        return null
+      },
+      undo: async (tx, { params }) => {
+        await tx.orm.delete(marks).where(eq(marks.id, `${params.id}:active`))
+      },
+    },
+  ],
+}
+
+let db: Database
+let world: World
+const log = createLogger('test', 'silent')
+
+beforeAll(async () => {
+  const url = await freshDatabase('saga')
+  await migrateDatabase(url, 'cells/db/migrations')
+  db = new Database({ url, connectionsMax: 8 })
+  await db.orm.execute(sql`create table marks (id varchar(64) primary key)`)
+})
+afterAll(() => db[Symbol.asyncDispose]())
+beforeEach(() => {
+  world = { outside: new Set(), asks: 0, silentFor: 0 }
+})
+
+function open(tried: Saga<World, Params>, on: Transactional = db, processName = newId()) {
+  const options = { db: on, deps: world, sagas: [tried], processName, clock: systemClock, log }
+  return SagaEngine.open(options)
+}
+
+async function run(engine: SagaEngine<World>, tried: Saga<World, Params>, id: string) {
+  const start = { subject: id, params: { id }, work: workContext({}) }
+  const { finished } = await engine.start(tried, start)
+  return finished
+}
+
+async function leftOf(id: string): Promise<readonly string[]> {
+  const rows = await db.orm.select().from(marks)
+  const inside = rows.map((row) => row.id).filter((mark) => mark.startsWith(id))
+  return [...inside, ...[...world.outside].filter((mark) => mark.startsWith(id))].toSorted()
+}
+
+const allOf = (id: string) => [`${id}:active`, `${id}:reserved`, id, `${id}:built`].toSorted()
+
+test('a saga that succeeds leaves all its effects, in as many commits as it has remote steps, plus one', async () => {
+  const id = newId()
+  const counting = new MortalDatabase(db, Number.POSITIVE_INFINITY, 'after')
+  await using engine = await open(saga, counting)
+
+  expect(await run(engine, saga, id)).toBe('done')
+
+  expect(await leftOf(id)).toEqual(allOf(id))
+  expect(counting.transactions).toBe(3)
+})
+
+test.each(trialsOf(saga, (step) => step !== 'never').map((trial) => [trial.label, trial] as const))(
+  'a saga that %s ends with all or nothing',
+  async (_label, trial) => {
+    const id = newId()
+    await using engine = await open(trial.saga)
+
+    // A local step before the first remote one fails the start itself: nothing was promised yet.
+    const outcome = await run(engine, trial.saga, id).catch(() => 'unwound')
+
+    expect(outcome).toBe(trial.ends)
+    expect(await leftOf(id)).toEqual(trial.ends === 'done' ? allOf(id) : [])
+  },
+)
+
+test.each([1, 2, 3].flatMap((n) => [[n, 'before'] as const, [n, 'after'] as const]))(
+  'a process killed at transaction %i, %s its commit, is succeeded by one that ends the saga',
+  async (dieAt, when) => {
+    const id = newId()
+    const processName = newId()
+    const mortal = new MortalDatabase(db, dieAt, when)
+    {
+      await using doomed = await open(saga, mortal, processName)
+      await run(doomed, saga, id).catch(() => 'never promised')
+    }
+
+    await using heir = await open(saga, db, processName)
+    await heir.recover()
+
+    const isPromised = dieAt > 1 || when === 'after'
+    await expect.poll(() => leftOf(id), { timeout: 10_000 }).toEqual(isPromised ? allOf(id) : [])
+  },
+)
+
+test('a remote that is silent is asked again, and its saga rests between tries', async () => {
+  const id = newId()
+  world.silentFor = 2
+  await using engine = await open(saga)
+
+  expect(await run(engine, saga, id)).toBe('done')
+
+  expect(world.asks).toBe(3)
+})
+
+test('a process that lost its saga to another changes nothing more', async () => {
+  const id = newId()
+  const processName = newId()
+  let release = () => {}
+  const steps = saga.steps.map((step): Step<World, Params> => {
+    if (step.name !== 'announce' || step.kind !== 'remote') return step
+    return {
+      ...step,
+      run: async (call: StepCall<World, Params>, signal: AbortSignal) => {
+        await new Promise<void>((resolve) => (release = resolve))
+        return step.run(call, signal)
+      },
+    }
+  })
+  const blocked: Saga<World, Params> = { ...saga, steps }
+  await using old = await open(blocked, db, processName)
+  const { finished } = await old.start(blocked, {
+    subject: id,
+    params: { id },
+    work: workContext({}),
+  })
+  await expect.poll(() => world.outside.has(id), { timeout: 5_000 }).toBe(true)
+
+  await using heir = await open(saga, db, processName)
+  await heir.recover()
+  await expect.poll(() => leftOf(id), { timeout: 5_000 }).toEqual(allOf(id))
+  release()
+
+  expect(await finished).toBe('handed-over')
+  expect(await leftOf(id)).toEqual(allOf(id))
+})
+
+test('an undo that fails for good leaves the saga stuck for an operator', async () => {
+  const id = newId()
+  const steps = saga.steps.map((step) => {
+    if (step.name === 'activate' && step.kind === 'local')
+      return { ...step, run: () => Promise.reject(new Failure('internal', 'no')) }
+    if (step.name === 'build' && step.kind === 'remote')
+      return { ...step, undo: () => Promise.reject(new Failure('conflict', 'cannot')) }
+    return step
+  })
+  const tried: Saga<World, Params> = { ...saga, steps }
+  await using engine = await open(tried)
+
+  expect(await run(engine, tried, id)).toBe('stuck')
+
+  const [row] = await db.orm.select().from(sagas).where(eq(sagas.subject, id))
+  expect(row?.state).toBe('stuck')
+})

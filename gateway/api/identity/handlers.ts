@@ -1,0 +1,3 @@
+import type { Handlers } from '../../http/operation.ts'
+
+export const identityHandlers: Handlers = {}

@@ -1,0 +1,12 @@
+import type { ApplicationCredentialRef } from './token-view.ts'
+
+/** A secret that stands for one user in one project, with some of the user's roles there. */
+export interface ApplicationCredential extends ApplicationCredentialRef {
+  readonly userId: string
+  readonly projectId: string
+  readonly description: string | null
+  readonly secretHash: string
+  readonly roleIds: readonly string[]
+  readonly expiresAt: Date | null
+  readonly createdAt: Date
+}

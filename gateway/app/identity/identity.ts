@@ -1,0 +1,86 @@
+import { hash } from 'node:crypto'
+import { type Clock, systemClock } from '#common/clock.ts'
+import type { Database } from '#common/db/database.ts'
+import type { Logger } from '#common/log.ts'
+import { findToken } from '../../db/identity/tokens.ts'
+import { describeToken } from './describe-token.ts'
+import { LoginThrottle } from './login-throttle.ts'
+import { watchRevocations } from './revocation-watch.ts'
+import { TokenCache } from './token-cache.ts'
+import type { TokenVerifier } from './token-verifier.ts'
+import type { TokenView } from './token-view.ts'
+
+/** The embedded identity service: what its operations work with. */
+export interface Identity extends TokenVerifier, AsyncDisposable {
+  readonly db: Database
+  readonly clock: Clock
+  readonly cache: TokenCache
+  readonly throttle: LoginThrottle
+  readonly region: string
+  readonly tokenLifetimeS: number
+  /** Everything a valid token stands for; undefined for any other. */
+  viewOf(token: string): Promise<TokenView | undefined>
+}
+
+export interface IdentityOptions {
+  readonly db: Database
+  readonly log: Logger
+  readonly region: string
+  readonly tokenLifetimeS: number
+  readonly clock?: Clock
+}
+
+/** Afterwards tokens are verified, from memory where that is safe, and revocations are followed until disposed. */
+export function createIdentity(options: IdentityOptions): Identity {
+  const { db, log, region, tokenLifetimeS, clock = systemClock } = options
+  const cache = new TokenCache(clock)
+  const watch = watchRevocations({ db, cache, clock, log })
+  const loading = new Map<string, Promise<TokenView | undefined>>()
+
+  const viewOf = async (token: string): Promise<TokenView | undefined> => {
+    const id = tokenId(token)
+    return cache.get(id) ?? coalesced(loading, id, () => loadToken({ db, cache, clock }, id))
+  }
+  return {
+    db,
+    clock,
+    cache,
+    throttle: new LoginThrottle(clock),
+    region,
+    tokenLifetimeS,
+    viewOf,
+    callerOf: async (token) => (await viewOf(token))?.caller,
+    [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
+  }
+}
+
+/** What a token is stored and cached under: who reads the database or a heap cannot use it. */
+export function tokenId(token: string): string {
+  return hash('sha256', token, 'hex')
+}
+
+async function loadToken(
+  { db, cache, clock }: Pick<Identity, 'db' | 'cache' | 'clock'>,
+  id: string,
+): Promise<TokenView | undefined> {
+  const { mark } = cache
+  const record = await findToken(db, id)
+  const now = new Date(clock.now())
+  if (record === undefined || record.expiresAt <= now) return undefined
+  const view = await describeToken(db, record, now)
+  if (view !== undefined) cache.put(view, mark)
+  return view
+}
+
+/** One look-up at a time per token, however many requests come with it at once. */
+function coalesced<T>(
+  running: Map<string, Promise<T>>,
+  key: string,
+  start: () => Promise<T>,
+): Promise<T> {
+  const known = running.get(key)
+  if (known !== undefined) return known
+  const started = start().finally(() => running.delete(key))
+  running.set(key, started)
+  return started
+}

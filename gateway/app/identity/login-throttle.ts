@@ -1,0 +1,39 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '#common/clock.ts'
+
+const FAILURES_MAX = 10
+const WINDOW_MS = 60_000
+/** Accounts watched; guesses spread over more accounts than this are few per account. */
+const ACCOUNTS_MAX = 10_000
+
+/** Counts failed logins per account, existing or not, in this process: guessing gets slow, and costs no hashing. */
+export class LoginThrottle {
+  readonly #failures = new LRUCache<string, { count: number; readonly since: number }>({
+    max: ACCOUNTS_MAX,
+  })
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** True while the account has had its failures of the current window. */
+  isExhausted(account: string): boolean {
+    return (this.#current(account)?.count ?? 0) >= FAILURES_MAX
+  }
+
+  failed(account: string): void {
+    const current = this.#current(account)
+    if (current !== undefined) current.count += 1
+    else this.#failures.set(account, { count: 1, since: this.#clock.now() })
+  }
+
+  succeeded(account: string): void {
+    this.#failures.delete(account)
+  }
+
+  #current(account: string) {
+    const entry = this.#failures.get(account)
+    return entry !== undefined && this.#clock.now() - entry.since < WINDOW_MS ? entry : undefined
+  }
+}

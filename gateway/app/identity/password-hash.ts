@@ -1,0 +1,49 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+import pLimit from 'p-limit'
+import { Failure } from '#common/errors.ts'
+
+/** OWASP's minimum for scrypt at r=8, p=1 with 16 MiB; about 40 ms of one core. */
+const COST = { N: 2 ** 14, r: 8, p: 1, maxmem: 64 * 2 ** 20 } as const
+const KEY_BYTES = 32
+const SALT_BYTES = 16
+/** Of libuv's four threads: file and DNS work of the process keeps the others. */
+const PARALLEL_MAX = 2
+/** More waiting hashes than this take longer than a client waits. */
+const WAITING_MAX = 200
+
+const scryptAsync = promisify(
+  scrypt as (
+    password: string,
+    salt: Buffer,
+    length: number,
+    options: typeof COST,
+    done: (error: Error | null, key: Buffer) => void,
+  ) => void,
+)
+const gate = pLimit(PARALLEL_MAX)
+
+/** The hash to store for a secret: parameters, a fresh salt and the key. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES)
+  const key = await derive(password, salt)
+  return `$scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64')}$${key.toString('base64')}`
+}
+
+/** True when the secret is the one hashed. Takes the same time whatever the outcome; throws `unavailable` when too many wait. */
+export async function verifyPassword(password: string, stored: string): Promise<boolean> {
+  const [, scheme, n, , , salt, key] = stored.split('$')
+  if (scheme !== 'scrypt' || Number(n) !== COST.N || salt === undefined || key === undefined)
+    throw new Error('a stored password hash has parameters this version does not know')
+  const derived = await derive(password, Buffer.from(salt, 'base64'))
+  return timingSafeEqual(derived, Buffer.from(key, 'base64'))
+}
+
+/** A hash no password has, to be verified against for users that do not exist. */
+export const NOBODYS_HASH = `$scrypt$${COST.N}$${COST.r}$${COST.p}$${Buffer.alloc(SALT_BYTES).toString('base64')}$${Buffer.alloc(KEY_BYTES).toString('base64')}`
+
+async function derive(password: string, salt: Buffer): Promise<Buffer> {
+  if (gate.pendingCount >= WAITING_MAX)
+    throw new Failure('unavailable', 'Too many logins at once. Please try again.')
+  return gate(() => scryptAsync(password.normalize('NFC'), salt, KEY_BYTES, COST))
+}

@@ -1,0 +1,55 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '#common/clock.ts'
+import type { TokenView } from './token-view.ts'
+
+const TOKENS_MAX = 10_000
+/** Without word of revocations for this long, a cached token may have been revoked: the database decides again. */
+export const BLIND_MAX_MS = 800
+
+/**
+ * Verified tokens by their hash. What was revoked is gone as soon as `apply` has been told of it; while nothing is
+ * heard of revocations, nothing is given out.
+ */
+export class TokenCache {
+  readonly #views = new LRUCache<string, TokenView>({ max: TOKENS_MAX })
+  readonly #clock: Clock
+  #heardAt = Number.NEGATIVE_INFINITY
+  #changes = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** A token that is valid now; undefined when only the database can tell. */
+  get(id: string): TokenView | undefined {
+    const now = this.#clock.now()
+    if (now - this.#heardAt > BLIND_MAX_MS) return undefined
+    const view = this.#views.get(id)
+    return view !== undefined && view.record.expiresAt.getTime() > now ? view : undefined
+  }
+
+  /** A mark to be taken before reading a token from the database and given to `put` afterwards. */
+  get mark(): number {
+    return this.#changes
+  }
+
+  /** Keeps the view unless something was revoked since the mark: the read may have been older than that. */
+  put(view: TokenView, mark: number): void {
+    if (mark === this.#changes) this.#views.set(view.record.id, view)
+  }
+
+  drop(id: string): void {
+    this.#changes += 1
+    this.#views.delete(id)
+  }
+
+  dropAll(): void {
+    this.#changes += 1
+    this.#views.clear()
+  }
+
+  /** All revocations committed before this time (of the clock) have been dropped. */
+  heard(at: number): void {
+    this.#heardAt = at
+  }
+}

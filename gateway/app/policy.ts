@@ -1,0 +1,115 @@
+import { Failure } from '#common/errors.ts'
+import type { Caller } from './request-context.ts'
+
+/** Throws `forbidden`, naming the rule, for a caller the rule does not allow. */
+export type PolicyCheck = (caller: Caller) => void
+
+/**
+ * Who a rule allows, as Nova's defaults say it (nova/policies/base.py). Whether the thing asked for is the
+ * caller's own is decided where it is read: another project's things are not found.
+ */
+const WHO = {
+  /** Any valid token, whatever its scope. */
+  authenticated: () => true,
+  /** `project_reader_or_admin`. */
+  reader: (caller: Caller) => caller.isAdmin || hasInProject(caller, 'reader'),
+  /** `project_member_or_admin`. */
+  member: (caller: Caller) => caller.isAdmin || hasInProject(caller, 'member'),
+  /** `context_is_admin`: the role `admin` in any scope. */
+  admin: (caller: Caller) => caller.isAdmin,
+  /** Readers of the whole system, and administrators. */
+  'system-reader': (caller: Caller) =>
+    caller.isAdmin || (caller.isSystemScoped && caller.roles.has('reader')),
+} as const
+export type Who = keyof typeof WHO
+
+function hasInProject({ projectId, roles }: Caller, role: string): boolean {
+  return projectId !== null && roles.has(role)
+}
+
+/** Rule names of a document's `x-policy`, and of the checks inside operations. Compute's are Nova's own. */
+export const POLICY: Readonly<Record<string, Who>> = {
+  authenticated: 'authenticated',
+
+  'os_compute_api:extensions': 'authenticated',
+  'os_compute_api:limits': 'authenticated',
+  'os_compute_api:limits:other_project': 'admin',
+  'os_compute_api:os-availability-zone:detail': 'admin',
+  'os_compute_api:os-availability-zone:list': 'authenticated',
+  'os_compute_api:os-console-output': 'member',
+  'os_compute_api:os-flavor-access': 'admin',
+  'os_compute_api:os-flavor-access:add_tenant_access': 'admin',
+  'os_compute_api:os-flavor-access:remove_tenant_access': 'admin',
+  'os_compute_api:os-flavor-extra-specs:create': 'admin',
+  'os_compute_api:os-flavor-extra-specs:delete': 'admin',
+  'os_compute_api:os-flavor-extra-specs:index': 'reader',
+  'os_compute_api:os-flavor-extra-specs:show': 'reader',
+  'os_compute_api:os-flavor-extra-specs:update': 'admin',
+  'os_compute_api:os-flavor-manage:create': 'admin',
+  'os_compute_api:os-flavor-manage:delete': 'admin',
+  'os_compute_api:os-flavor-manage:update': 'admin',
+  'os_compute_api:os-hypervisors:list': 'admin',
+  'os_compute_api:os-hypervisors:list-detail': 'admin',
+  'os_compute_api:os-hypervisors:search': 'admin',
+  'os_compute_api:os-hypervisors:servers': 'admin',
+  'os_compute_api:os-hypervisors:show': 'admin',
+  'os_compute_api:os-hypervisors:statistics': 'admin',
+  'os_compute_api:os-hypervisors:uptime': 'admin',
+  'os_compute_api:os-instance-actions:events': 'admin',
+  'os_compute_api:os-instance-actions:events:details': 'admin',
+  'os_compute_api:os-instance-actions:list': 'reader',
+  'os_compute_api:os-instance-actions:show': 'reader',
+  'os_compute_api:os-keypairs:create': 'authenticated',
+  'os_compute_api:os-keypairs:delete': 'authenticated',
+  'os_compute_api:os-keypairs:index': 'authenticated',
+  'os_compute_api:os-keypairs:show': 'authenticated',
+  'os_compute_api:os-pause-server:pause': 'member',
+  'os_compute_api:os-pause-server:unpause': 'member',
+  'os_compute_api:os-quota-sets:defaults': 'authenticated',
+  'os_compute_api:os-quota-sets:delete': 'admin',
+  'os_compute_api:os-quota-sets:detail': 'reader',
+  'os_compute_api:os-quota-sets:show': 'reader',
+  'os_compute_api:os-quota-sets:update': 'admin',
+  'os_compute_api:os-services:delete': 'admin',
+  'os_compute_api:os-services:list': 'admin',
+  'os_compute_api:os-services:update': 'admin',
+  'os_compute_api:os-extended-server-attributes': 'admin',
+  'os_compute_api:servers:create': 'member',
+  'os_compute_api:servers:create:forced_host': 'admin',
+  'os_compute_api:compute:servers:create:requested_destination': 'admin',
+  'os_compute_api:servers:delete': 'member',
+  'os_compute_api:servers:detail': 'reader',
+  'os_compute_api:servers:detail:get_all_tenants': 'admin',
+  'os_compute_api:servers:index': 'reader',
+  'os_compute_api:servers:index:get_all_tenants': 'admin',
+  'os_compute_api:servers:reboot': 'member',
+  'os_compute_api:servers:show': 'reader',
+  'os_compute_api:servers:start': 'member',
+  'os_compute_api:servers:stop': 'member',
+  'os_compute_api:servers:update': 'member',
+}
+
+/** The check of a rule; throws a plain Error for a name the table does not have. */
+export function policyCheck(rule: string): PolicyCheck {
+  const isAllowed = WHO[whoMay(rule)]
+  return (caller) => {
+    if (!isAllowed(caller)) throw new Failure('forbidden', `Policy ${rule} does not allow this.`)
+  }
+}
+
+/** For what only changes by rule, such as a field shown to administrators. */
+export function isAllowed(caller: Caller, rule: string): boolean {
+  return WHO[whoMay(rule)](caller)
+}
+
+/** Throws `forbidden` for a caller the rule does not allow. For rules that depend on what is asked, not only on the operation. */
+export function enforce(caller: Caller, rule: string): void {
+  if (!isAllowed(caller, rule))
+    throw new Failure('forbidden', `Policy ${rule} does not allow this.`)
+}
+
+function whoMay(rule: string): Who {
+  const who = POLICY[rule]
+  if (who === undefined) throw new Error(`the policy table has no rule ${rule}`)
+  return who
+}

@@ -1,0 +1,49 @@
+import type { WorkContext } from '#common/context.ts'
+import type { ProjectId, UserId } from '#common/ids.ts'
+
+/** Who asks: what a valid token says of its bearer. Shared by every request made with that token. */
+export interface Caller {
+  readonly userId: UserId
+  readonly userName: string
+  readonly userDomainId: string
+  readonly userDomainName: string
+  /** Null when the token is scoped to a domain, to the system, or to nothing. */
+  readonly projectId: ProjectId | null
+  readonly projectName: string | null
+  readonly projectDomainId: string | null
+  readonly projectDomainName: string | null
+  /** The domain the token is scoped to, which is not the user's own. */
+  readonly domainId: string | null
+  readonly domainName: string | null
+  readonly isSystemScoped: boolean
+  /** Names of the roles, those implied by others included. */
+  readonly roles: ReadonlySet<string>
+  /** True with the role `admin` in any scope, as Nova's `context_is_admin`. */
+  readonly isAdmin: boolean
+  /** SHA-256 of the token, hexadecimal; the token itself is never kept. */
+  readonly tokenId: string
+}
+
+/** One request: the work it starts, who asks for it, and the microversion it is in. */
+export interface RequestContext extends WorkContext, Caller {
+  /** `major.minor`; '' on an API without microversions. */
+  readonly microversion: string
+}
+
+/** Whoever calls an operation that needs no token. */
+export const ANONYMOUS: Caller = {
+  userId: '' as UserId,
+  userName: '',
+  userDomainId: '',
+  userDomainName: '',
+  projectId: null,
+  projectName: null,
+  projectDomainId: null,
+  projectDomainName: null,
+  domainId: null,
+  domainName: null,
+  isSystemScoped: false,
+  roles: new Set(),
+  isAdmin: false,
+  tokenId: '',
+}

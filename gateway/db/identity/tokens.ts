@@ -1,0 +1,83 @@
+import { eq, lt, sql } from 'drizzle-orm'
+import type { Database, Executor, Tx } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import type { ScopeType, TokenRecord } from '../../app/identity/token-view.ts'
+import { tokens } from '../schema/identity.ts'
+import { recordRevocation } from './revocations.ts'
+
+const FIND = statement(
+  builder
+    .select()
+    .from(tokens)
+    .where(eq(tokens.id, sql.placeholder('id'))),
+)
+const INSERT = statement(
+  builder.insert(tokens).values({
+    id: sql.placeholder('id'),
+    auditId: sql.placeholder('auditId'),
+    auditChainId: sql.placeholder('auditChainId'),
+    userId: sql.placeholder('userId'),
+    scopeType: sql.placeholder('scopeType'),
+    scopeId: sql.placeholder('scopeId'),
+    applicationCredentialId: sql.placeholder('applicationCredentialId'),
+    methods: sql.placeholder('methods'),
+    issuedAt: sql.placeholder('issuedAt'),
+    expiresAt: sql.placeholder('expiresAt'),
+  }),
+)
+const DELETE = statement(builder.delete(tokens).where(eq(tokens.id, sql.placeholder('id'))))
+
+interface Row {
+  readonly id: string
+  readonly audit_id: string
+  readonly audit_chain_id: string
+  readonly user_id: string
+  readonly scope_type: ScopeType
+  readonly scope_id: string
+  readonly application_credential_id: string | null
+  readonly methods: unknown
+  readonly issued_at: Date
+  readonly expires_at: Date
+}
+
+/** The token stored under this hash, expired or not; a revoked one is not stored. */
+export async function findToken(db: Executor, id: string): Promise<TokenRecord | undefined> {
+  const [row] = await db.rows<Row>(FIND, { id })
+  if (row === undefined) return undefined
+  return {
+    id: row.id,
+    auditId: row.audit_id,
+    auditChainId: row.audit_chain_id,
+    userId: row.user_id,
+    scope: { type: row.scope_type, id: row.scope_id },
+    applicationCredentialId: row.application_credential_id,
+    methods: row.methods as readonly string[],
+    issuedAt: row.issued_at,
+    expiresAt: row.expires_at,
+  }
+}
+
+export async function insertToken(db: Executor, record: TokenRecord): Promise<void> {
+  const { scope, ...rest } = record
+  await db.run(INSERT, { ...rest, scopeType: scope.type, scopeId: scope.id })
+}
+
+/** Afterwards the token is gone, and every gateway will hear of it. Revoking it again changes nothing. */
+export async function revokeToken(db: Database, id: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    const { affectedRows } = await tx.run(DELETE, { id })
+    if (affectedRows > 0) await recordRevocation(tx, id)
+  })
+}
+
+/** Afterwards the application credential has no tokens. */
+export async function revokeCredentialTokens(tx: Tx, credentialId: string): Promise<void> {
+  await tx.orm.delete(tokens).where(eq(tokens.applicationCredentialId, credentialId))
+  await recordRevocation(tx, null)
+}
+
+/** Removes up to `limit` tokens that expired before the time; gives how many. */
+export async function purgeTokens(db: Executor, before: Date, limit: number): Promise<number> {
+  const [result] = await db.orm.delete(tokens).where(lt(tokens.expiresAt, before)).limit(limit)
+  return result.affectedRows
+}

@@ -1,0 +1,182 @@
+import type { Context } from 'hono'
+import type { WorkContext } from '#common/context.ts'
+import { workContext } from '#common/context.ts'
+import { Failure } from '#common/errors.ts'
+import { type Contract, UNVERSIONED } from '#openapi/contract.ts'
+import type { Microversion } from '#openapi/microversions.ts'
+import type { Operation } from '#openapi/projection/operation.ts'
+import type { PolicyCheck } from '../app/policy.ts'
+import { ANONYMOUS, type Caller } from '../app/request-context.ts'
+import type { Gateway } from '../context.ts'
+import { authenticate } from './authenticate.ts'
+import { type HttpInput, httpInput, withoutIdentityHeaders } from './http-input.ts'
+import { readJsonBody } from './json-body.ts'
+import type { Links, LinksSource } from './links.ts'
+import { negotiateMicroversion } from './microversion.ts'
+import { refuseForeignProject } from './normal-path.ts'
+import type { Answer, Call, RawRequest } from './operation.ts'
+import { answerResponse, failureResponse } from './response.ts'
+import type { ServiceFace } from './services.ts'
+
+/** An operation ready to be served: its rule and handler looked up once, at start. */
+export interface BoundOperation {
+  readonly operation: Operation
+  /** Undefined where anyone may, without a token. */
+  readonly check: PolicyCheck | undefined
+  readonly handle: (call: never) => Promise<Answer>
+  /** True when the handler reads the body as a stream. */
+  readonly isStreaming: boolean
+}
+
+/** One method and path: a single operation, or the actions a body chooses among. */
+export interface Endpoint {
+  readonly service: ServiceFace
+  readonly contract: Contract
+  readonly method: string
+  /** As in the document. */
+  readonly path: string
+  /** The path with the service's prefix: the label in metrics. */
+  readonly route: string
+  readonly single: BoundOperation | undefined
+  readonly actions: ReadonlyMap<Operation, BoundOperation>
+}
+
+/** One request on its way through the stages. */
+export interface Exchange {
+  readonly c: Context
+  readonly input: HttpInput
+  readonly work: WorkContext
+  readonly links: Links
+  /** '' until it is negotiated, and always where the service has none. */
+  microversion: Microversion | ''
+}
+
+/** Serves one endpoint as a single function: no middleware chain, no answer rewritten on its way out. */
+export function serveEndpoint(
+  endpoint: Endpoint,
+  gateway: Gateway,
+  linksOf: LinksSource,
+): (c: Context) => Promise<Response> {
+  const { service, method, route } = endpoint
+  return async (c) => {
+    const startedAt = performance.now()
+    const exchange = openExchange(c, linksOf)
+    let response: Response
+    try {
+      response = await runStages(endpoint, gateway, exchange)
+    } catch (error) {
+      response = failureResponse(error, service, exchange, gateway.log)
+    }
+    const { microversion } = exchange
+    gateway.metrics.observe({ method, route, status: response.status, microversion }, startedAt)
+    return response
+  }
+}
+
+/** The request's id comes first, so that whatever happens next, a refusal included, can be found by it. */
+export function openExchange(c: Context, linksOf: LinksSource): Exchange {
+  const input = httpInput(c)
+  const requestId = input.header('x-openstack-request-id')
+  const traceparent = input.header('traceparent')
+  return {
+    c,
+    input,
+    work: workContext({ requestId, traceparent }),
+    links: linksOf(input),
+    microversion: '',
+  }
+}
+
+/**
+ * The order, and why: the token first, so that nothing is told to strangers; the rule before the body is read, so
+ * that only the allowed cost memory (an action's rule is known only from its body); the microversion before
+ * validation, which it governs.
+ */
+async function runStages(
+  endpoint: Endpoint,
+  gateway: Gateway,
+  exchange: Exchange,
+): Promise<Response> {
+  const { service, single } = endpoint
+  const isPublic = single !== undefined && single.check === undefined
+  const caller = isPublic ? ANONYMOUS : await authenticate(gateway.identity, exchange.input)
+  single?.check?.(caller)
+
+  const version = service.hasMicroversions ? negotiate(exchange) : UNVERSIONED
+  if (service.hasMicroversions && !isPublic) refuseForeignProject(exchange.input.request, caller)
+  const body = single?.isStreaming === true ? undefined : await bodyOf(endpoint, exchange)
+  const bound = single ?? chosenAction(endpoint, caller, version, body)
+  const { operation } = bound
+  if (!operation.isAvailable(version))
+    throw new Failure('not-found', `${endpoint.route} does not exist at microversion ${version}.`)
+
+  const call = callOf(gateway, exchange, caller, { bound, version, body })
+  const answer = await bound.handle(call as never)
+  const status = answer.status ?? operation.successStatus(version)
+  return answerResponse(answer, status, operation.response(version, status), service, exchange)
+}
+
+function negotiate(exchange: Exchange): Microversion {
+  const { header } = exchange.input
+  const version = negotiateMicroversion(
+    header('openstack-api-version'),
+    header('x-openstack-nova-api-version'),
+  )
+  exchange.microversion = version
+  return version
+}
+
+async function bodyOf(endpoint: Endpoint, { input }: Exchange): Promise<unknown> {
+  return endpoint.method === 'GET' ? undefined : readJsonBody(input)
+}
+
+function chosenAction(
+  { contract, path, actions }: Endpoint,
+  caller: Caller,
+  version: Microversion,
+  body: unknown,
+): BoundOperation {
+  const bound = actions.get(contract.action(path, version, body))
+  if (bound === undefined) throw new Error(`no handler is bound for an action on ${path}`)
+  bound.check?.(caller)
+  return bound
+}
+
+const NO_QUERY = new URLSearchParams()
+
+function callOf(
+  gateway: Gateway,
+  exchange: Exchange,
+  caller: Caller,
+  asked: { readonly bound: BoundOperation; readonly version: Microversion; readonly body: unknown },
+): Call {
+  const { c, work, links, microversion } = exchange
+  const contract = asked.bound.operation.request(asked.version)
+  const search = searchOf(c.req.url)
+  return {
+    app: gateway,
+    context: { ...work, ...caller, microversion },
+    params: c.req.param(),
+    query: contract.validateQuery(search === '' ? NO_QUERY : new URLSearchParams(search)),
+    body: asked.bound.isStreaming ? undefined : contract.validateBody(asked.body),
+    links,
+    raw: rawRequest(exchange, search),
+  }
+}
+
+function searchOf(url: string): string {
+  const start = url.indexOf('?')
+  return start === -1 ? '' : url.slice(start)
+}
+
+function rawRequest({ c, input }: Exchange, search: string): RawRequest {
+  return {
+    stream: () => input.request.body,
+    header: withoutIdentityHeaders(input.header),
+    path: c.req.path,
+    search,
+    get signal() {
+      return input.request.signal
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { STATUS_CODES } from 'node:http'
+import type { ErrorKind } from '#common/errors.ts'
+import { Failure } from '#common/errors.ts'
+import { HttpRefusal } from './http-refusal.ts'
+
+/** How a service words a fault; clients of each look for their own envelope. */
+export type FaultStyle = 'nova' | 'keystone' | 'glance' | 'neutron'
+
+export interface Fault {
+  readonly status: number
+  readonly body: string
+  /** Seconds after which asking again is sensible. */
+  readonly retryAfter: number | undefined
+  /** True for what an operator should see in the log. */
+  readonly isOurs: boolean
+}
+
+/** The only place where a kind of failure becomes an HTTP status. */
+const STATUS: Readonly<Record<ErrorKind, number>> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  // Nova's choice for quota; 413 was the v2.0 one.
+  'over-quota': 403,
+  'not-found': 404,
+  conflict: 409,
+  'too-large': 413,
+  unsupported: 501,
+  'no-capacity': 503,
+  unavailable: 503,
+  internal: 500,
+}
+
+/** Nova's names by status (`_fault_names` in nova/api/openstack/wsgi.py); any other status is `computeFault`. */
+const NOVA_NAMES: Readonly<Record<number, string>> = {
+  400: 'badRequest',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'itemNotFound',
+  409: 'conflictingRequest',
+  413: 'overLimit',
+  415: 'badMediaType',
+  501: 'notImplemented',
+  503: 'serviceUnavailable',
+}
+
+/** Neutron's exception names, as far as a client could look at them. */
+const NEUTRON_TYPES: Readonly<Record<number, string>> = {
+  400: 'HTTPBadRequest',
+  401: 'HTTPUnauthorized',
+  403: 'HTTPForbidden',
+  404: 'HTTPNotFound',
+  409: 'HTTPConflict',
+  413: 'HTTPRequestEntityTooLarge',
+  501: 'HTTPNotImplemented',
+  503: 'HTTPServiceUnavailable',
+}
+
+/** A database or cell that is gone is mostly back within a restart. */
+const RETRY_AFTER_S = 5
+
+const UNEXPECTED = 'Unexpected error. Please report it with the request id of this answer.'
+
+/** What leaves the process for an error: a status and the service's envelope. Never a cause or a detail. */
+export function faultOf(error: unknown, style: FaultStyle): Fault {
+  const status = statusOf(error)
+  const message = messageOf(error)
+  return {
+    status,
+    body: JSON.stringify(envelope(style, status, message, neutronType(error, status))),
+    retryAfter: status === 503 ? RETRY_AFTER_S : undefined,
+    isOurs: status >= 500,
+  }
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof HttpRefusal) return error.status
+  return error instanceof Failure ? STATUS[error.kind] : STATUS.internal
+}
+
+function messageOf(error: unknown): string {
+  const isMeantForUsers =
+    error instanceof HttpRefusal || (error instanceof Failure && error.kind !== 'internal')
+  return isMeantForUsers ? error.message : UNEXPECTED
+}
+
+function neutronType(error: unknown, status: number): string {
+  // openstacksdk and Horizon tell an exhausted quota from other conflicts by this name.
+  if (error instanceof Failure && error.kind === 'over-quota') return 'OverQuota'
+  return NEUTRON_TYPES[status] ?? 'HTTPInternalServerError'
+}
+
+function envelope(style: FaultStyle, code: number, message: string, type: string): object {
+  switch (style) {
+    case 'nova': {
+      const retry = code === 503 ? { retryAfter: String(RETRY_AFTER_S) } : {}
+      return { [NOVA_NAMES[code] ?? 'computeFault']: { code, message, ...retry } }
+    }
+    case 'neutron':
+      return { NeutronError: { type, message, detail: '' } }
+    // Glance itself answers HTML; openstacksdk finds a message in JSON only one level deep, as Keystone has it.
+    case 'glance':
+    case 'keystone':
+      return { error: { code, message, title: STATUS_CODES[code] ?? 'Error' } }
+  }
+}

@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http'
+import type { Context } from 'hono'
+
+/** Reads one header by its lower-case name. */
+export type HeaderReader = (name: string) => string | undefined
+
+/** What the shell reads of a request. */
+export interface HttpInput {
+  readonly request: Request
+  readonly header: HeaderReader
+  /** Undefined for a request made inside the process. */
+  readonly peerAddress: string | undefined
+  /** True when the headers say whether there is a body, as on every connection of HTTP/1.1. */
+  readonly isFramed: boolean
+}
+
+/** Node's own parsed headers where there is a connection: a `Headers` object per request costs more than most handlers. */
+export function httpInput(c: Context): HttpInput {
+  const request = c.req.raw
+  const incoming = (c.env as { readonly incoming?: IncomingMessage } | undefined)?.incoming
+  if (incoming === undefined) {
+    const header = (name: string) => request.headers.get(name) ?? undefined
+    return { request, header, peerAddress: undefined, isFramed: false }
+  }
+  const { headers } = incoming
+  return {
+    request,
+    header: (name) => headers[name] as string | undefined,
+    peerAddress: incoming.socket.remoteAddress,
+    isFramed: true,
+  }
+}
+
+/**
+ * Headers by which keystonemiddleware tells a service behind it who the caller is. Nothing here reads them, and
+ * handlers cannot: a client that sends them is no more than its token says (OSSA-2026-001).
+ */
+const IDENTITY_HEADER =
+  /^(?:x-(?:user|project|domain|tenant|role|roles|service|identity|is-admin|system|openstack-auth)(?:-|$)|openstack-system-scope$)/
+
+/** Header access for handlers: a caller's claims about its own identity are not there. */
+export function withoutIdentityHeaders(header: HeaderReader): HeaderReader {
+  return (name) =>
+    IDENTITY_HEADER.test(name.toLowerCase()) ? undefined : header(name.toLowerCase())
+}

@@ -1,0 +1,66 @@
+import { Failure } from '#common/errors.ts'
+import type { HttpInput } from './http-input.ts'
+import { HttpRefusal } from './http-refusal.ts'
+
+/** No JSON request of any served API is near this. */
+export const BODY_BYTES_MAX = 1_048_576
+/** Deeper than any document describes; keeps recursion over a body bounded. */
+const DEPTH_MAX = 32
+
+/** `application/json`, its `+json` kin, and Glance's `application/openstack-images-v2.1-json-patch`. */
+const JSON_MEDIA = /^application\/[\w.+-]*json\b/i
+
+/**
+ * The parsed body, or undefined when there is none. Throws `too-large` beyond BODY_BYTES_MAX, `invalid` for
+ * what is not JSON or nests too deep; refuses with 415 what declares to be something else.
+ */
+export async function readJsonBody({ request, header, isFramed }: HttpInput): Promise<unknown> {
+  const length = header('content-length')
+  if (length !== undefined && Number(length) > BODY_BYTES_MAX) throw tooLarge()
+  const isChunked = header('transfer-encoding') !== undefined
+  if (isFramed && !isChunked && (length === undefined || length === '0')) return undefined
+  // Node's parser holds the peer to a declared length; anything else must be counted.
+  const text = isFramed && !isChunked ? await request.text() : await countedText(request)
+  if (text === '') return undefined
+  refuseOtherMedia(header('content-type'))
+  return parse(text)
+}
+
+function refuseOtherMedia(type: string | undefined): void {
+  if (type === undefined || type === '' || JSON_MEDIA.test(type)) return
+  throw new HttpRefusal(415, `Content-Type ${type} is not supported: send application/json.`)
+}
+
+async function countedText(request: Request): Promise<string> {
+  if (request.body === null) return ''
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body) {
+    size += chunk.byteLength
+    if (size > BODY_BYTES_MAX) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parse(text: string): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Failure('invalid', 'Malformed request body: it is not valid JSON.')
+  }
+  if (isWithinDepth(value, DEPTH_MAX)) return value
+  throw new Failure('invalid', `Malformed request body: it nests deeper than ${DEPTH_MAX} levels.`)
+}
+
+function isWithinDepth(value: unknown, left: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  if (left === 0) return false
+  for (const child of Object.values(value)) if (!isWithinDepth(child, left - 1)) return false
+  return true
+}
+
+function tooLarge(): Failure {
+  return new Failure('too-large', `The request body is larger than ${BODY_BYTES_MAX} bytes.`)
+}

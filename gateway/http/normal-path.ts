@@ -1,0 +1,35 @@
+import { getPath } from 'hono/utils/url'
+import { Failure } from '#common/errors.ts'
+import type { Caller } from '../app/request-context.ts'
+
+/** Nova's optional project id, as clients built for old catalogs put it. Keystone ids or dashed UUIDs. */
+const COMPUTE_PROJECT =
+  /^\/compute\/v2\.1\/(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\/|$)/
+const COMPUTE = '/compute/v2.1'
+
+/**
+ * The one spelling of a path that is routed, so that each operation is registered once: no slash at the end
+ * (clients call both spellings and must not be redirected), `/` and `/v3…` for `/identity…` (bare
+ * `OS_AUTH_URL`s), `/compute/v2.1/{project}/…` for `/compute/v2.1/…`.
+ */
+export function normalPath(request: Request): string {
+  const path = withoutSlash(getPath(request))
+  if (path === '') return '/identity'
+  if (path === '/v3' || path.startsWith('/v3/')) return `/identity${path}`
+  if (!path.startsWith(COMPUTE)) return path
+  const project = COMPUTE_PROJECT.exec(path)
+  return project === null ? path : COMPUTE + path.slice(project[0].length)
+}
+
+/** Throws `invalid` when a compute URL carries a project that is not the token's, as Nova does. */
+export function refuseForeignProject({ url }: Request, { projectId }: Caller): void {
+  const start = url.indexOf(`${COMPUTE}/`)
+  const project =
+    start === -1 ? null : COMPUTE_PROJECT.exec(url.slice(start).split('?', 1)[0] ?? '')
+  if (project === null || project[0].slice(COMPUTE.length + 1) === projectId) return
+  throw new Failure('invalid', 'Malformed request URL: its project is not the one of the token.')
+}
+
+function withoutSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path
+}

@@ -1,0 +1,58 @@
+import type { RequestContext } from '../app/request-context.ts'
+import type { Gateway } from '../context.ts'
+import type { HeaderReader } from './http-input.ts'
+import type { Links } from './links.ts'
+
+/** What a handler gets: everything already read, checked and allowed. `Op` is an entry of a generated `operations`. */
+export interface Call<Op = unknown> {
+  readonly app: Gateway
+  /** Of nobody in particular, where the operation's policy is `public`. */
+  readonly context: RequestContext
+  readonly params: ParamsOf<Op>
+  readonly query: QueryOf<Op>
+  readonly body: BodyOf<Op>
+  readonly links: Links
+  readonly raw: RawRequest
+}
+
+/** The request as it came, for streams, page links and the headers a document describes. */
+export interface RawRequest {
+  /** The body, on the operations registered as streaming only; null when there is none. */
+  stream(): ReadableStream<Uint8Array> | null
+  /** Without the headers by which a client might claim an identity. */
+  readonly header: HeaderReader
+  /** The path as routed, prefix included, and the query with its `?`. */
+  readonly path: string
+  readonly search: string
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal
+}
+
+/** What a handler answers: the widest object; the document prunes it and knows the status. */
+export interface Answer {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** Only where the document declares several successes. */
+  readonly status?: number
+  /** Instead of `body`, for content that is not JSON. */
+  readonly stream?: ReadableStream<Uint8Array>
+}
+
+export type Handler<Op = unknown> = (call: Call<Op>) => Promise<Answer>
+
+/** Handlers by operationId. Their parameter differs by operation, so the table cannot name it. */
+export type Handlers = Readonly<Record<string, (call: never) => Promise<Answer>>>
+
+export type ParamsOf<Op> = Op extends { parameters: { path: infer P } }
+  ? P
+  : Readonly<Record<string, string>>
+
+export type QueryOf<Op> = Op extends { parameters: { query?: infer Q } }
+  ? NonNullable<Q>
+  : Readonly<Record<string, unknown>>
+
+export type BodyOf<Op> = Op extends {
+  requestBody?: { content: { 'application/json': infer B } }
+}
+  ? B
+  : unknown

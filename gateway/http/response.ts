@@ -1,0 +1,56 @@
+import { errorFields, type Logger } from '#common/log.ts'
+import type { Exchange } from './endpoint.ts'
+import { faultOf } from './faults.ts'
+import { MICROVERSION_VARY } from './microversion.ts'
+import type { Answer } from './operation.ts'
+import type { ServiceFace } from './services.ts'
+
+/** The answer of an operation, pruned and written, with the headers of its service. */
+export function answerResponse(
+  answer: Answer,
+  status: number,
+  serialize: (value: unknown) => string,
+  service: ServiceFace,
+  exchange: Exchange,
+): Response {
+  const headers = standardHeaders(service, exchange)
+  if (answer.stream !== undefined)
+    return new Response(answer.stream, { status, headers: Object.assign(headers, answer.headers) })
+  const text = serialize(answer.body)
+  if (text !== '') headers['Content-Type'] = 'application/json'
+  if (answer.headers !== undefined) Object.assign(headers, answer.headers)
+  return new Response(text === '' ? null : text, { status, headers })
+}
+
+/** A refusal or failure in the words of the service; what is ours to fix is logged with its whole chain. */
+export function failureResponse(
+  error: unknown,
+  service: ServiceFace,
+  exchange: Exchange,
+  log: Logger,
+): Response {
+  const fault = faultOf(error, service.faults)
+  if (fault.isOurs) {
+    const fields = { request_id: exchange.work.requestId, ...errorFields(error) }
+    if (fault.status === 503) log.warn(fields, 'request refused for now')
+    else log.error(fields, 'request failed')
+  }
+  const headers = standardHeaders(service, exchange)
+  headers['Content-Type'] = 'application/json'
+  if (fault.retryAfter !== undefined) headers['Retry-After'] = String(fault.retryAfter)
+  if (fault.status === 401)
+    headers['WWW-Authenticate'] = `Keystone uri="${exchange.links.to('/identity')}"`
+  return new Response(fault.body, { status: fault.status, headers })
+}
+
+function standardHeaders(service: ServiceFace, exchange: Exchange): Record<string, string> {
+  const { requestId } = exchange.work
+  const headers: Record<string, string> = { 'X-Openstack-Request-Id': requestId }
+  if (!service.hasMicroversions) return headers
+  headers['X-Compute-Request-Id'] = requestId
+  headers['Vary'] = MICROVERSION_VARY
+  if (exchange.microversion === '') return headers
+  headers['OpenStack-API-Version'] = `compute ${exchange.microversion}`
+  headers['X-OpenStack-Nova-API-Version'] = exchange.microversion
+  return headers
+}

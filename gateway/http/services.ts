@@ -1,0 +1,26 @@
+import type { DocumentName } from '#openapi/load-document.ts'
+import type { FaultStyle } from './faults.ts'
+
+/** How one of the APIs behind the port looks from outside. */
+export interface ServiceFace {
+  readonly name: DocumentName
+  /** Where the document's paths begin. */
+  readonly prefix: string
+  readonly faults: FaultStyle
+  readonly hasMicroversions: boolean
+}
+
+export const SERVICES: Readonly<Record<DocumentName, ServiceFace>> = {
+  compute: { name: 'compute', prefix: '/compute', faults: 'nova', hasMicroversions: true },
+  identity: { name: 'identity', prefix: '/identity', faults: 'keystone', hasMicroversions: false },
+  image: { name: 'image', prefix: '/image', faults: 'glance', hasMicroversions: false },
+  network: { name: 'network', prefix: '/networking', faults: 'neutron', hasMicroversions: false },
+}
+
+/** The service whose clients call a path, whether it has the path or not; identity has the root of the port. */
+export function serviceAt(path: string): ServiceFace {
+  const service = Object.values(SERVICES).find(
+    ({ prefix }) => path === prefix || path.startsWith(`${prefix}/`),
+  )
+  return service ?? SERVICES.identity
+}

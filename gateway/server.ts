@@ -1,0 +1,54 @@
+import { Hono } from 'hono'
+import { workContext } from '#common/context.ts'
+import { loadContract } from '#openapi/contract.ts'
+import { presentDocuments } from '#openapi/load-document.ts'
+import { HANDLERS, STREAMING } from './api/handlers.ts'
+import type { Gateway } from './context.ts'
+import { registerDocuments } from './http/documents.ts'
+import { openExchange } from './http/endpoint.ts'
+import { HttpRefusal } from './http/http-refusal.ts'
+import { type LinksSource, linksSource } from './http/links.ts'
+import { normalPath } from './http/normal-path.ts'
+import { registerProbes } from './http/probes.ts'
+import { failureResponse } from './http/response.ts'
+import { registerRoutes } from './http/routes.ts'
+import { SERVICES, serviceAt } from './http/services.ts'
+import { trustedProxies } from './http/trusted-proxies.ts'
+
+/**
+ * The whole HTTP face of a gateway. The order in which a request is looked at:
+ *
+ * 1. `normalPath`: aliases become the one spelling, so that everything after it sees one route per operation.
+ * 2. routing: by method and path of the documents. What no document has ends here, before anything is spent on it.
+ * 3. `serveEndpoint` (http/endpoint.ts): request id, links, token, rule, microversion, body, validation, handler,
+ *    pruned answer; any failure on the way leaves in the envelope of the service, and is counted like the rest.
+ *
+ * There is no middleware: each route is one function, because a chain costs every read and hides the order.
+ */
+export function createServer(gateway: Gateway): Hono {
+  const { config } = gateway
+  const app = new Hono({ getPath: normalPath })
+  const linksOf = linksSource(config.publicUrl, trustedProxies(config.trustedProxies))
+  const contracts = presentDocuments().map(loadContract)
+
+  for (const contract of contracts) {
+    const service = SERVICES[contract.name]
+    const routes = { service, contract, handlers: HANDLERS[contract.name], streaming: STREAMING }
+    registerRoutes(app, routes, gateway, linksOf)
+  }
+  registerDocuments(app, contracts)
+  registerProbes(app, gateway)
+  refuseTheRest(app, gateway, linksOf)
+  return app
+}
+
+function refuseTheRest(app: Hono, gateway: Gateway, linksOf: LinksSource): void {
+  const refusal = new HttpRefusal(404, 'There is nothing at this path with this method.')
+  app.notFound((c) =>
+    failureResponse(refusal, serviceAt(c.req.path), openExchange(c, linksOf), gateway.log),
+  )
+  app.onError((error, c) => {
+    const exchange = { ...openExchange(c, linksOf), work: workContext({}) }
+    return failureResponse(error, serviceAt(c.req.path), exchange, gateway.log)
+  })
+}

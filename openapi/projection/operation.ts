@@ -1,0 +1,209 @@
+import { Failure } from '#common/errors.ts'
+import type { Microversion } from '../microversions.ts'
+import { existsAt, isNode, type Node, rangesOf, type VersionRange } from './annotations.ts'
+import { breakpointsOf, stretchOf } from './breakpoints.ts'
+import type { Compiler, Serialize } from './compiler.ts'
+import { explain } from './explain.ts'
+import { straightener } from './lenient.ts'
+import { projectSchema } from './project.ts'
+import { queryReader } from './query.ts'
+
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** The policy of what needs no token. */
+export const PUBLIC_POLICY = 'public'
+
+/** What a request must be at one microversion. */
+export interface RequestContract {
+  /** The parsed body in its documented spelling; throws `invalid`, naming each field and what it must be. */
+  validateBody(body: unknown): unknown
+  /** The typed query parameters; throws `invalid`. */
+  validateQuery(query: URLSearchParams): Readonly<Record<string, unknown>>
+}
+
+/** One operation or one server action of a document, compiled per microversion when first asked for. */
+export interface Operation {
+  readonly id: string
+  readonly method: Method
+  /** As in the document, such as `/servers/{server_id}`. */
+  readonly path: string
+  /** The body key of an action; undefined for every other operation. */
+  readonly action: string | undefined
+  /** The name of its rule in the policy table, or PUBLIC_POLICY. */
+  readonly policy: string
+  readonly ranges: readonly VersionRange[]
+  isAvailable(version: Microversion): boolean
+  /** The status of success at a microversion; the lowest, where there are several. */
+  successStatus(version: Microversion): number
+  request(version: Microversion): RequestContract
+  /** Writes the widest object as JSON, pruned to the microversion; '' for a response without content. */
+  response(version: Microversion, status: number): Serialize
+  /** For tests: what is wrong with a response body, nothing when it is as documented. */
+  validateResponse(version: Microversion, status: number, body: unknown): readonly string[]
+}
+
+/** Where an operation stands in its document; `node` has its references inlined. */
+export interface OperationSource {
+  readonly method: Method
+  readonly path: string
+  readonly action: string | undefined
+  readonly node: Node
+}
+
+const EMPTY: Serialize = () => ''
+
+/** Makes an operation of the document callable. */
+export function createOperation(source: OperationSource, compiler: Compiler): Operation {
+  const { node } = source
+  const schemaOf = (version: Microversion, status: number) =>
+    responseSchema(node, version, status, String(node['operationId']))
+
+  return {
+    id: String(node['operationId']),
+    method: source.method,
+    path: source.path,
+    action: source.action,
+    policy: String(node['x-policy']),
+    ranges: rangesOf(node),
+    isAvailable: (version) => existsAt(node, version),
+    successStatus: perVersion(node['responses'], (version) => successStatus(node, version)),
+    request: requests(source, compiler),
+    response: perStatus(node['responses'], (version, status) => {
+      const schema = schemaOf(version, status)
+      return schema === undefined ? EMPTY : compiler.serializer(schema)
+    }),
+    validateResponse: (version, status, body) => {
+      const schema = schemaOf(version, status)
+      if (schema === undefined)
+        return body === undefined || body === '' ? [] : [`${status} has no body`]
+      const validate = compiler.validator(schema)
+      if (validate(body)) return []
+      return (validate.errors ?? []).map(
+        ({ instancePath, message, params }) =>
+          `${instancePath} ${message} ${JSON.stringify(params)}`,
+      )
+    },
+  }
+}
+
+/** Microversions of one stretch share what is compiled; each has its own face, which names it in messages. */
+function requests(
+  { node, action }: OperationSource,
+  compiler: Compiler,
+): (version: Microversion) => RequestContract {
+  const bodies = perVersion(node['requestBody'], (version) =>
+    bodyReader(node, action, version, compiler),
+  )
+  const queries = perVersion([node['parameters'], node['x-strict-query']], (version) =>
+    queryReader(node, version, compiler),
+  )
+  const made = new Map<Microversion, RequestContract>()
+  return (version) => {
+    const known = made.get(version)
+    if (known !== undefined) return known
+    const request: RequestContract = {
+      validateBody: (body) => bodies(version)(body, version),
+      validateQuery: (query) => queries(version)(query, version),
+    }
+    made.set(version, request)
+    return request
+  }
+}
+
+/** Remembers what was made per stretch of microversions with equal projections. */
+function perVersion<T>(
+  annotated: unknown,
+  make: (version: Microversion) => T,
+): (version: Microversion) => T {
+  const breakpoints = breakpointsOf(annotated)
+  const made = new Map<number, T>()
+  const byVersion = new Map<Microversion, T>()
+  return (version) => {
+    const known = byVersion.get(version)
+    if (known !== undefined) return known
+    const stretch = stretchOf(breakpoints, version)
+    const value = made.get(stretch) ?? make(version)
+    made.set(stretch, value)
+    byVersion.set(version, value)
+    return value
+  }
+}
+
+function perStatus<T>(
+  annotated: unknown,
+  make: (version: Microversion, status: number) => T,
+): (version: Microversion, status: number) => T {
+  const byStatus = new Map<number, (version: Microversion) => T>()
+  return (version, status) => {
+    let ofStatus = byStatus.get(status)
+    if (ofStatus === undefined) {
+      ofStatus = perVersion(annotated, (at) => make(at, status))
+      byStatus.set(status, ofStatus)
+    }
+    return ofStatus(version)
+  }
+}
+
+function successStatus(node: Node, version: Microversion): number {
+  const responses = isNode(node['responses']) ? node['responses'] : {}
+  const success = Object.keys(responses).filter(
+    (status) => Number(status) < 400 && existsAt(responses[status], version),
+  )
+  if (success.length === 0)
+    throw new Error(`${String(node['operationId'])} has no success at ${version}`)
+  return Math.min(...success.map(Number))
+}
+
+/** Undefined when the response has no content. */
+function responseSchema(node: Node, version: Microversion, status: number, id: string): unknown {
+  const responses = isNode(node['responses']) ? node['responses'] : {}
+  const response = responses[String(status)]
+  if (!isNode(response) || !existsAt(response, version))
+    throw new Error(`${id} has no response ${status} at ${version}`)
+  const schema = contentSchema(response)
+  return schema === undefined ? undefined : projectSchema(schema, version)
+}
+
+/** The JSON schema of a request body's or a response's content. */
+export function contentSchema(holder: Node): unknown {
+  const content = isNode(holder['content']) ? holder['content'] : {}
+  const json = content['application/json']
+  return isNode(json) ? json['schema'] : undefined
+}
+
+type ReadBody = (body: unknown, asked: Microversion) => unknown
+
+function bodyReader(
+  node: Node,
+  action: string | undefined,
+  version: Microversion,
+  compiler: Compiler,
+): ReadBody {
+  const holder = node['requestBody']
+  const annotated = isNode(holder) ? actionBody(contentSchema(holder), action) : undefined
+  if (!isNode(annotated)) return () => undefined
+  const validate = compiler.validator(projectSchema(annotated, version))
+  const straighten = straightener(projectSchema(annotated, version, new Set(['x-lenient'])))
+
+  return (body, asked) => {
+    if (body === undefined) throw new Failure('invalid', 'A JSON request body is required.')
+    const value = straighten === undefined ? body : straighten(body)
+    if (!validate(value))
+      throw new Failure(
+        'invalid',
+        explain(validate.errors ?? [], { annotated, version: asked, what: 'field' }),
+      )
+    return value
+  }
+}
+
+/** An action's schema describes the value under its key. */
+function actionBody(schema: unknown, action: string | undefined): unknown {
+  if (action === undefined) return schema
+  return {
+    type: 'object',
+    required: [action],
+    properties: { [action]: schema ?? {} },
+    additionalProperties: false,
+  }
+}

@@ -1,0 +1,130 @@
+import { Failure } from '#common/errors.ts'
+import type { Microversion } from '../microversions.ts'
+import { existsAt, isNode, type Node } from './annotations.ts'
+import type { Compiler } from './compiler.ts'
+import { explain, type Subject } from './explain.ts'
+import { straightenScalar } from './lenient.ts'
+import { projectSchema } from './project.ts'
+
+/** The typed parameters of a query string; throws `invalid`, naming the microversion asked for. */
+export type ReadQuery = (
+  query: URLSearchParams,
+  asked: Microversion,
+) => Readonly<Record<string, unknown>>
+
+/** How one query parameter is read. */
+interface Parameter {
+  readonly name: string
+  /** The schema of one value. */
+  readonly schema: Node
+  /** A list takes every value given; others take the last one, as Nova's MultiDict does. */
+  readonly isList: boolean
+  /** `x-once`: giving it twice is refused. */
+  readonly once: boolean
+  /** `allowEmptyValue` on a boolean: the bare name means true. */
+  readonly emptyIsTrue: boolean
+}
+
+/**
+ * The reader of an operation's query string at one microversion. Unknown names are ignored, as Nova did, except
+ * where `x-strict-query` says they are refused.
+ */
+export function queryReader(operation: Node, version: Microversion, compiler: Compiler): ReadQuery {
+  const annotated = queryParameters(operation)
+  const parameters = new Map<string, Parameter>()
+  for (const node of annotated) {
+    if (!existsAt(node, version)) continue
+    const parameter = parameterOf(node, version)
+    parameters.set(parameter.name, parameter)
+  }
+  const strict = isTrueAt(operation['x-strict-query'], version)
+  const validate = compiler.validator(valuesSchema(parameters, strict))
+  const names = asSchema(annotated)
+
+  return (query, asked) => {
+    const values = collect(query, parameters, strict)
+    const subject: Subject = { annotated: names, version: asked, what: 'query parameter' }
+    if (!validate(Object.fromEntries(values)))
+      throw new Failure('invalid', explain(validate.errors ?? [], subject))
+    return pick(values, parameters)
+  }
+}
+
+/** The annotated query parameters of an operation, its path's included. */
+export function queryParameters(operation: Node): readonly Node[] {
+  const parameters = (operation['parameters'] ?? []) as readonly Node[]
+  return parameters.filter((parameter) => parameter['in'] === 'query')
+}
+
+function parameterOf(node: Node, version: Microversion): Parameter {
+  const schema = projectSchema(node['schema'], version) as Node
+  const isList = schema['type'] === 'array'
+  return {
+    name: String(node['name']),
+    schema: isList ? (schema['items'] as Node) : schema,
+    isList,
+    once: isTrueAt(node['x-once'], version),
+    emptyIsTrue: node['allowEmptyValue'] === true,
+  }
+}
+
+/** An annotation that is true always, or an object with the range in which it is. */
+function isTrueAt(annotation: unknown, version: Microversion): boolean {
+  return annotation === true || (isNode(annotation) && existsAt(annotation, version))
+}
+
+/** Every parameter is validated as the list of its values, so that a wrong value hides behind no later one. */
+function valuesSchema(parameters: ReadonlyMap<string, Parameter>, strict: boolean): Node {
+  const properties = [...parameters].map(([name, { schema, once }]) => [
+    name,
+    { type: 'array', items: schema, ...(once && { maxItems: 1 }) },
+  ])
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(strict && { additionalProperties: false }),
+  }
+}
+
+/** For messages only: what `explain` looks a name up in. */
+function asSchema(parameters: readonly Node[]): Node {
+  const properties = parameters.map((node) => {
+    const { schema, ...rest } = node
+    return [node['name'], { ...(isNode(schema) ? schema : {}), ...rest }]
+  })
+  return { properties: Object.fromEntries(properties) }
+}
+
+type Values = ReadonlyMap<string, readonly unknown[]>
+
+function collect(
+  query: URLSearchParams,
+  parameters: ReadonlyMap<string, Parameter>,
+  strict: boolean,
+): Values {
+  const values = new Map<string, unknown[]>()
+  for (const [name, text] of query) {
+    const parameter = parameters.get(name)
+    if (parameter === undefined && !strict) continue
+    const value = parameter === undefined ? text : read(text, parameter)
+    const before = values.get(name)
+    if (before === undefined) values.set(name, [value])
+    else before.push(value)
+  }
+  return values
+}
+
+function read(text: string, { schema, emptyIsTrue }: Parameter): unknown {
+  if (text === '' && emptyIsTrue) return true
+  return straightenScalar(schema['type'], text)
+}
+
+function pick(
+  values: Values,
+  parameters: ReadonlyMap<string, Parameter>,
+): Readonly<Record<string, unknown>> {
+  const picked: Record<string, unknown> = {}
+  for (const [name, all] of values)
+    picked[name] = parameters.get(name)?.isList === true ? all : all.at(-1)
+  return picked
+}
