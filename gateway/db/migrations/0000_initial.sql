@@ -139,6 +139,64 @@ CREATE TABLE `users` (
 	CONSTRAINT `users_name` UNIQUE(`domain_id`,`name`)
 );
 --> statement-breakpoint
+CREATE TABLE `flavor_access` (
+	`flavor_id` varchar(255) NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `flavor_access_flavor_id_project_id_pk` PRIMARY KEY(`flavor_id`,`project_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `flavors` (
+	`id` varchar(255) NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`vcpus` int NOT NULL,
+	`memory_mb` int NOT NULL,
+	`root_gb` int NOT NULL,
+	`ephemeral_gb` int NOT NULL,
+	`swap_mb` int NOT NULL,
+	`rxtx_factor` double NOT NULL,
+	`is_public` boolean NOT NULL,
+	`is_disabled` boolean NOT NULL DEFAULT false,
+	`description` text,
+	`extra_specs` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3),
+	CONSTRAINT `flavors_id` PRIMARY KEY(`id`),
+	CONSTRAINT `flavors_name` UNIQUE(`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `keypairs` (
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`type` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`public_key` text NOT NULL,
+	`fingerprint` varchar(80) character set ascii collate ascii_bin NOT NULL,
+	`serial` int AUTO_INCREMENT NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `keypairs_user_id_name_pk` PRIMARY KEY(`user_id`,`name`),
+	CONSTRAINT `keypairs_serial_unique` UNIQUE(`serial`)
+);
+--> statement-breakpoint
+CREATE TABLE `quota_classes` (
+	`class_name` varchar(255) NOT NULL,
+	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`hard_limit` int NOT NULL,
+	CONSTRAINT `quota_classes_class_name_resource_pk` PRIMARY KEY(`class_name`,`resource`)
+);
+--> statement-breakpoint
+CREATE TABLE `quota_limits` (
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`hard_limit` int NOT NULL,
+	CONSTRAINT `quota_limits_project_id_resource_pk` PRIMARY KEY(`project_id`,`resource`)
+);
+--> statement-breakpoint
+CREATE TABLE `quota_usages` (
+	`owner_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`used` int NOT NULL,
+	CONSTRAINT `quota_usages_owner_id_resource_pk` PRIMARY KEY(`owner_id`,`resource`)
+);
+--> statement-breakpoint
 CREATE TABLE `leases` (
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`holder` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -280,6 +338,9 @@ CREATE INDEX `tokens_expiry` ON `tokens` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `tokens_user` ON `tokens` (`user_id`);--> statement-breakpoint
 CREATE INDEX `tokens_credential` ON `tokens` (`application_credential_id`);--> statement-breakpoint
 CREATE INDEX `tokens_scope` ON `tokens` (`scope_type`,`scope_id`);--> statement-breakpoint
+CREATE INDEX `flavor_access_project` ON `flavor_access` (`project_id`);--> statement-breakpoint
+CREATE INDEX `flavors_memory` ON `flavors` (`memory_mb`);--> statement-breakpoint
+CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `sagas_subject` ON `sagas` (`subject`);--> statement-breakpoint
 CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);--> statement-breakpoint

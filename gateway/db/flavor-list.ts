@@ -1,0 +1,95 @@
+import { and, eq, exists, gte, or, type SQL, sql } from 'drizzle-orm'
+import type { Executor } from '#common/db/database.ts'
+import { builder } from '#common/db/statement.ts'
+import { Failure } from '#common/errors.ts'
+import { FLAVOR_COLUMNS, type Flavor, flavorOf } from './flavors.ts'
+import { after, orderOf, type SortColumn } from './keyset.ts'
+import { flavorAccess, flavors } from './schema/resources.ts'
+
+export interface FlavorFilters {
+  /** True: public flavors and those given to `projectId`. False: those that are not public. Null: all. */
+  readonly isPublic: boolean | null
+  readonly projectId: string | null
+  /** Leaves out disabled flavors. */
+  readonly enabledOnly: boolean
+  readonly minRamMb: number
+  readonly minDiskGb: number
+}
+
+const SORT_COLUMNS = {
+  created_at: flavors.createdAt,
+  description: flavors.description,
+  disabled: flavors.isDisabled,
+  ephemeral_gb: flavors.ephemeralGb,
+  flavorid: flavors.id,
+  /** Nova's internal row number, which grows with the time of creation. */
+  id: flavors.createdAt,
+  is_public: flavors.isPublic,
+  memory_mb: flavors.memoryMb,
+  name: flavors.name,
+  root_gb: flavors.rootGb,
+  rxtx_factor: flavors.rxtxFactor,
+  swap: flavors.swapMb,
+  updated_at: flavors.updatedAt,
+  /** Nothing sets it, so it orders nothing. */
+  vcpu_weight: sql`null`,
+  vcpus: flavors.vcpus,
+} as const
+
+export type FlavorSortKey = keyof typeof SORT_COLUMNS
+
+export interface FlavorPageQuery {
+  readonly sortKey: FlavorSortKey
+  readonly isDescending: boolean
+  /** The id of the flavor the page starts after. */
+  readonly marker: string | undefined
+  readonly limit: number
+}
+
+/** One page of flavors. Throws `invalid` when the marker is no flavor. */
+export async function listFlavorRows(
+  db: Executor,
+  filters: FlavorFilters,
+  page: FlavorPageQuery,
+): Promise<readonly Flavor[]> {
+  const { isDescending } = page
+  const order: readonly SortColumn[] = [
+    { column: SORT_COLUMNS[page.sortKey], isDescending },
+    { column: flavors.id, isDescending },
+  ]
+  const start =
+    page.marker === undefined ? undefined : after(order, await markerValues(db, page, page.marker))
+  const rows = await db.orm
+    .select(FLAVOR_COLUMNS)
+    .from(flavors)
+    .where(and(isVisible(filters), ...sizes(filters), start))
+    .orderBy(...orderOf(order))
+    .limit(page.limit)
+  return rows.map(flavorOf)
+}
+
+async function markerValues(
+  db: Executor,
+  { sortKey }: FlavorPageQuery,
+  marker: string,
+): Promise<readonly unknown[]> {
+  const key = sql`${SORT_COLUMNS[sortKey]}`.as('sort_value')
+  const rows = await db.orm.select({ key }).from(flavors).where(eq(flavors.id, marker))
+  if (rows[0] === undefined) throw new Failure('invalid', `marker [${marker}] not found`)
+  return [rows[0].key, marker]
+}
+
+function isVisible({ isPublic, projectId, enabledOnly }: FlavorFilters): SQL | undefined {
+  const enabled = enabledOnly ? eq(flavors.isDisabled, false) : undefined
+  if (isPublic === null) return enabled
+  if (!isPublic || projectId === null) return and(eq(flavors.isPublic, isPublic), enabled)
+  const given = builder
+    .select({ one: sql`1` })
+    .from(flavorAccess)
+    .where(and(eq(flavorAccess.flavorId, flavors.id), eq(flavorAccess.projectId, projectId)))
+  return and(or(eq(flavors.isPublic, true), exists(given)), enabled)
+}
+
+function sizes({ minRamMb, minDiskGb }: FlavorFilters): readonly SQL[] {
+  return [gte(flavors.memoryMb, minRamMb), gte(flavors.rootGb, minDiskGb)]
+}
