@@ -4,10 +4,10 @@ import type { Fault, FlavorSnapshot } from '#openapi/wire/instance.ts'
 
 /** One address of a server, in the words of the API's `addresses`. */
 export interface ServerAddress {
-  readonly addr: string
   readonly version: 4 | 6
-  readonly macAddress: string
-  readonly type: 'fixed' | 'floating'
+  readonly addr: string
+  readonly 'OS-EXT-IPS:type': 'fixed' | 'floating'
+  readonly 'OS-EXT-IPS-MAC:mac_addr': string
 }
 
 /** The last known view of a server, complete whether its cell can be reached or not; what every read shows. */

@@ -242,7 +242,6 @@ CREATE TABLE `idempotency_keys` (
 CREATE TABLE `instance_mappings` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`cores` int NOT NULL,
 	`ram_mb` int NOT NULL,
 	`cell_id` char(36) character set ascii collate ascii_bin,

@@ -18,7 +18,6 @@ export const instanceMappings = mysqlTable(
   {
     serverId: uuid('server_id').primaryKey(),
     projectId: token('project_id').notNull(),
-    userId: token('user_id').notNull(),
     /** What the quota ledger was charged for this server, to be given back when its row goes. */
     cores: int('cores').notNull(),
     ramMb: int('ram_mb').notNull(),

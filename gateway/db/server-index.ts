@@ -1,0 +1,165 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { Tx } from '#common/db/database.ts'
+import { rowsInsert } from '#common/db/insert-rows.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
+import type { CellId } from '#common/ids.ts'
+import type { InstanceView } from '#openapi/wire/instance.ts'
+import type { NewServer } from '../app/servers/new-server.ts'
+import { serverIndex } from './schema/servers.ts'
+
+const now = sql`now(3)`
+
+const INSERT = rowsInsert(
+  serverIndex,
+  [
+    'serverId',
+    'projectId',
+    'userId',
+    'cellId',
+    'name',
+    'hostname',
+    'description',
+    'metadata',
+    'tags',
+    'flavorId',
+    'flavor',
+    'imageId',
+    'keyName',
+    'configDrive',
+    'addresses',
+    'securityGroups',
+    'reservationId',
+    'launchIndex',
+    'diskConfig',
+    'requestedZone',
+    'vmState',
+    'taskState',
+    'fault',
+  ],
+  {
+    fixed: {
+      attempt: sql`1`,
+      version: sql`0`,
+      powerState: sql`0`,
+      createdAt: now,
+      updatedAt: now,
+    },
+  },
+)
+
+const isServer = eq(serverIndex.serverId, sql.placeholder('serverId'))
+const isThere = isNull(serverIndex.deletedAt)
+
+const REASSIGN = statement(
+  builder
+    .update(serverIndex)
+    .set({
+      cellId: sql`${sql.placeholder('cellId')}`,
+      attempt: sql`${sql.placeholder('attempt')}`,
+      version: 0,
+      vmState: sql`${sql.placeholder('vmState')}`,
+      taskState: sql`${sql.placeholder('taskState')}`,
+      fault: sql`${sql.placeholder('fault')}`,
+      powerState: 0,
+      hostId: null,
+      host: null,
+      hypervisorHostname: null,
+      instanceName: null,
+      zone: null,
+      updatedAt: now,
+    })
+    .where(and(isServer, isThere)),
+)
+
+const MARK_DELETING = statement(
+  builder
+    .update(serverIndex)
+    .set({ isDeleting: true, updatedAt: now })
+    .where(and(isServer, isThere)),
+)
+
+const ascii = (length: number) =>
+  sql.raw(`varchar(${length}) character set ascii collate ascii_bin`)
+
+/**
+ * Any number of views in one statement. The rows' order in the plan is the array's, so that every writer locks in
+ * the same order. `cellId` is the sender's: a cell speaks only of servers it has been given, at their attempt.
+ */
+const APPLY = sqlStatement(sql`
+  update json_table(${sql.placeholder('views')}, '$[*]' columns (
+    server_id ${ascii(36)} path '$.serverId',
+    attempt int path '$.attempt',
+    version int path '$.version',
+    vm_state ${ascii(20)} path '$.vmState',
+    task_state ${ascii(32)} path '$.taskState',
+    power_state int path '$.powerState',
+    host_id ${ascii(36)} path '$.hostId',
+    host ${ascii(64)} path '$.host',
+    hypervisor_hostname ${ascii(64)} path '$.hypervisorHostname',
+    instance_name ${ascii(64)} path '$.instanceName',
+    zone varchar(255) path '$.zone',
+    fault json path '$.fault',
+    launched_at bigint path '$.launchedAt',
+    terminated_at bigint path '$.terminatedAt'
+  )) v straight_join server_index s on s.server_id = v.server_id
+  set s.version = v.version, s.vm_state = v.vm_state, s.task_state = v.task_state,
+    s.power_state = v.power_state, s.host_id = v.host_id, s.host = v.host,
+    s.hypervisor_hostname = v.hypervisor_hostname, s.instance_name = v.instance_name,
+    s.zone = v.zone, s.fault = v.fault,
+    s.launched_at = from_unixtime(v.launched_at / 1000),
+    s.terminated_at = from_unixtime(v.terminated_at / 1000), s.updated_at = now(3)
+  where s.cell_id = ${sql.placeholder('cellId')} and s.attempt = v.attempt
+    and s.deleted_at is null
+    and (s.version < v.version or (${sql.placeholder('isResync')} and s.version <> v.version))`)
+
+/** Adds what is shown of new servers before any cell has spoken. */
+export function insertServers(tx: Tx, servers: readonly NewServer[]): Promise<void> {
+  return INSERT.run(
+    tx,
+    servers.map((server) => ({
+      ...server,
+      serverId: server.id,
+      flavorId: server.flavor.id,
+    })),
+  )
+}
+
+export interface ReassignedView {
+  readonly serverId: string
+  readonly cellId: CellId | null
+  readonly attempt: number
+  readonly vmState: 'building' | 'error'
+  readonly taskState: 'scheduling' | null
+  /** Null: none. */
+  readonly fault: InstanceView['fault']
+}
+
+/** Shows the server as pointed at another cell, or at none; what the earlier cell said of it is forgotten. */
+export async function reassignIndexed(tx: Tx, to: ReassignedView): Promise<void> {
+  await tx.run(REASSIGN, { ...to, fault: to.fault === null ? null : JSON.stringify(to.fault) })
+}
+
+/** Shows the server as being deleted, until it is gone. */
+export async function markIndexedDeleting(tx: Tx, serverId: string): Promise<void> {
+  await tx.run(MARK_DELETING, { serverId })
+}
+
+/**
+ * Applies views from `cellId` that are newer than what is known; others change nothing. At most one per server.
+ * `resync`: also older ones, after the cell's database was restored from a copy. Returns how many were matched.
+ */
+export async function applyViews(
+  tx: Tx,
+  cellId: CellId,
+  views: readonly InstanceView[],
+  mode: 'newer' | 'resync' = 'newer',
+): Promise<number> {
+  if (views.length === 0) return 0
+  const ordered = views.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
+  const { affectedRows } = await tx.run(APPLY, {
+    views: JSON.stringify(ordered),
+    cellId,
+    isResync: mode === 'resync',
+  })
+  return affectedRows
+}
