@@ -87,15 +87,17 @@ function unknownName(name: string, path: string, subject: Subject): string {
   return `'${name}' is not known at microversion ${subject.version}; it ${needs(rangesOf(known))}`
 }
 
-/** `needs 2.90`, `was known until 2.56`, `needs 2.32 to 2.36 or 2.42`. */
-export function needs(ranges: readonly VersionRange[]): string {
-  const only = ranges[0]
-  if (ranges.length === 1 && only?.since === undefined) return `was known until ${only?.until}`
-  const texts = ranges.map(({ since, until }) => {
-    if (until === undefined) return `${since}`
-    return since === until ? `exactly ${since}` : `${since ?? 'the first'} to ${until}`
-  })
-  return `needs ${texts.join(' or ')}`
+/** `needs 2.90`, `was known until 2.56`, `needs 2.32 to 2.36 or at least 2.42`. */
+function needs(ranges: readonly VersionRange[]): string {
+  const [only] = ranges
+  if (only === undefined || ranges.length > 1) return `needs ${ranges.map(rangeText).join(' or ')}`
+  return only.since === undefined ? `was known until ${only.until}` : `needs ${only.since}`
+}
+
+function rangeText({ since, until }: VersionRange): string {
+  if (until === undefined) return `at least ${since}`
+  if (since === undefined) return `at most ${until}`
+  return since === until ? since : `${since} to ${until}`
 }
 
 function hintAt(error: ErrorObject, subject: Subject): string | undefined {
