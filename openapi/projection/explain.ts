@@ -11,9 +11,13 @@ export interface Subject {
 
 const PROBLEMS_MAX = 5
 
+/** Of a body with thousands of wrong items no more are looked at, because sorting out choices is quadratic. */
+const EXAMINED_MAX = 100
+
 /** What is wrong with a value, a sentence per problem, naming each field and what is expected of it. */
 export function explain(errors: readonly ErrorObject[], subject: Subject): string {
-  const texts = [...new Set(relevant(errors).map((error) => sentence(error, subject)))]
+  const examined = relevant(errors.slice(0, EXAMINED_MAX))
+  const texts = [...new Set(examined.map((error) => sentence(error, subject)))]
   const more = texts.length - PROBLEMS_MAX
   const shown = texts.slice(0, PROBLEMS_MAX).join(' ')
   return more > 0 ? `${shown} And ${more} more.` : shown
