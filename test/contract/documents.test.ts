@@ -55,6 +55,15 @@ describe.each(presentDocuments())('%s.yaml', (name) => {
     expect(openObjects(inlined, false)).toEqual([])
   })
 
+  test('has patterns that a long text does not slow down', () => {
+    for (const pattern of new Set(patternsIn(annotated)))
+      for (const filler of ['a', ' ', '-', '0', '.', '='])
+        expect(
+          new RegExp(pattern, 'u').test(`${filler.repeat(100_000)}\u0000`),
+          pattern,
+        ).toBeTypeOf('boolean')
+  })
+
   test('is plain OpenAPI once projected: nothing of ours, every reference named', () => {
     const document = contract.document(newest)
     const text = JSON.stringify(document)
@@ -76,4 +85,12 @@ function openObjects(node: unknown, inResponse: boolean, at = ''): readonly stri
     openObjects(child, inResponse || key === 'responses', `${at}/${key}`),
   )
   return [...own, ...below]
+}
+
+function patternsIn(node: unknown): readonly string[] {
+  if (Array.isArray(node)) return node.flatMap(patternsIn)
+  if (!isNode(node)) return []
+  return Object.entries(node).flatMap(([key, child]) =>
+    key === 'pattern' && typeof child === 'string' ? [child] : patternsIn(child),
+  )
 }
