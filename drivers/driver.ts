@@ -1,4 +1,4 @@
-import type { HostId, CellId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
+import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 
 /**
