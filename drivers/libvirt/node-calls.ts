@@ -4,7 +4,6 @@ import type { LibvirtSession } from './session.ts'
 
 /** virNodeGetMemoryStats: of the whole machine, not of one NUMA cell. */
 const ALL_CELLS = -1
-const MEMORY_STATS_MAX = 16
 const MODEL_BYTES = 32
 
 export interface NodeInfo {
@@ -28,9 +27,14 @@ export function nodeCalls(session: LibvirtSession) {
     },
     /** Total memory of the machine in KiB. */
     async memoryKib(signal: AbortSignal): Promise<number> {
-      const args = none().int(MEMORY_STATS_MAX).int(ALL_CELLS).uint(0)
-      const answer = await session.call(PROCEDURES.nodeGetMemoryStats, args, signal)
-      const stats = answer.list((reader) => ({ field: reader.text(), value: reader.ulong() }))
+      // The daemon wants to be told how many statistics it has: asked for none, it answers with the number.
+      const ask = async (count: number) => {
+        const args = none().int(count).int(ALL_CELLS).uint(0)
+        const answer = await session.call(PROCEDURES.nodeGetMemoryStats, args, signal)
+        const stats = answer.list((reader) => ({ field: reader.text(), value: reader.ulong() }))
+        return { stats, count: answer.int() }
+      }
+      const { stats } = await ask((await ask(0)).count)
       return stats.find((stat) => stat.field === 'total')?.value ?? 0
     },
     async capabilities(signal: AbortSignal): Promise<string> {

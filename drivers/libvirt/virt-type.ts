@@ -7,10 +7,10 @@ import { run } from '../run.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 
 const KVM_DEVICE = '/dev/kvm'
-/** A kernel that runs natively is past its first line in well under a second. */
-const PROBE_TIMEOUT_MS = 10_000
-/** The first line that Linux prints, and only once its own 64-bit code runs. */
-const PROOF = 'Linux version'
+/** A kernel that runs natively is through in about a second. */
+const PROBE_TIMEOUT_MS = 8_000
+/** What Linux says when all of it has started and it finds no root file system. */
+const PROOF = 'VFS: Unable to mount root fs'
 
 interface Verdict {
   readonly key: string
@@ -53,7 +53,7 @@ async function readVerdict(file: string): Promise<Verdict | undefined> {
   }
 }
 
-/** The kernel has no root file system, so it panics and QEMU ends by itself where KVM works. */
+/** The kernel panics for want of a root file system, and QEMU ends by itself, where KVM works. */
 async function kernelRuns(kernel: string, signal: AbortSignal): Promise<boolean> {
   const folder = await mkdtemp(join(tmpdir(), 'weir-kvm-probe-'))
   const log = join(folder, 'serial.log')
