@@ -11,6 +11,13 @@ export interface Holder {
   readonly bootId: string
 }
 
+const STEP_MS = 5_000
+const POLL_MS = 20
+const ENDED_TRIES_MAX = 500
+/** Later than process 1 gives the guests. */
+const KILL_AFTER_TRIES = 350
+const READY_TRIES_MAX = 500
+
 /**
  * Starts namespaces of their own for PIDs, mounts, network and host name. They live until `endNamespace`, whatever
  * becomes of this process.
@@ -50,23 +57,20 @@ export async function runInside(
 
 /** Afterwards the namespaces and every process in them are gone. */
 export async function endNamespace(holder: Holder): Promise<void> {
+  await runInside(holder, 'kill', ['-TERM', '1'], { timeoutMs: STEP_MS }).catch(() => undefined)
   for (let tries = 0; tries < ENDED_TRIES_MAX; tries++) {
     if (!(await holdsNamespace(holder))) return
-    process.kill(holder.pid, 'SIGKILL')
+    if (tries === KILL_AFTER_TRIES) process.kill(holder.pid, 'SIGKILL')
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
   throw new Error(`process ${holder.pid} does not end`)
 }
 
-const POLL_MS = 20
-const ENDED_TRIES_MAX = 500
-const READY_TRIES_MAX = 500
-
 /** The namespace has its own /proc once process 1 is the shell. */
 async function waitUntilReady(holder: Holder): Promise<void> {
   for (let tries = 0; tries < READY_TRIES_MAX; tries++) {
     try {
-      const { stdout } = await runInside(holder, 'cat', ['/proc/1/comm'], { timeoutMs: 5_000 })
+      const { stdout } = await runInside(holder, 'cat', ['/proc/1/comm'], { timeoutMs: STEP_MS })
       if (stdout.trim() === 'sh') return
     } catch (error) {
       if (!(await holdsNamespace(holder))) throw error

@@ -6,6 +6,7 @@ export const LIBVIRT_PACKAGES = [
   'iptables',
   'libvirt-daemon-driver-qemu',
   'libvirt-daemon-system',
+  'procps',
   'qemu-system-x86',
   'qemu-utils',
   'seabios',

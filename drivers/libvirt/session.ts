@@ -1,6 +1,7 @@
 import { systemClock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
+import { abortable } from '../abortable.ts'
 import { RpcConnection } from './rpc/connection.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
 import { PROCEDURES, type Procedure } from './rpc/procedures.ts'
@@ -39,6 +40,7 @@ export class LibvirtSession implements AsyncDisposable {
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #loop: Promise<void>
   #connection: RpcConnection | undefined
+  #away = false
 
   constructor(address: LibvirtAddress, logger?: Logger) {
     this.#address = address
@@ -52,13 +54,8 @@ export class LibvirtSession implements AsyncDisposable {
   }
 
   /** Calls a procedure. Throws the daemon's refusal as a failure, `unavailable` when there is no daemon. */
-  async call(
-    procedure: Procedure,
-    args: XdrWriter = new XdrWriter(),
-    signal?: AbortSignal,
-  ): Promise<XdrReader> {
-    signal?.throwIfAborted()
-    await this.#firstTry.promise
+  async call(procedure: Procedure, args: XdrWriter, signal: AbortSignal): Promise<XdrReader> {
+    await abortable(this.#firstTry.promise, signal)
     if (this.#connection === undefined)
       throw new Failure('unavailable', 'The hypervisor is not reachable at the moment.')
     return this.#connection.call(procedure, args.bytes(), signal)
@@ -99,13 +96,16 @@ export class LibvirtSession implements AsyncDisposable {
       await greet(connection, this.#address.driverUri)
       if (this.#stop.signal.aborted) return true
       this.#connection = connection
+      this.#away = false
       this.#firstTry.resolve()
       this.#logger?.info({ uri: this.#address.driverUri }, 'hypervisor connected')
       await new Promise<void>((resolve) => connection.onClose(resolve))
       this.#logger?.warn({ uri: this.#address.driverUri }, 'hypervisor connection lost')
       return true
     } catch (error) {
-      this.#logger?.warn(errorFields(error), 'hypervisor not reachable')
+      // Told once, not at every try.
+      if (!this.#away) this.#logger?.warn(errorFields(error), 'hypervisor not reachable')
+      this.#away = true
       return false
     } finally {
       this.#connection = undefined

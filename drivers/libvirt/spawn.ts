@@ -1,3 +1,5 @@
+import { chmod, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
@@ -16,6 +18,8 @@ import type { DomainRef } from './rpc/domain-ref.ts'
 const CLEAN_UP_MS = 60_000
 const GIB = 1024 ** 3
 const MIB = 1024 ** 2
+/** What a guest stores and what it is told are nobody else's business on the host. */
+const SECRET_MODE = 0o600
 
 /**
  * Afterwards the instance runs. The domain is defined last before it is started, so an instance without a domain
@@ -78,6 +82,7 @@ async function createDisks(
     await createBlank(files.ephemeralDisk, flavor.ephemeralGb * GIB, signal)
   if (flavor.swapMb > 0) await createBlank(files.swapDisk, flavor.swapMb * MIB, signal)
   if (configDrive !== undefined) await writeConfigDrive(files.configDrive, configDrive, signal)
+  for (const name of await readdir(files.folder)) await chmod(join(files.folder, name), SECRET_MODE)
 }
 
 /** The caller's signal may have ended the spawn, so this one has a limit of its own. */
