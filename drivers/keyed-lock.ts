@@ -12,6 +12,7 @@ export class KeyedLock<Key> {
     this.#tails.set(key, tail)
     try {
       await abortable(before, signal)
+      signal.throwIfAborted()
       return await work()
     } finally {
       endTurn()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
 import type { Driver, ImageSpec, InstanceReport, InstanceSpec } from '#drivers/driver.ts'
-import { instanceSpec } from '../fixtures/instance-spec.ts'
+import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 
 /** What a driver's test gives the suite: a backend that outlives the drivers opened over it. */
 export interface DriverHarness extends AsyncDisposable {

@@ -5,9 +5,9 @@ import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { type RunningLibvirtHost, startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
 import type { Driver, ImageSpec, Owner } from '#drivers/driver.ts'
 import { createLibvirtDriver } from '#drivers/libvirt/driver.ts'
+import { ImageShelf } from '#drivers/testing/image-shelf.ts'
+import { qcow2Header } from '#drivers/testing/qcow2-header.ts'
 import type { DriverHarness } from '../contract/drivers.contract.ts'
-import { ImageShelf } from '../fixtures/image-shelf.ts'
-import { qcow2Header } from '../fixtures/qcow2-header.ts'
 
 const MIB = 1024 ** 2
 const GIB = 1024n ** 3n

@@ -25,9 +25,11 @@ interface Fetch {
 export class ImageCache implements AsyncDisposable {
   readonly #folder: string
   readonly #source: ImageSource
+  readonly #unusedBytesMax: number
   readonly #fetches = new Map<string, Fetch>()
 
-  constructor(folder: string, source: ImageSource) {
+  constructor(folder: string, source: ImageSource, unusedBytesMax = UNUSED_BYTES_MAX) {
+    this.#unusedBytesMax = unusedBytesMax
     this.#folder = folder
     this.#source = source
   }
@@ -71,7 +73,7 @@ export class ImageCache implements AsyncDisposable {
     let kept = 0
     for (const { name, size } of unused.toSorted((a, b) => b.mtimeMs - a.mtimeMs)) {
       kept += size
-      if (kept > UNUSED_BYTES_MAX) await rm(join(this.#folder, name), { force: true })
+      if (kept > this.#unusedBytesMax) await rm(join(this.#folder, name), { force: true })
     }
   }
 
