@@ -58,6 +58,22 @@ export async function chargeQuota(tx: Tx, charge: Charge): Promise<boolean> {
   return (await tx.run(CHARGE, values)).affectedRows === 1
 }
 
+const COUNT = statement(
+  builder
+    .insert(networkQuotas)
+    .values({
+      projectId: placeholder('projectId'),
+      resource: placeholder('resource'),
+      used: placeholder('amount'),
+    })
+    .onDuplicateKeyUpdate({ set: { used: sql`${networkQuotas.used} + ${placeholder('amount')}` } }),
+)
+
+/** Raises what the project uses, whatever its limit. */
+export async function countQuota(tx: Tx, count: Omit<Charge, 'defaultLimit'>): Promise<void> {
+  await tx.run(COUNT, { ...count })
+}
+
 /** Lowers what the project uses. */
 export async function refundQuota(
   tx: Tx,

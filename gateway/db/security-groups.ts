@@ -103,15 +103,24 @@ export async function isGroupInUse(tx: Tx, id: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Deletes the group, its rules and the rules that name it as their remote; the answer is how many rules. */
-export async function deleteSecurityGroupRows(tx: Tx, id: string): Promise<number> {
-  await tx.orm.delete(securityGroups).where(eq(securityGroups.id, id))
+/** Deletes the group, its rules and those that name it as remote; the answer is how many rules of each project. */
+export async function deleteSecurityGroupRows(
+  tx: Tx,
+  id: string,
+): Promise<ReadonlyMap<string, number>> {
   const isConcerned = or(
     eq(securityGroupRules.groupId, id),
     eq(securityGroupRules.remoteGroupId, id),
   )
-  const [result] = await tx.orm.delete(securityGroupRules).where(isConcerned)
-  return result.affectedRows
+  const rules = await tx.orm
+    .select({ projectId: securityGroupRules.projectId })
+    .from(securityGroupRules)
+    .where(isConcerned)
+    .for('update')
+  await tx.orm.delete(securityGroups).where(eq(securityGroups.id, id))
+  await tx.orm.delete(securityGroupRules).where(isConcerned)
+  const byProject = Map.groupBy(rules, (rule) => rule.projectId)
+  return new Map([...byProject].map(([projectId, group]) => [projectId, group.length]))
 }
 
 async function groupsWhere(

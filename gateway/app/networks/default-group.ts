@@ -1,11 +1,12 @@
 import { isDuplicate } from '#common/db/failures.ts'
 import { newId } from '#common/ids.ts'
 import type { SecurityGroup, SecurityGroupRule } from '../../db/network.ts'
+import { countQuota } from '../../db/network-quotas.ts'
 import { insertSecurityGroupRule } from '../../db/security-group-rules.ts'
 import { defaultGroupId, insertSecurityGroup } from '../../db/security-groups.ts'
 import type { Networks } from './networks.ts'
 
-/** The id of the project's group `default`, which is made when first asked for. It does not count as used quota. */
+/** The id of the project's group `default`, which is made when first asked for. It counts as used, and never fails for a limit. */
 export async function ensureDefaultGroup(networks: Networks, projectId: string): Promise<string> {
   const known = await defaultGroupId(networks.db, projectId)
   if (known !== undefined) return known
@@ -14,6 +15,9 @@ export async function ensureDefaultGroup(networks: Networks, projectId: string):
     await networks.db.transaction(async (tx) => {
       await insertSecurityGroup(tx, group)
       for (const rule of group.rules) await insertSecurityGroupRule(tx, rule)
+      await countQuota(tx, { projectId, resource: 'security_group', amount: 1 })
+      const amount = group.rules.length
+      await countQuota(tx, { projectId, resource: 'security_group_rule', amount })
     })
     return group.id
   } catch (error) {
