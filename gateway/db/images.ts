@@ -1,6 +1,5 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { parseJson } from '#common/db/json.ts'
 import { Failure } from '#common/errors.ts'
 import type { Image, ImageContent, ImageFields, ImageStatus, ImageVisibility } from './image.ts'
 import { images, imageTags } from './schema/image.ts'
@@ -91,7 +90,7 @@ function toImage(row: Row, tags: readonly string[]): Image {
     minRamMb: row.minRamMb,
     isProtected: row.isProtected,
     isHidden: row.isHidden,
-    properties: parseJson(row.properties),
+    properties: row.properties,
     tags,
     content: contentOf(row),
     createdAt: row.createdAt,

@@ -1,6 +1,5 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { parseJson } from '#common/db/json.ts'
 import { Failure } from '#common/errors.ts'
 import type { Subnet } from './network.ts'
 import { type Collection, pageClauses, type ResourcePage } from './resource-page.ts'
@@ -106,8 +105,8 @@ function toSubnet(row: typeof subnets.$inferSelect): Subnet {
   return {
     ...row,
     ipVersion: row.ipVersion === 6 ? 6 : 4,
-    dnsServers: parseJson(row.dnsServers),
-    hostRoutes: parseJson(row.hostRoutes),
-    pools: parseJson(row.pools),
+    dnsServers: row.dnsServers,
+    hostRoutes: row.hostRoutes,
+    pools: row.pools,
   }
 }
