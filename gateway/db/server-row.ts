@@ -1,4 +1,3 @@
-import { parseJson } from '#common/db/json.ts'
 import type { CellId, HostId, ImageId, InstanceId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
@@ -47,7 +46,7 @@ export const SERVER_COLUMNS = {
   deleted_at: serverIndex.deletedAt,
 } as const
 
-/** A row of `SERVER_COLUMNS` as the driver hands it over: JSON as text, booleans as 0 and 1. */
+/** A row of `SERVER_COLUMNS` as the driver hands it over: booleans as 0 and 1. */
 export interface ServerRow {
   readonly server_id: InstanceId
   readonly project_id: string
@@ -58,17 +57,17 @@ export interface ServerRow {
   readonly name: string
   readonly hostname: string
   readonly description: string | null
-  readonly metadata: unknown
-  readonly tags: unknown
+  readonly metadata: ServerRecord['metadata']
+  readonly tags: ServerRecord['tags']
   readonly is_locked: number
   readonly locked_reason: string | null
   readonly locked_by: 'owner' | 'admin' | null
-  readonly flavor: unknown
+  readonly flavor: ServerRecord['flavor']
   readonly image_id: ImageId | null
   readonly key_name: string | null
   readonly config_drive: number
-  readonly addresses: unknown
-  readonly security_groups: unknown
+  readonly addresses: ServerRecord['addresses']
+  readonly security_groups: ServerRecord['securityGroups']
   readonly reservation_id: string
   readonly launch_index: number
   readonly disk_config: 'AUTO' | 'MANUAL'
@@ -82,7 +81,7 @@ export interface ServerRow {
   readonly hypervisor_hostname: string | null
   readonly instance_name: string | null
   readonly zone: string | null
-  readonly fault: unknown
+  readonly fault: ServerRecord['fault']
   readonly launched_at: Date | null
   readonly terminated_at: Date | null
   readonly created_at: Date
@@ -102,17 +101,17 @@ export function serverRecordOf(row: ServerRow): ServerRecord {
     name: row.name,
     hostname: row.hostname,
     description: row.description,
-    metadata: parseJson(row.metadata),
-    tags: parseJson(row.tags),
+    metadata: row.metadata,
+    tags: row.tags,
     isLocked: Boolean(row.is_locked),
     lockedReason: row.locked_reason,
     lockedBy: row.locked_by,
-    flavor: parseJson(row.flavor),
+    flavor: row.flavor,
     imageId: row.image_id,
     keyName: row.key_name,
     configDrive: Boolean(row.config_drive),
-    addresses: parseJson(row.addresses),
-    securityGroups: parseJson(row.security_groups),
+    addresses: row.addresses,
+    securityGroups: row.security_groups,
     reservationId: row.reservation_id,
     launchIndex: row.launch_index,
     diskConfig: row.disk_config,
@@ -125,7 +124,7 @@ export function serverRecordOf(row: ServerRow): ServerRecord {
     hypervisorHostname: row.hypervisor_hostname,
     instanceName: row.instance_name,
     zone: row.zone,
-    fault: parseJson(row.fault),
+    fault: row.fault,
     launchedAt: row.launched_at,
     terminatedAt: row.terminated_at,
     createdAt: row.created_at,
