@@ -61,7 +61,7 @@ export class CellFeed implements AsyncDisposable {
   /** A heartbeat said how far the cell's feed has come. */
   hear(beat: CellHeartbeat): void {
     this.#heard = beat
-    if (this.#isBehind()) this.#options.nudge()
+    if (this.#mustRead || this.#isBehind()) this.#options.nudge()
   }
 
   /** Whatever was published meanwhile may have been missed. */
@@ -73,6 +73,9 @@ export class CellFeed implements AsyncDisposable {
   /** One round: applies what has come, and asks for what is missing. */
   async round(): Promise<ReconcilerReport> {
     if (!(await this.#hold())) return { holder: 0 }
+    // A dark cell publishes nothing and would only be waited for; its next heartbeat nudges.
+    if (this.#options.deps.cells.cell(this.#options.cell.id)?.isAlive !== true)
+      return { holder: 1, dark: 1 }
     try {
       const { db } = this.#options.deps
       await this.#noteHeartbeat()
