@@ -1173,7 +1173,7 @@ export interface components {
         /** @enum {string} */
         readonly KeypairType: "ssh" | "x509";
         readonly NewKeypair: {
-            readonly name: string | unknown | unknown;
+            readonly name: string;
             readonly public_key?: string;
             /** @enum {string} */
             readonly type?: "ssh" | "x509";
@@ -1466,7 +1466,7 @@ export interface components {
         readonly SchedulerHints: {
             readonly group?: string | readonly string[];
             readonly different_host?: components["schemas"]["ServerIds"];
-            readonly same_host?: components["schemas"]["ServerIds"];
+            readonly same_host?: string | readonly string[];
             readonly query?: string | {
                 readonly [key: string]: unknown;
             };

@@ -3,7 +3,7 @@ import type { Executor } from '#common/db/database.ts'
 import { builder } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import { FLAVOR_COLUMNS, type Flavor, flavorOf } from './flavors.ts'
-import { after, orderOf, type SortColumn } from './keyset.ts'
+import { followsMarker, orderOf, type SortKey } from './keyset.ts'
 import { flavorAccess, flavors } from './schema/resources.ts'
 
 export interface FlavorFilters {
@@ -16,24 +16,25 @@ export interface FlavorFilters {
   readonly minDiskGb: number
 }
 
+/** NULL sorts as what is lowest. */
 const SORT_COLUMNS = {
-  created_at: flavors.createdAt,
-  description: flavors.description,
-  disabled: flavors.isDisabled,
-  ephemeral_gb: flavors.ephemeralGb,
-  flavorid: flavors.id,
+  created_at: sql`${flavors.createdAt}`,
+  description: sql`coalesce(${flavors.description}, '')`,
+  disabled: sql`${flavors.isDisabled}`,
+  ephemeral_gb: sql`${flavors.ephemeralGb}`,
+  flavorid: sql`${flavors.id}`,
   /** Nova's internal row number, which grows with the time of creation. */
-  id: flavors.createdAt,
-  is_public: flavors.isPublic,
-  memory_mb: flavors.memoryMb,
-  name: flavors.name,
-  root_gb: flavors.rootGb,
-  rxtx_factor: flavors.rxtxFactor,
-  swap: flavors.swapMb,
-  updated_at: flavors.updatedAt,
+  id: sql`${flavors.createdAt}`,
+  is_public: sql`${flavors.isPublic}`,
+  memory_mb: sql`${flavors.memoryMb}`,
+  name: sql`${flavors.name}`,
+  root_gb: sql`${flavors.rootGb}`,
+  rxtx_factor: sql`${flavors.rxtxFactor}`,
+  swap: sql`${flavors.swapMb}`,
+  updated_at: sql`coalesce(${flavors.updatedAt}, ${flavors.createdAt})`,
   /** Nothing sets it, so it orders nothing. */
-  vcpu_weight: sql`null`,
-  vcpus: flavors.vcpus,
+  vcpu_weight: sql`0`,
+  vcpus: sql`${flavors.vcpus}`,
 } as const
 
 export type FlavorSortKey = keyof typeof SORT_COLUMNS
@@ -52,13 +53,15 @@ export async function listFlavorRows(
   filters: FlavorFilters,
   page: FlavorPageQuery,
 ): Promise<readonly Flavor[]> {
-  const { isDescending } = page
-  const order: readonly SortColumn[] = [
-    { column: SORT_COLUMNS[page.sortKey], isDescending },
-    { column: flavors.id, isDescending },
+  const direction = page.isDescending ? 'desc' : 'asc'
+  const order: readonly SortKey[] = [
+    { by: SORT_COLUMNS[page.sortKey], direction },
+    { by: sql`${flavors.id}`, direction },
   ]
   const start =
-    page.marker === undefined ? undefined : after(order, await markerValues(db, page, page.marker))
+    page.marker === undefined
+      ? undefined
+      : followsMarker(order, await markerValues(db, page, page.marker))
   const rows = await db.orm
     .select(FLAVOR_COLUMNS)
     .from(flavors)
@@ -73,7 +76,7 @@ async function markerValues(
   { sortKey }: FlavorPageQuery,
   marker: string,
 ): Promise<readonly unknown[]> {
-  const key = sql`${SORT_COLUMNS[sortKey]}`.as('sort_value')
+  const key = SORT_COLUMNS[sortKey].as('sort_value')
   const rows = await db.orm.select({ key }).from(flavors).where(eq(flavors.id, marker))
   if (rows[0] === undefined) throw new Failure('invalid', `marker [${marker}] not found`)
   return [rows[0].key, marker]

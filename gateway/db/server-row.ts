@@ -46,7 +46,7 @@ export const SERVER_COLUMNS = {
   deleted_at: serverIndex.deletedAt,
 } as const
 
-/** A row of `SERVER_COLUMNS` as the driver hands it over: booleans as 0 and 1. */
+/** A row of `SERVER_COLUMNS` as the driver hands it over: JSON parsed, booleans as 0 and 1. */
 export interface ServerRow {
   readonly server_id: InstanceId
   readonly project_id: string

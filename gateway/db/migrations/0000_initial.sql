@@ -139,6 +139,162 @@ CREATE TABLE `users` (
 	CONSTRAINT `users_name` UNIQUE(`domain_id`,`name`)
 );
 --> statement-breakpoint
+CREATE TABLE `image_contents` (
+	`sha256` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`image_count` int NOT NULL,
+	CONSTRAINT `image_contents_sha256` PRIMARY KEY(`sha256`)
+);
+--> statement-breakpoint
+CREATE TABLE `image_tags` (
+	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`tag` varchar(255) NOT NULL,
+	CONSTRAINT `image_tags_image_id_tag_pk` PRIMARY KEY(`image_id`,`tag`)
+);
+--> statement-breakpoint
+CREATE TABLE `images` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255),
+	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`visibility` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`disk_format` varchar(20) character set ascii collate ascii_bin,
+	`container_format` varchar(20) character set ascii collate ascii_bin,
+	`size` bigint,
+	`virtual_size` bigint,
+	`checksum` varchar(32) character set ascii collate ascii_bin,
+	`os_hash_value` varchar(128) character set ascii collate ascii_bin,
+	`content_sha256` varchar(64) character set ascii collate ascii_bin,
+	`min_disk` int NOT NULL,
+	`min_ram` int NOT NULL,
+	`protected` boolean NOT NULL,
+	`os_hidden` boolean NOT NULL,
+	`properties` json NOT NULL,
+	`upload_id` char(36) character set ascii collate ascii_bin,
+	`upload_expires_at` datetime(3),
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`revision` int NOT NULL,
+	CONSTRAINT `images_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `network_quotas` (
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`used` int NOT NULL,
+	`hard_limit` int,
+	CONSTRAINT `network_quotas_project_id_resource_pk` PRIMARY KEY(`project_id`,`resource`)
+);
+--> statement-breakpoint
+CREATE TABLE `network_segments` (
+	`network_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `network_segments_network_id_cell_id_pk` PRIMARY KEY(`network_id`,`cell_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `networks` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`revision_number` int NOT NULL,
+	`admin_state_up` boolean NOT NULL,
+	`shared` boolean NOT NULL,
+	`router_external` boolean NOT NULL,
+	`mtu` int NOT NULL,
+	`port_security_enabled` boolean NOT NULL,
+	`everywhere` boolean NOT NULL,
+	CONSTRAINT `networks_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `port_addresses` (
+	`subnet_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`address_offset` bigint unsigned NOT NULL,
+	`ip_address` varchar(45) character set ascii collate ascii_bin NOT NULL,
+	`port_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `port_addresses_subnet_id_address_offset_pk` PRIMARY KEY(`subnet_id`,`address_offset`)
+);
+--> statement-breakpoint
+CREATE TABLE `port_security_groups` (
+	`port_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`security_group_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `port_security_groups_port_id_security_group_id_pk` PRIMARY KEY(`port_id`,`security_group_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `ports` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`revision_number` int NOT NULL,
+	`network_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`mac_address` varchar(17) character set ascii collate ascii_bin NOT NULL,
+	`admin_state_up` boolean NOT NULL,
+	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`device_id` varchar(255) character set ascii collate ascii_bin NOT NULL,
+	`device_owner` varchar(255) character set ascii collate ascii_bin NOT NULL,
+	`nic_index` smallint NOT NULL,
+	`boot_made` boolean NOT NULL,
+	`nic_tag` varchar(60),
+	`binding_host` varchar(255) NOT NULL,
+	`port_security_enabled` boolean NOT NULL,
+	CONSTRAINT `ports_id` PRIMARY KEY(`id`),
+	CONSTRAINT `ports_by_mac` UNIQUE(`mac_address`)
+);
+--> statement-breakpoint
+CREATE TABLE `security_group_rules` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`security_group_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`description` varchar(255) NOT NULL,
+	`direction` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`ethertype` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`protocol` varchar(32) character set ascii collate ascii_bin,
+	`port_range_min` int,
+	`port_range_max` int,
+	`remote_ip_prefix` varchar(50) character set ascii collate ascii_bin,
+	`remote_group_id` char(36) character set ascii collate ascii_bin,
+	`identity` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `security_group_rules_id` PRIMARY KEY(`id`),
+	CONSTRAINT `security_group_rules_by_identity` UNIQUE(`security_group_id`,`identity`)
+);
+--> statement-breakpoint
+CREATE TABLE `security_groups` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`revision_number` int NOT NULL,
+	`default_of` varchar(64) character set ascii collate ascii_bin,
+	CONSTRAINT `security_groups_id` PRIMARY KEY(`id`),
+	CONSTRAINT `security_groups_by_default` UNIQUE(`default_of`)
+);
+--> statement-breakpoint
+CREATE TABLE `subnets` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`revision_number` int NOT NULL,
+	`network_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`ip_version` smallint NOT NULL,
+	`cidr` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`gateway_ip` varchar(64) character set ascii collate ascii_bin,
+	`enable_dhcp` boolean NOT NULL,
+	`dns_nameservers` json NOT NULL,
+	`host_routes` json NOT NULL,
+	`allocation_pools` json NOT NULL,
+	CONSTRAINT `subnets_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
 CREATE TABLE `flavor_access` (
 	`flavor_id` varchar(255) NOT NULL,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -339,6 +495,25 @@ CREATE INDEX `tokens_expiry` ON `tokens` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `tokens_user` ON `tokens` (`user_id`);--> statement-breakpoint
 CREATE INDEX `tokens_credential` ON `tokens` (`application_credential_id`);--> statement-breakpoint
 CREATE INDEX `tokens_scope` ON `tokens` (`scope_type`,`scope_id`);--> statement-breakpoint
+CREATE INDEX `image_contents_by_count` ON `image_contents` (`image_count`);--> statement-breakpoint
+CREATE INDEX `image_tags_by_tag` ON `image_tags` (`tag`);--> statement-breakpoint
+CREATE INDEX `images_by_owner` ON `images` (`owner`,`created_at`);--> statement-breakpoint
+CREATE INDEX `images_by_visibility` ON `images` (`visibility`,`created_at`);--> statement-breakpoint
+CREATE INDEX `images_by_name` ON `images` (`name`);--> statement-breakpoint
+CREATE INDEX `images_by_upload` ON `images` (`upload_expires_at`);--> statement-breakpoint
+CREATE INDEX `networks_by_project` ON `networks` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `networks_by_shared` ON `networks` (`shared`,`id`);--> statement-breakpoint
+CREATE INDEX `port_addresses_by_port` ON `port_addresses` (`port_id`);--> statement-breakpoint
+CREATE INDEX `port_addresses_by_address` ON `port_addresses` (`ip_address`);--> statement-breakpoint
+CREATE INDEX `port_security_groups_by_group` ON `port_security_groups` (`security_group_id`);--> statement-breakpoint
+CREATE INDEX `ports_by_device` ON `ports` (`device_id`,`nic_index`);--> statement-breakpoint
+CREATE INDEX `ports_by_network` ON `ports` (`network_id`,`id`);--> statement-breakpoint
+CREATE INDEX `ports_by_project` ON `ports` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `security_group_rules_by_project` ON `security_group_rules` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `security_group_rules_by_remote` ON `security_group_rules` (`remote_group_id`);--> statement-breakpoint
+CREATE INDEX `security_groups_by_project` ON `security_groups` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `subnets_by_network` ON `subnets` (`network_id`,`id`);--> statement-breakpoint
+CREATE INDEX `subnets_by_project` ON `subnets` (`project_id`,`id`);--> statement-breakpoint
 CREATE INDEX `flavor_access_project` ON `flavor_access` (`project_id`);--> statement-breakpoint
 CREATE INDEX `flavors_memory` ON `flavors` (`memory_mb`);--> statement-breakpoint
 CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint

@@ -1,0 +1,86 @@
+import {
+  countContent,
+  discountContent,
+  dropUnusedContent,
+  knownContents,
+  unusedContents,
+} from '../../db/image-contents.ts'
+import { abandonDeadUploads } from '../../db/image-uploads.ts'
+import type { Images } from './images.ts'
+
+const COLLECTED_MAX = 100
+const LOOKUP_BATCH = 100
+/** A file without a row is younger than this only while the upload that made it commits. */
+const UNKNOWN_AFTER_MS = 3_600_000
+/** No upload writes for longer than its lease without a chunk; a day is far beyond. */
+const ABANDONED_AFTER_MS = 86_400_000
+
+/** Afterwards the bytes are gone if no image has them. The row is held meanwhile, so that no upload falls between. */
+export async function collectContent(images: Images, sha256: string): Promise<void> {
+  await images.db.transaction(async (tx) => {
+    if (await dropUnusedContent(tx, sha256)) await images.store.remove(sha256)
+  })
+}
+
+export interface CollectionReport {
+  readonly uploadsAbandoned: number
+  readonly contentsCollected: number
+  readonly filesRemoved: number
+}
+
+/**
+ * What a killed process left is put right: dead uploads are `queued` again, contents of no image and files of no
+ * content are gone. Idempotent; does a bounded amount per run.
+ */
+export async function collectImages(
+  images: Images,
+  signal: AbortSignal,
+): Promise<CollectionReport> {
+  const now = images.clock.now()
+  const uploadsAbandoned = await abandonDeadUploads(images.db, new Date(now))
+  const unused = await unusedContents(images.db, COLLECTED_MAX)
+  for (const sha256 of unused) {
+    signal.throwIfAborted()
+    await collectContent(images, sha256)
+  }
+  const unknown = await removeUnknownFiles(images, now, signal)
+  const abandoned = await images.store.removeAbandoned(new Date(now - ABANDONED_AFTER_MS))
+  return {
+    uploadsAbandoned,
+    contentsCollected: unused.length,
+    filesRemoved: unknown + abandoned,
+  }
+}
+
+async function removeUnknownFiles(
+  images: Images,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<number> {
+  let removed = 0
+  let batch: string[] = []
+  for await (const sha256 of images.store.stored(new Date(nowMs - UNKNOWN_AFTER_MS))) {
+    signal.throwIfAborted()
+    batch.push(sha256)
+    if (batch.length < LOOKUP_BATCH) continue
+    removed += await removeUnknown(images, batch)
+    batch = []
+  }
+  return removed + (await removeUnknown(images, batch))
+}
+
+async function removeUnknown(images: Images, batch: readonly string[]): Promise<number> {
+  const known = await knownContents(images.db, batch)
+  const unknown = batch.filter((sha256) => !known.has(sha256))
+  for (const sha256 of unknown) await removeUnlessCounted(images, sha256)
+  return unknown.length
+}
+
+/** Counted and discounted in one transaction: holding the row keeps an upload of the same bytes waiting. */
+async function removeUnlessCounted(images: Images, sha256: string): Promise<void> {
+  await images.db.transaction(async (tx) => {
+    await countContent(tx, sha256)
+    await discountContent(tx, sha256)
+    if (await dropUnusedContent(tx, sha256)) await images.store.remove(sha256)
+  })
+}

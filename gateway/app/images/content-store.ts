@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure } from '#common/errors.ts'
+
+const SHA256 = /^[0-9a-f]{64}$/
+const READ_CHUNK_BYTES = 256 * 1024
+
+/** A content on its way into the store. Disposing one that was not kept leaves nothing behind. */
+export interface Incoming extends AsyncDisposable {
+  write(chunk: Uint8Array): Promise<void>
+  /** Afterwards everything written is on disk. */
+  flush(): Promise<void>
+  /** Afterwards the store has the content under its digest, durably; keeping twice is keeping once. */
+  keep(sha256: string): Promise<void>
+}
+
+/**
+ * Files named by the SHA-256 of their content, in one directory that every gateway shares. A file is complete as
+ * soon as it has its name. Who may remove one is decided by its row in `image_contents`, not here.
+ */
+export class ContentStore {
+  readonly #contents: string
+  readonly #incoming: string
+
+  private constructor(directory: string) {
+    this.#contents = join(directory, 'contents')
+    this.#incoming = join(directory, 'incoming')
+  }
+
+  /** Makes the directory when it is missing. */
+  static async open(directory: string): Promise<ContentStore> {
+    const store = new ContentStore(directory)
+    await mkdir(store.#contents, { recursive: true, mode: 0o700 })
+    await mkdir(store.#incoming, { recursive: true, mode: 0o700 })
+    return store
+  }
+
+  async receive(): Promise<Incoming> {
+    const path = join(this.#incoming, randomUUID())
+    const file = await open(path, 'wx', 0o600)
+    return new IncomingFile(file, path, (sha256) => this.#pathOf(sha256))
+  }
+
+  /** The content as a stream of chunks. Throws `unavailable` when the file is not there. */
+  async read(
+    sha256: string,
+  ): Promise<{ readonly sizeBytes: number; readonly stream: ReadableStream<Uint8Array> }> {
+    const path = this.#pathOf(sha256)
+    try {
+      const file = await open(path, 'r')
+      const { size } = await file.stat()
+      const stream = createReadStream(path, { fd: file, highWaterMark: READ_CHUNK_BYTES })
+      return { sizeBytes: size, stream: webStream(stream) }
+    } catch (error) {
+      throw new Failure('unavailable', 'The image content cannot be read right now.', {
+        cause: error,
+      })
+    }
+  }
+
+  /** Afterwards the store has no such content. */
+  async remove(sha256: string): Promise<void> {
+    await rm(this.#pathOf(sha256), { force: true })
+  }
+
+  /** Digests of the contents older than `olderThan`. */
+  async *stored(olderThan: Date): AsyncGenerator<string> {
+    for await (const entry of await opendir(this.#contents)) {
+      if (SHA256.test(entry.name) && (await isOlder(this.#pathOf(entry.name), olderThan)))
+        yield entry.name
+    }
+  }
+
+  /** Removes what uploads of dead processes left; the answer is how many files. */
+  async removeAbandoned(olderThan: Date): Promise<number> {
+    let removed = 0
+    for await (const entry of await opendir(this.#incoming)) {
+      const path = join(this.#incoming, entry.name)
+      if (!(await isOlder(path, olderThan))) continue
+      await rm(path, { force: true })
+      removed += 1
+    }
+    return removed
+  }
+
+  #pathOf(sha256: string): string {
+    if (!SHA256.test(sha256)) throw new Error('Not a SHA-256 digest')
+    return join(this.#contents, sha256)
+  }
+}
+
+class IncomingFile implements Incoming {
+  readonly #file: FileHandle
+  readonly #path: string
+  readonly #pathOf: (sha256: string) => string
+  #isOpen = true
+
+  constructor(file: FileHandle, path: string, pathOf: (sha256: string) => string) {
+    this.#file = file
+    this.#path = path
+    this.#pathOf = pathOf
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    await this.#file.writeFile(chunk)
+  }
+
+  async flush(): Promise<void> {
+    await this.#file.sync()
+    await this.#close()
+  }
+
+  async keep(sha256: string): Promise<void> {
+    const path = this.#pathOf(sha256)
+    try {
+      await rename(this.#path, path)
+    } catch (error) {
+      // A transaction run again after a deadlock has renamed it before.
+      if (!(await exists(path)) || (await exists(this.#path))) throw error
+    }
+    await syncDirectory(join(path, '..'))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close()
+    await rm(this.#path, { force: true })
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    await this.#file.close()
+  }
+}
+
+/** A rename is durable once its directory is. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function isOlder(path: string, than: Date): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.mtimeMs < than.getTime(),
+    () => false,
+  )
+}
+
+function webStream(stream: ReturnType<typeof createReadStream>): ReadableStream<Uint8Array> {
+  const iterator = stream[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = await iterator.next()
+        if (next.done === true) controller.close()
+        else controller.enqueue(next.value as Uint8Array)
+      },
+      async cancel() {
+        stream.destroy()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,33 @@
+/** The formats this service can look into; Glance's other ones are refused at creation. */
+export const DISK_FORMATS = [
+  'raw',
+  'qcow2',
+  'iso',
+  'vmdk',
+  'vdi',
+  'vhd',
+  'ami',
+  'aki',
+  'ari',
+] as const
+export type DiskFormat = (typeof DISK_FORMATS)[number]
+
+/** What was seen of a content without reading all of it. */
+export interface Sample {
+  /** The first bytes, at most HEAD_BYTES; all there is when the content is shorter. */
+  readonly head: Buffer
+  /** The last bytes, at most TAIL_BYTES. */
+  readonly tail: Buffer
+  readonly sizeBytes: number
+}
+
+/** Reaches past an ISO 9660 volume descriptor and a VMDK's embedded descriptor. */
+export const HEAD_BYTES = 128 * 1024
+/** A fixed VHD has nothing but a trailer. */
+export const TAIL_BYTES = 512
+
+/** Sizes above this are lies: no file system of ours holds such a disk, and 2^53 bounds our arithmetic. */
+export const VIRTUAL_SIZE_MAX = 2 ** 50
+
+/** Packings of a disk that this service takes; all but `bare` and `docker` mean the same bytes. */
+export const CONTAINER_FORMATS = ['bare', 'ami', 'aki', 'ari', 'docker'] as const

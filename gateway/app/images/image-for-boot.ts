@@ -1,0 +1,90 @@
+import { Failure, isFailure } from '#common/errors.ts'
+import type { ImageId } from '#common/ids.ts'
+import type { Image } from '../../db/image.ts'
+import type { Requester } from '../requester.ts'
+import type { Images } from './images.ts'
+import { issueTicket } from './ticket.ts'
+import { visibleImage } from './visible-image.ts'
+
+/** What a build request says of its image; the ticket is added per cell. */
+export interface BootImage {
+  readonly id: ImageId
+  readonly name: string
+  readonly diskFormat: string
+  readonly sizeBytes: number
+  readonly sha256: string
+  readonly minDiskGb: number
+  readonly minRamMb: number
+  readonly properties: Readonly<Record<string, string>>
+}
+
+export interface BootFlavor {
+  readonly memoryMb: number
+  /** 0: as large as the image asks. */
+  readonly rootGb: number
+}
+
+const GIB = 2 ** 30
+
+/**
+ * The image a server shall boot from. Throws `invalid`, with Nova's words, when the requester cannot see it, it is
+ * not active, or the flavor is too small for it.
+ */
+export async function imageForBoot(
+  images: Images,
+  requester: Requester,
+  imageRef: string,
+  flavor: BootFlavor,
+): Promise<BootImage> {
+  const image = await findForBoot(images, requester, imageRef)
+  const { content, diskFormat } = image
+  if (image.status !== 'active' || content === null || diskFormat === null)
+    throw new Failure('invalid', `Image ${imageRef} is not active.`)
+  if (flavor.memoryMb < image.minRamMb)
+    throw new Failure('invalid', "Flavor's memory is too small for requested image.")
+  checkDisk(flavor.rootGb * GIB, image.minDiskGb * GIB, content.virtualSizeBytes)
+  return {
+    id: image.id as ImageId,
+    name: image.name ?? '',
+    diskFormat,
+    sizeBytes: content.sizeBytes,
+    sha256: content.sha256,
+    minDiskGb: image.minDiskGb,
+    minRamMb: image.minRamMb,
+    properties: image.properties,
+  }
+}
+
+/** As long as the slowest host may take to begin its download after the build was sent. */
+const TICKET_LIFE_MS = 3_600_000
+
+/** Proof for the image service that this cell may read this image for the next hour. */
+export function ticketForCell(images: Images, imageId: string, cellId: string): string {
+  const expiresAtMs = images.clock.now() + TICKET_LIFE_MS
+  return issueTicket(images.ticketKey, { imageId, cellId, expiresAtMs })
+}
+
+async function findForBoot(images: Images, requester: Requester, ref: string): Promise<Image> {
+  try {
+    return await visibleImage(images, requester, ref)
+  } catch (error) {
+    if (!isFailure(error, 'not-found')) throw error
+    throw new Failure('invalid', 'Can not find requested image', { cause: error })
+  }
+}
+
+function checkDisk(flavorBytes: number, minBytes: number, virtualBytes: number): void {
+  if (flavorBytes === 0) return
+  if (flavorBytes < minBytes)
+    throw new Failure(
+      'invalid',
+      "Flavor's disk is smaller than the minimum size specified in image metadata. " +
+        `Flavor disk is ${flavorBytes} bytes, minimum size is ${minBytes} bytes.`,
+    )
+  if (flavorBytes < virtualBytes)
+    throw new Failure(
+      'invalid',
+      "Flavor's disk is too small for requested image. " +
+        `Flavor disk is ${flavorBytes} bytes, image is ${virtualBytes} bytes.`,
+    )
+}

@@ -1,0 +1,49 @@
+import { Failure } from '#common/errors.ts'
+import type { ImageContent } from '../../db/image.ts'
+import { findImage } from '../../db/images.ts'
+import type { Requester } from '../requester.ts'
+import type { Images } from './images.ts'
+import { checkTicket } from './ticket.ts'
+import { noSuchImage, visibleImage } from './visible-image.ts'
+
+export interface OpenContent {
+  readonly content: ImageContent
+  readonly stream: ReadableStream<Uint8Array>
+}
+
+/** The content of an image a user may see; undefined while it has none. Throws `forbidden` when deactivated. */
+export async function readContent(
+  images: Images,
+  requester: Requester,
+  id: string,
+): Promise<OpenContent | undefined> {
+  const image = await visibleImage(images, requester, id)
+  if (image.status === 'deactivated' && !requester.isAdmin)
+    throw new Failure('forbidden', 'The requested image has been deactivated.')
+  if (image.content === null) return undefined
+  return { content: image.content, stream: await openStream(images, image.content) }
+}
+
+/** The content for the holder of a ticket. Throws `unauthenticated` for a bad ticket, `not-found` for no content. */
+export async function readContentByTicket(
+  images: Images,
+  id: string,
+  ticket: string,
+): Promise<OpenContent> {
+  checkTicket(images.ticketKey, { ticket, imageId: id, nowMs: images.clock.now() })
+  const image = await findImage(images.db, id)
+  if (image === undefined || image.content === null) throw noSuchImage(id)
+  return { content: image.content, stream: await openStream(images, image.content) }
+}
+
+async function openStream(
+  images: Images,
+  content: ImageContent,
+): Promise<ReadableStream<Uint8Array>> {
+  const { stream, sizeBytes } = await images.store.read(content.sha256)
+  if (sizeBytes === content.sizeBytes) return stream
+  await stream.cancel()
+  throw new Failure('unavailable', 'The image content cannot be read right now.', {
+    detail: `${content.sha256} has ${sizeBytes} bytes instead of ${content.sizeBytes}`,
+  })
+}

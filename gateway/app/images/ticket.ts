@@ -1,0 +1,42 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { Failure } from '#common/errors.ts'
+
+/** `v1.<expiry, ms since the epoch>.<cell id>.<HMAC-SHA-256, base64url>` */
+const TICKET = /^v1\.(\d{1,15})\.([0-9a-f-]{36})\.([A-Za-z0-9_-]{43})$/
+
+export interface TicketClaim {
+  readonly imageId: string
+  readonly cellId: string
+  readonly expiresAtMs: number
+}
+
+/** A bearer proof that this cell may read this image until the expiry. */
+export function issueTicket(key: Uint8Array, claim: TicketClaim): string {
+  return `v1.${claim.expiresAtMs}.${claim.cellId}.${macOf(key, claim).toString('base64url')}`
+}
+
+/** The cell the ticket was made for. Throws `unauthenticated` unless it is genuine, for this image, and in time. */
+export function checkTicket(
+  key: Uint8Array,
+  given: { readonly ticket: string; readonly imageId: string; readonly nowMs: number },
+): string {
+  const parts = TICKET.exec(given.ticket)
+  if (parts === null) throw refused()
+  const [, expiry, cellId, mac] = parts as unknown as [string, string, string, string]
+  const expiresAtMs = Number(expiry)
+  const genuine = macOf(key, { imageId: given.imageId, cellId, expiresAtMs })
+  if (!timingSafeEqual(genuine, Buffer.from(mac, 'base64url'))) throw refused()
+  if (expiresAtMs <= given.nowMs) throw refused()
+  return cellId
+}
+
+/** The label keeps these from being valid as anything else the key may ever sign. */
+function macOf(key: Uint8Array, claim: TicketClaim): Buffer {
+  return createHmac('sha256', key)
+    .update(`weir image ticket v1\n${claim.imageId}\n${claim.cellId}\n${claim.expiresAtMs}`)
+    .digest()
+}
+
+function refused(): Failure {
+  return new Failure('unauthenticated', 'The image ticket is not valid for this image.')
+}

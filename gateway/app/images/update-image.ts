@@ -1,0 +1,81 @@
+import { Failure, isFailure } from '#common/errors.ts'
+import { fieldsOf, type Image, type ImageFields } from '../../db/image.ts'
+import { findImage, updateImage as writeImage } from '../../db/images.ts'
+import type { Requester } from '../requester.ts'
+import { CONTAINER_FORMATS, DISK_FORMATS } from './formats/format.ts'
+import { checkFields } from './image-fields.ts'
+import type { Images } from './images.ts'
+import { type PatchOperation, patchImage } from './patch-image.ts'
+import { noSuchImage, ownImage } from './visible-image.ts'
+
+const TRIES_MAX = 3
+
+/** Afterwards the image has the patch applied to its newest revision. */
+export function updateImage(
+  images: Images,
+  requester: Requester,
+  id: string,
+  operations: readonly PatchOperation[],
+): Promise<Image> {
+  return changeImage(images, requester, id, (image) => patchImage(image, operations))
+}
+
+/** Afterwards the image has this tag. */
+export async function addImageTag(
+  images: Images,
+  requester: Requester,
+  id: string,
+  tag: string,
+): Promise<void> {
+  await changeImage(images, requester, id, (image) => ({
+    ...image,
+    tags: [...new Set([...image.tags, tag])].sort(),
+  }))
+}
+
+/** Afterwards the image has no such tag. Throws `not-found` when it had none. */
+export async function removeImageTag(
+  images: Images,
+  requester: Requester,
+  id: string,
+  tag: string,
+): Promise<void> {
+  await changeImage(images, requester, id, (image) => {
+    if (!image.tags.includes(tag))
+      throw new Failure('not-found', `Image ${id} has no tag '${tag}'.`)
+    return { ...image, tags: image.tags.filter((other) => other !== tag) }
+  })
+}
+
+/** Decides again from fresh data when another change came between, a bounded number of times. */
+async function changeImage(
+  images: Images,
+  requester: Requester,
+  id: string,
+  decide: (image: Image) => ImageFields,
+): Promise<Image> {
+  for (let tries = 1; ; tries += 1) {
+    const image = await ownImage(images, requester, id, 'modify')
+    const fields = decide(image)
+    checkFields(fields, requester, image)
+    checkFormats(fields)
+    try {
+      const now = new Date(images.clock.now())
+      await images.db.transaction((tx) => writeImage(tx, image, fieldsOf(fields), now))
+      break
+    } catch (error) {
+      if (!isFailure(error, 'conflict') || tries === TRIES_MAX) throw error
+    }
+  }
+  const changed = await findImage(images.db, id)
+  if (changed === undefined) throw noSuchImage(id)
+  return changed
+}
+
+function checkFormats(fields: ImageFields): void {
+  const { diskFormat, containerFormat } = fields
+  if (diskFormat !== null && !DISK_FORMATS.some((known) => known === diskFormat))
+    throw new Failure('invalid', `disk_format must be one of ${DISK_FORMATS.join(', ')}.`)
+  if (containerFormat !== null && !CONTAINER_FORMATS.some((known) => known === containerFormat))
+    throw new Failure('invalid', `container_format must be one of ${CONTAINER_FORMATS.join(', ')}.`)
+}

@@ -1,0 +1,59 @@
+import { Failure } from '#common/errors.ts'
+import type { Network, Subnet } from '../../db/network.ts'
+import type { Requester } from '../requester.ts'
+import { checkAddress } from './allocate-address.ts'
+import { contains, formatIp, parseCidr, parseIp } from './ip.ts'
+import type { AddressWish } from './place-port.ts'
+
+/** An entry of a port's `fixed_ips`: a subnet, an address, or both. */
+export interface RequestedAddress {
+  readonly subnet_id?: string
+  readonly ip_address?: string
+}
+
+const ADDRESSES_MAX = 5
+
+/** What a port asks for in terms of the network's subnets. Throws `invalid` for what the network does not have. */
+export function addressWishes(
+  network: Network,
+  subnets: readonly Subnet[],
+  requester: Requester,
+  asked: readonly RequestedAddress[],
+): readonly AddressWish[] {
+  if (asked.length > ADDRESSES_MAX)
+    throw new Failure(
+      'invalid',
+      `Exceeded maximum amount of fixed ips per port (${ADDRESSES_MAX}).`,
+    )
+  const namesAddress = asked.some(({ ip_address }) => ip_address !== undefined)
+  // Neutron's create_port:fixed_ips:ip_address: on a shared network only its owner picks addresses.
+  if (namesAddress && !requester.isAdmin && network.projectId !== requester.projectId)
+    throw new Failure('forbidden', 'Only the owner of the network may choose an ip_address on it.')
+  return asked.map((entry) => wishOf(network, subnets, entry))
+}
+
+function wishOf(
+  network: Network,
+  subnets: readonly Subnet[],
+  { subnet_id: subnetId, ip_address: text }: RequestedAddress,
+): AddressWish {
+  if (subnetId === undefined && text === undefined)
+    throw new Failure('invalid', 'Invalid input for fixed_ips: subnet_id or ip_address is needed.')
+  const ip = text === undefined ? undefined : parseIp(text, 'ip_address')
+  const subnet = subnets.find(
+    ({ id, cidr }) =>
+      (subnetId === undefined || id === subnetId) &&
+      (ip === undefined || contains(parseCidr(cidr, 'cidr'), ip)),
+  )
+  if (subnet === undefined)
+    throw new Failure(
+      'invalid',
+      text === undefined
+        ? `Failed to create port on network ${network.id}: it has no subnet ${subnetId}.`
+        : `IP address ${text} is not a valid IP for any of the subnets on the specified network.`,
+    )
+  if (ip === undefined) return { subnet, address: null }
+  const address = formatIp(ip.version, ip.value)
+  checkAddress(subnet, address)
+  return { subnet, address }
+}

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { isFailure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import type { Subnet } from '../../db/network.ts'
+import { createNetwork } from './create-network.ts'
+import { createPort } from './create-port.ts'
+import { createSubnet } from './create-subnet.ts'
+import { deletePort } from './delete-port.ts'
+import { listPorts } from './list-ports.ts'
+import type { Networks } from './networks.ts'
+
+const requester = { projectId: 'a'.repeat(32), isAdmin: true }
+let db: Database
+let networks: Networks
+
+beforeAll(async () => {
+  const url = await freshDatabase('allocate-address')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  db = new Database({ url, connectionsMax: 16 })
+  networks = { db, clock: systemClock, mtuMax: 1500 }
+})
+
+afterAll(async () => {
+  await db[Symbol.asyncDispose]()
+})
+
+async function subnetOf(cidr: string, ip_version: 4 | 6 = 4): Promise<Subnet> {
+  const network = await createNetwork(networks, requester, { name: cidr })
+  return createSubnet(networks, requester, { network_id: network.id, cidr, ip_version })
+}
+
+test('ports made at once get every address of the subnet, each once, and then a clear refusal', async () => {
+  const subnet = await subnetOf('10.1.0.0/27')
+  const draft = { network_id: subnet.networkId }
+
+  const results = await Promise.allSettled(
+    Array.from({ length: 40 }, () => createPort(networks, requester, draft)),
+  )
+
+  const addresses = results.flatMap((result) =>
+    result.status === 'fulfilled' ? result.value.fixedIps.map((ip) => ip.address) : [],
+  )
+  const refusals = results.flatMap((result) =>
+    result.status === 'rejected' ? [result.reason] : [],
+  )
+  // 32 less the network, the gateway and broadcast.
+  expect(new Set(addresses).size).toBe(29)
+  expect(addresses).toHaveLength(29)
+  expect(addresses).not.toContain('10.1.0.0')
+  expect(addresses).not.toContain('10.1.0.1')
+  expect(addresses).not.toContain('10.1.0.31')
+  expect(refusals).toHaveLength(11)
+  for (const refusal of refusals) expect(isFailure(refusal, 'conflict')).toBe(true)
+  expect(refusals[0].message).toBe(`No more IP addresses available on network ${subnet.networkId}.`)
+})
+
+test('an address is free again as soon as its port is deleted', async () => {
+  const subnet = await subnetOf('10.2.0.0/30')
+  const draft = { network_id: subnet.networkId }
+  const first = await createPort(networks, requester, draft)
+  await expect(createPort(networks, requester, draft)).rejects.toThrow('No more IP addresses')
+
+  await deletePort(networks, requester, first.id)
+  const second = await createPort(networks, requester, draft)
+
+  expect(second.fixedIps).toEqual(first.fixedIps)
+})
+
+test('a refused port leaves nothing behind', async () => {
+  const subnet = await subnetOf('10.3.0.0/30')
+  const draft = { network_id: subnet.networkId }
+  await createPort(networks, requester, draft)
+  await expect(createPort(networks, requester, draft)).rejects.toThrow('No more IP addresses')
+
+  const left = await listPorts(networks, requester, [['network_id', subnet.networkId]])
+
+  expect(left).toHaveLength(1)
+})
+
+test('an address outside the pools can be claimed, once', async () => {
+  const network = await createNetwork(networks, requester, {})
+  const subnet = await createSubnet(networks, requester, {
+    network_id: network.id,
+    cidr: '10.4.0.0/24',
+    ip_version: 4,
+    allocation_pools: [{ start: '10.4.0.100', end: '10.4.0.101' }],
+  })
+  const draft = {
+    network_id: network.id,
+    fixed_ips: [{ subnet_id: subnet.id, ip_address: '10.4.0.7' }],
+  }
+
+  const port = await createPort(networks, requester, draft)
+
+  expect(port.fixedIps).toEqual([{ subnetId: subnet.id, address: '10.4.0.7' }])
+  await expect(createPort(networks, requester, draft)).rejects.toThrow('already allocated')
+})
+
+test('IPv6 subnets hand out addresses above 2^53', async () => {
+  const subnet = await subnetOf('fd00:1:2:3::/64', 6)
+
+  const ports = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      createPort(networks, requester, { network_id: subnet.networkId }),
+    ),
+  )
+
+  const addresses = ports.map((port) => port.fixedIps[0]?.address)
+  expect(new Set(addresses).size).toBe(8)
+  for (const address of addresses) expect(address).toMatch(/^fd00:1:2:3:/)
+})
+
+test('the port quota holds for ports made at once', async () => {
+  const projectId = newId<string>().replaceAll('-', '')
+  const member = { projectId, isAdmin: false }
+  const network = await createNetwork(networks, member, {})
+  const draft = { network_id: network.id }
+  await db.orm.execute(
+    `insert into network_quotas (project_id, resource, used, hard_limit) values ('${projectId}', 'port', 0, 5)`,
+  )
+
+  const results = await Promise.allSettled(
+    Array.from({ length: 12 }, () => createPort(networks, member, draft)),
+  )
+
+  expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(5)
+  const [refused] = results.filter((result) => result.status === 'rejected')
+  expect(isFailure(refused?.reason, 'over-quota')).toBe(true)
+  expect(await listPorts(networks, member, [])).toHaveLength(5)
+})

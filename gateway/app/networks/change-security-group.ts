@@ -1,0 +1,95 @@
+import { Failure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import type { SecurityGroup } from '../../db/network.ts'
+import { insertSecurityGroupRule } from '../../db/security-group-rules.ts'
+import {
+  deleteSecurityGroupRows,
+  findSecurityGroup,
+  insertSecurityGroup,
+  isGroupInUse,
+  lockSecurityGroup,
+  updateSecurityGroup as writeGroup,
+} from '../../db/security-groups.ts'
+import type { Requester } from '../requester.ts'
+import { egressRules, ensureDefaultGroup } from './default-group.ts'
+import type { Networks } from './networks.ts'
+import { charge, refund } from './quotas.ts'
+import { ownerOf, ownSecurityGroup } from './visible.ts'
+
+export interface GroupDraft {
+  readonly name?: string
+  readonly description?: string
+  readonly project_id?: string
+  readonly tenant_id?: string
+}
+
+/** Afterwards the group exists, letting its members send anything. Throws `conflict` for the name `default`, `over-quota`. */
+export async function createSecurityGroup(
+  networks: Networks,
+  requester: Requester,
+  draft: GroupDraft,
+): Promise<SecurityGroup> {
+  if (draft.name === 'default')
+    throw new Failure('conflict', 'Default security group already exists.')
+  const projectId = ownerOf(requester, draft.project_id ?? draft.tenant_id)
+  await ensureDefaultGroup(networks, projectId)
+  const now = new Date(networks.clock.now())
+  const id = newId<string>()
+  const rules = egressRules(id, projectId, now)
+  const group: SecurityGroup = {
+    id,
+    projectId,
+    name: draft.name ?? '',
+    description: draft.description ?? '',
+    createdAt: now,
+    updatedAt: now,
+    revision: 1,
+    isDefault: false,
+    rules,
+  }
+  await networks.db.transaction(async (tx) => {
+    await insertSecurityGroup(tx, group)
+    for (const rule of rules) await insertSecurityGroupRule(tx, rule)
+    await charge(tx, projectId, 'security_group')
+    await charge(tx, projectId, 'security_group_rule', rules.length)
+  })
+  return group
+}
+
+/** Afterwards the group has this name and description. The default group keeps its name. */
+export async function updateSecurityGroup(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+  change: Pick<GroupDraft, 'name' | 'description'>,
+): Promise<SecurityGroup> {
+  const group = await ownSecurityGroup(networks, requester, id)
+  if (group.isDefault && change.name !== undefined && change.name !== group.name)
+    throw new Failure('conflict', 'Updating default security group not allowed.')
+  const { name = group.name, description = group.description } = change
+  const now = new Date(networks.clock.now())
+  await networks.db.transaction((tx) => writeGroup(tx, { ...group, name, description }, now))
+  const changed = await findSecurityGroup(networks.db, id)
+  if (changed === undefined) throw new Failure('not-found', `Security group ${id} does not exist`)
+  return changed
+}
+
+/** Afterwards the group is gone, and every rule that named it. Throws `conflict` while a port has it. */
+export async function deleteSecurityGroup(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<void> {
+  const group = await ownSecurityGroup(networks, requester, id)
+  if (group.isDefault && !requester.isAdmin)
+    throw new Failure('conflict', 'Insufficient rights for removing default security group.')
+  await networks.db.transaction(async (tx) => {
+    if (!(await lockSecurityGroup(tx, id)))
+      throw new Failure('not-found', `Security group ${id} does not exist`)
+    if (await isGroupInUse(tx, id)) throw new Failure('conflict', `Security Group ${id} in use.`)
+    const charged = await deleteSecurityGroupRows(tx, id)
+    await refund(tx, group.projectId, 'security_group')
+    for (const [projectId, amount] of charged)
+      await refund(tx, projectId, 'security_group_rule', amount)
+  })
+}

@@ -1,0 +1,30 @@
+import { Failure } from '#common/errors.ts'
+import { releaseAddresses } from '../../db/port-addresses.ts'
+import { unbindGroups } from '../../db/port-inserts.ts'
+import { deletePortRow } from '../../db/ports.ts'
+import type { Requester } from '../requester.ts'
+import type { Networks } from './networks.ts'
+import { refund } from './quotas.ts'
+import { changeablePort } from './update-port.ts'
+
+/** Afterwards the port is gone and its addresses are free. Throws `conflict` while a server has it. */
+export async function deletePort(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<void> {
+  const port = await changeablePort(networks, requester, id)
+  // A guest that still uses the address must not share it with the next port.
+  if (port.deviceOwner.startsWith('compute:'))
+    throw new Failure(
+      'conflict',
+      `Port ${id} is in use by server ${port.deviceId}: delete the server or detach the port first.`,
+    )
+  await networks.db.transaction(async (tx) => {
+    if (!(await deletePortRow(tx, id)))
+      throw new Failure('not-found', `Port ${id} could not be found.`)
+    await releaseAddresses(tx, id)
+    await unbindGroups(tx, id)
+    await refund(tx, port.projectId, 'port')
+  })
+}

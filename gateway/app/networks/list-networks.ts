@@ -1,0 +1,29 @@
+import type { Network } from '../../db/network.ts'
+import { listNetworks as readNetworks } from '../../db/networks.ts'
+import type { Requester } from '../requester.ts'
+import { type FilterKinds, type ListQuery, pageOf } from './list-query.ts'
+import type { Networks } from './networks.ts'
+import { scopeOf } from './visible.ts'
+
+const FILTERS: FilterKinds = {
+  id: 'text',
+  name: 'text',
+  description: 'text',
+  project_id: 'text',
+  tenant_id: 'text',
+  status: 'text',
+  admin_state_up: 'boolean',
+  shared: 'boolean',
+  'router:external': 'boolean',
+  port_security_enabled: 'boolean',
+  mtu: 'integer',
+}
+
+/** A page of the networks the requester may see. */
+export function listNetworks(
+  networks: Networks,
+  requester: Requester,
+  query: ListQuery,
+): Promise<readonly Network[]> {
+  return readNetworks(networks.db, scopeOf(requester), pageOf(query, FILTERS))
+}

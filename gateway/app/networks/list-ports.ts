@@ -1,0 +1,32 @@
+import type { Port } from '../../db/network.ts'
+import { listPorts as readPorts } from '../../db/ports.ts'
+import type { Requester } from '../requester.ts'
+import { type FilterKinds, type ListQuery, pageOf } from './list-query.ts'
+import type { Networks } from './networks.ts'
+import { scopeOf } from './visible.ts'
+
+const FILTERS: FilterKinds = {
+  id: 'text',
+  name: 'text',
+  description: 'text',
+  project_id: 'text',
+  tenant_id: 'text',
+  network_id: 'text',
+  mac_address: 'mac',
+  status: 'text',
+  device_id: 'text',
+  device_owner: 'text',
+  'binding:host_id': 'text',
+  security_groups: 'text',
+  admin_state_up: 'boolean',
+  port_security_enabled: 'boolean',
+}
+
+/** A page of the ports the requester may see. */
+export function listPorts(
+  networks: Networks,
+  requester: Requester,
+  query: ListQuery,
+): Promise<readonly Port[]> {
+  return readPorts(networks.db, scopeOf(requester), pageOf(query, FILTERS))
+}

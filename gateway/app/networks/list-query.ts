@@ -1,0 +1,119 @@
+import { Failure } from '#common/errors.ts'
+import type { FilterValue, ResourcePage } from '../../db/resource-page.ts'
+
+/** The names and values of a query string, in order. */
+export type ListQuery = readonly (readonly [name: string, value: string])[]
+
+export type AttributeKind = 'text' | 'integer' | 'boolean' | 'mac'
+
+/** What a collection can be filtered by: attribute of the API -> how its values are written. */
+export type FilterKinds = Readonly<Record<string, AttributeKind>>
+
+/** The largest page, and the size of one when none is asked for. */
+export const PAGE_MAX = 1_000
+const VALUES_MAX = 1_000
+
+const NOT_FILTERS: ReadonlySet<string> = new Set([
+  'fields',
+  'limit',
+  'marker',
+  'sort_key',
+  'sort_dir',
+  'page_reverse',
+  'verbose',
+])
+
+/** Reads a Neutron list request; throws `invalid` for what the collection cannot be filtered or sorted by. */
+export function pageOf(query: ListQuery, kinds: FilterKinds): ResourcePage {
+  const groups = Map.groupBy(
+    query.filter(([name]) => !NOT_FILTERS.has(name)),
+    ([name]) => name,
+  )
+  const filters = [...groups].flatMap(([name, pairs]) =>
+    filterOf(
+      name,
+      pairs.map(([, value]) => value),
+      kinds,
+    ),
+  )
+  return {
+    filters,
+    sort: sortOf(query),
+    limit: limitOf(query),
+    marker: all(query, 'marker').at(-1),
+  }
+}
+
+/** The attributes asked for with `fields`; empty: all. */
+export function fieldsOf(query: ListQuery): ReadonlySet<string> {
+  return new Set(all(query, 'fields'))
+}
+
+type Filters = ResourcePage['filters']
+
+function filterOf(name: string, values: readonly string[], kinds: FilterKinds): Filters {
+  if (values.length > VALUES_MAX)
+    throw new Failure('invalid', `${name} takes at most ${VALUES_MAX} values.`)
+  if (name === 'fixed_ips') return values.map(fixedIpFilter)
+  const kind = kinds[name]
+  if (kind === undefined)
+    throw new Failure('invalid', `['${name}'] is invalid attribute for filtering`)
+  return [{ attribute: name, anyOf: values.map((value) => read(name, value, kind)) }]
+}
+
+/** `fixed_ips=ip_address=10.0.0.5` or `fixed_ips=subnet_id=…`; each narrows further. */
+function fixedIpFilter(text: string): Filters[number] {
+  const [key, value] = text.split('=')
+  if ((key === 'ip_address' || key === 'subnet_id') && value !== undefined)
+    return { attribute: key, anyOf: [value] }
+  throw new Failure('invalid', `'${text}' is not ip_address=ADDRESS or subnet_id=ID.`)
+}
+
+function read(name: string, value: string, kind: AttributeKind): FilterValue {
+  switch (kind) {
+    case 'text':
+      return value
+    case 'mac':
+      return value.toLowerCase()
+    case 'integer':
+      if (/^-?\d{1,9}$/.test(value)) return Number(value)
+      throw new Failure('invalid', `Invalid input for ${name}: '${value}' is not an integer.`)
+    case 'boolean':
+      return truth(name, value)
+  }
+}
+
+function truth(name: string, value: string): boolean {
+  const word = value.toLowerCase()
+  if (word === 'true' || word === '1') return true
+  if (word === 'false' || word === '0') return false
+  throw new Failure(
+    'invalid',
+    `Invalid input for ${name}: '${value}' cannot be converted to boolean.`,
+  )
+}
+
+function limitOf(query: ListQuery): number {
+  const text = all(query, 'limit').at(-1)
+  if (text === undefined) return PAGE_MAX
+  if (!/^\d{1,9}$/.test(text))
+    throw new Failure('invalid', `Limit must be an integer 0 or greater and not '${text}'`)
+  // Neutron reads 0 as no limit of the client's.
+  return Math.min(Number(text) || PAGE_MAX, PAGE_MAX)
+}
+
+function sortOf(query: ListQuery): ResourcePage['sort'] {
+  const keys = all(query, 'sort_key')
+  const directions = all(query, 'sort_dir')
+  if (directions.length > 0 && directions.length !== keys.length)
+    throw new Failure('invalid', 'The number of sort_keys and sort_dirs must be same')
+  return keys.map((attribute, i) => {
+    const direction = directions[i] ?? 'asc'
+    if (direction === 'asc' || direction === 'desc') return { attribute, direction }
+    throw new Failure('invalid', "The only allowed values for sort_dir are 'asc' and 'desc'")
+  })
+}
+
+function all(query: ListQuery, name: string): readonly string[] {
+  return query.filter(([key]) => key === name).map(([, value]) => value)
+}

@@ -1,0 +1,26 @@
+import type { SecurityGroup } from '../../db/network.ts'
+import { listSecurityGroups as readGroups } from '../../db/security-groups.ts'
+import type { Requester } from '../requester.ts'
+import { ensureDefaultGroup } from './default-group.ts'
+import { type FilterKinds, type ListQuery, pageOf } from './list-query.ts'
+import type { Networks } from './networks.ts'
+import { scopeOf } from './visible.ts'
+
+const FILTERS: FilterKinds = {
+  id: 'text',
+  name: 'text',
+  description: 'text',
+  project_id: 'text',
+  tenant_id: 'text',
+}
+
+/** A page of the groups the requester may see; his project's default group exists from then on. */
+export async function listSecurityGroups(
+  networks: Networks,
+  requester: Requester,
+  query: ListQuery,
+): Promise<readonly SecurityGroup[]> {
+  const page = pageOf(query, FILTERS)
+  if (requester.projectId !== null) await ensureDefaultGroup(networks, requester.projectId)
+  return readGroups(networks.db, scopeOf(requester), page)
+}

@@ -1,0 +1,57 @@
+import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import type { FixedIp, Subnet } from '../../db/network.ts'
+import type { ServerNic } from './nic-request.ts'
+
+export type NicSpec = InstanceBuild['nics'][number]
+
+/** What a cell is told of a server's NICs. */
+export function nicSpecs(nics: readonly ServerNic[]): readonly NicSpec[] {
+  return nics.map((nic) => ({
+    portId: nic.port.id,
+    networkId: nic.network.id,
+    macAddress: nic.port.macAddress,
+    mtu: nic.network.mtu,
+    fixedIps: nic.port.fixedIps.map((fixedIp) => {
+      const subnet = subnetOf(nic, fixedIp)
+      return {
+        address: fixedIp.address,
+        cidr: subnet.cidr,
+        gateway: subnet.gatewayIp,
+        dhcp: subnet.hasDhcp,
+        dnsServers: [...subnet.dnsServers],
+      }
+    }),
+  }))
+}
+
+/** An address as a server shows it. */
+export interface ServerAddress {
+  readonly version: 4 | 6
+  readonly addr: string
+  readonly 'OS-EXT-IPS:type': 'fixed'
+  readonly 'OS-EXT-IPS-MAC:mac_addr': string
+}
+
+/** A server's `addresses`: network name -> addresses, in the order of the NICs. */
+export function serverAddresses(
+  nics: readonly ServerNic[],
+): Readonly<Record<string, readonly ServerAddress[]>> {
+  const byName = Map.groupBy(nics, (nic) => nic.network.name)
+  const entries = [...byName].map(([name, group]) => [name, group.flatMap(addressesOf)] as const)
+  return Object.fromEntries(entries)
+}
+
+function addressesOf(nic: ServerNic): readonly ServerAddress[] {
+  return nic.port.fixedIps.map((fixedIp) => ({
+    version: subnetOf(nic, fixedIp).ipVersion,
+    addr: fixedIp.address,
+    'OS-EXT-IPS:type': 'fixed',
+    'OS-EXT-IPS-MAC:mac_addr': nic.port.macAddress,
+  }))
+}
+
+function subnetOf(nic: ServerNic, fixedIp: FixedIp): Subnet {
+  const subnet = nic.subnets.find(({ id }) => id === fixedIp.subnetId)
+  if (subnet === undefined) throw new Error(`Port ${nic.port.id} has an address of no subnet`)
+  return subnet
+}

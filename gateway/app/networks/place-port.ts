@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto'
+import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { FixedIp, Port, Subnet } from '../../db/network.ts'
+import { bindGroups, holdNetwork, insertPort } from '../../db/port-inserts.ts'
+import { allocateAddress, claimAddress } from './allocate-address.ts'
+import { charge } from './quotas.ts'
+
+/** An address to have: this one, or any of the subnet. */
+export interface AddressWish {
+  readonly subnet: Subnet
+  readonly address: string | null
+}
+
+export interface PortDraft extends Omit<Port, 'fixedIps' | 'macAddress'> {
+  /** Null: one of ours that is free. */
+  readonly macAddress: string | null
+  /** Undefined: one address per IP version that the network has subnets of. */
+  readonly wishes: readonly AddressWish[] | undefined
+  /** The network's subnets, oldest first. */
+  readonly subnets: readonly Subnet[]
+}
+
+/** Guesses at 24 random bits: with a hundred thousand ports the eighth is needed once in 10^17. */
+const MAC_TRIES_MAX = 8
+
+/**
+ * Afterwards the port exists with its addresses and groups and is counted. Throws `not-found` when the network went
+ * meanwhile, `conflict` for an address or MAC that is taken or when addresses have run out, `over-quota`.
+ */
+export async function placePort(tx: Tx, draft: PortDraft): Promise<Port> {
+  const { wishes, subnets: _subnets, macAddress, ...port } = draft
+  if (!(await holdNetwork(tx, draft.networkId)))
+    throw new Failure('not-found', `Network ${draft.networkId} could not be found.`)
+  const mac = await insertWithMac(tx, port, macAddress)
+  const fixedIps =
+    wishes === undefined
+      ? await addressPerVersion(tx, draft)
+      : await wishedAddresses(tx, draft, wishes)
+  await bindGroups(tx, draft.id, draft.securityGroupIds)
+  await charge(tx, draft.projectId, 'port')
+  return { ...port, macAddress: mac, fixedIps }
+}
+
+/** Afterwards the port has every address wished for. */
+export async function wishedAddresses(
+  tx: Tx,
+  port: { readonly id: string; readonly networkId: string },
+  wishes: readonly AddressWish[],
+): Promise<readonly FixedIp[]> {
+  const fixedIps: FixedIp[] = []
+  for (const { subnet, address } of wishes) {
+    const fixedIp =
+      address === null
+        ? await allocateAddress(tx, subnet, port.id)
+        : await claimAddress(tx, subnet, port.id, address)
+    if (fixedIp === undefined) throw exhausted(port.networkId)
+    fixedIps.push(fixedIp)
+  }
+  return fixedIps
+}
+
+async function addressPerVersion(tx: Tx, draft: PortDraft): Promise<readonly FixedIp[]> {
+  const fixedIps: FixedIp[] = []
+  for (const version of [4, 6] as const) {
+    const candidates = draft.subnets.filter((subnet) => subnet.ipVersion === version)
+    if (candidates.length === 0) continue
+    fixedIps.push(await anyAddress(tx, draft, candidates))
+  }
+  return fixedIps
+}
+
+async function anyAddress(
+  tx: Tx,
+  draft: PortDraft,
+  candidates: readonly Subnet[],
+): Promise<FixedIp> {
+  for (const subnet of candidates) {
+    const fixedIp = await allocateAddress(tx, subnet, draft.id)
+    if (fixedIp !== undefined) return fixedIp
+  }
+  throw exhausted(draft.networkId)
+}
+
+/** Neutron's IpAddressGenerationFailure. */
+function exhausted(networkId: string): Failure {
+  return new Failure('conflict', `No more IP addresses available on network ${networkId}.`)
+}
+
+async function insertWithMac(
+  tx: Tx,
+  port: Omit<Port, 'fixedIps' | 'macAddress'>,
+  wanted: string | null,
+): Promise<string> {
+  for (let tries = 1; tries <= MAC_TRIES_MAX; tries += 1) {
+    const macAddress = wanted ?? newMacAddress()
+    if (await insertPort(tx, { ...port, macAddress })) return macAddress
+    if (wanted !== null)
+      throw new Failure(
+        'conflict',
+        `Unable to complete operation for network ${port.networkId}. The mac address ${wanted} is in use.`,
+      )
+  }
+  throw new Failure('unavailable', 'No free MAC address was found. Please try again.')
+}
+
+/** fa:16:3e is the prefix OpenStack deployments use. */
+function newMacAddress(): string {
+  const tail = [...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0'))
+  return ['fa', '16', '3e', ...tail].join(':')
+}

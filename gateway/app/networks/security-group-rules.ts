@@ -1,0 +1,94 @@
+import { Failure } from '#common/errors.ts'
+import { isUuid, newId } from '#common/ids.ts'
+import type { SecurityGroupRule } from '../../db/network.ts'
+import {
+  deleteSecurityGroupRuleRow,
+  findSecurityGroupRule,
+  insertSecurityGroupRule,
+  listSecurityGroupRules as readRules,
+} from '../../db/security-group-rules.ts'
+import { lockSecurityGroup } from '../../db/security-groups.ts'
+import type { Requester } from '../requester.ts'
+import { type FilterKinds, type ListQuery, pageOf } from './list-query.ts'
+import type { Networks } from './networks.ts'
+import { charge, refund } from './quotas.ts'
+import { type RuleDraft, ruleOf } from './rule-of.ts'
+import { isOwner, ownSecurityGroup, scopeOf } from './visible.ts'
+
+const FILTERS: FilterKinds = {
+  id: 'text',
+  description: 'text',
+  project_id: 'text',
+  tenant_id: 'text',
+  security_group_id: 'text',
+  direction: 'text',
+  ethertype: 'text',
+  protocol: 'text',
+  port_range_min: 'integer',
+  port_range_max: 'integer',
+  remote_ip_prefix: 'text',
+  remote_group_id: 'text',
+}
+
+/** A page of the rules of the groups the requester may see. */
+export function listSecurityGroupRules(
+  networks: Networks,
+  requester: Requester,
+  query: ListQuery,
+): Promise<readonly SecurityGroupRule[]> {
+  return readRules(networks.db, scopeOf(requester), pageOf(query, FILTERS))
+}
+
+/** The rule, if its group is the requester's; else `not-found`. */
+export async function visibleRule(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<SecurityGroupRule> {
+  const rule = isUuid(id) ? await findSecurityGroupRule(networks.db, id) : undefined
+  if (rule === undefined || !isOwner(requester, rule))
+    throw new Failure('not-found', `Security group rule ${id} does not exist`)
+  return rule
+}
+
+/** Afterwards the group has the rule. Throws `conflict` when it had it, `invalid` for parts that do not fit together. */
+export async function createSecurityGroupRule(
+  networks: Networks,
+  requester: Requester,
+  draft: RuleDraft,
+): Promise<SecurityGroupRule> {
+  const group = await ownSecurityGroup(networks, requester, draft.security_group_id)
+  const remoteId = draft.remote_group_id ?? null
+  if (remoteId !== null) await ownSecurityGroup(networks, requester, remoteId)
+  const rule: SecurityGroupRule = {
+    ...ruleOf(draft),
+    id: newId(),
+    groupId: group.id,
+    projectId: group.projectId,
+    createdAt: new Date(networks.clock.now()),
+  }
+  await networks.db.transaction(async (tx) => {
+    // In one order, so that two rules naming each other's groups never wait for one another.
+    for (const id of [...new Set([group.id, remoteId ?? group.id])].sort())
+      if (!(await lockSecurityGroup(tx, id)))
+        throw new Failure('not-found', `Security group ${id} does not exist`)
+    if (!(await insertSecurityGroupRule(tx, rule)))
+      throw new Failure('conflict', 'Security group rule already exists in this group.')
+    await charge(tx, rule.projectId, 'security_group_rule')
+  })
+  return rule
+}
+
+/** Afterwards the rule is gone. */
+export async function deleteSecurityGroupRule(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<void> {
+  const rule = await visibleRule(networks, requester, id)
+  await networks.db.transaction(async (tx) => {
+    if (!(await deleteSecurityGroupRuleRow(tx, id)))
+      throw new Failure('not-found', `Security group rule ${id} does not exist`)
+    await refund(tx, rule.projectId, 'security_group_rule')
+  })
+}

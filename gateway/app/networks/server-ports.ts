@@ -1,0 +1,142 @@
+import type { Executor, Tx } from '#common/db/database.ts'
+import { Failure, isFailure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import type { Port } from '../../db/network.ts'
+import { findNetworks } from '../../db/networks.ts'
+import { releaseAddresses } from '../../db/port-addresses.ts'
+import { unbindGroups } from '../../db/port-inserts.ts'
+import { portsOfDevice } from '../../db/ports.ts'
+import {
+  bindPort,
+  deleteBootMadePort,
+  holdBootMadePorts,
+  unbindUserPorts,
+} from '../../db/server-ports.ts'
+import { subnetsOfNetworks } from '../../db/subnets.ts'
+import type { NicPlan, PlannedNic, ServerNic } from './nic-request.ts'
+import { placePort } from './place-port.ts'
+import { refund } from './quotas.ts'
+
+export interface ServerForPorts {
+  readonly serverId: string
+  /** Empty while no zone is chosen. */
+  readonly zone: string
+  readonly now: Date
+}
+
+/**
+ * Afterwards the server has the plan's NICs: ports and addresses made, existing ports bound. Part of the caller's
+ * transaction. Throws `conflict` when a port or address was taken meanwhile or addresses ran out, `over-quota`.
+ */
+export async function allocatePorts(
+  tx: Tx,
+  server: ServerForPorts,
+  plan: NicPlan,
+): Promise<readonly ServerNic[]> {
+  const nics: ServerNic[] = []
+  for (const [nicIndex, nic] of plan.nics.entries()) {
+    const { network, subnets } = nic
+    const place = { ...server, deviceOwner: `compute:${server.zone}`, nicIndex }
+    const port =
+      nic.kind === 'existing'
+        ? await takePort(tx, place, nic)
+        : await makePort(tx, place, plan, nic)
+    nics.push({ port, network, subnets })
+  }
+  return nics
+}
+
+/** Afterwards nothing of the network service belongs to the server: its own ports are gone, the user's are free. */
+export async function releasePorts(tx: Tx, serverId: string, now: Date): Promise<void> {
+  const made = await holdBootMadePorts(tx, serverId)
+  for (const port of made) {
+    await releaseAddresses(tx, port.id)
+    await unbindGroups(tx, port.id)
+    await deleteBootMadePort(tx, port.id)
+  }
+  await unbindUserPorts(tx, serverId, now)
+  const byProject = Map.groupBy(made, (port) => port.projectId)
+  for (const [projectId, ports] of byProject) await refund(tx, projectId, 'port', ports.length)
+}
+
+/** The server's NICs as they are now, in order. */
+export async function serverNics(db: Executor, serverId: string): Promise<readonly ServerNic[]> {
+  const ports = await portsOfDevice(db, serverId)
+  const networkIds = [...new Set(ports.map((port) => port.networkId))]
+  const networks = new Map((await findNetworks(db, networkIds)).map((each) => [each.id, each]))
+  const subnets = Map.groupBy(await subnetsOfNetworks(db, networkIds), (each) => each.networkId)
+  return ports.flatMap((port) => {
+    const network = networks.get(port.networkId)
+    if (network === undefined) return []
+    return [{ port, network, subnets: subnets.get(network.id) ?? [] }]
+  })
+}
+
+interface Place extends ServerForPorts {
+  readonly deviceOwner: string
+  readonly nicIndex: number
+}
+
+async function takePort(
+  tx: Tx,
+  place: Place,
+  nic: Extract<PlannedNic, { kind: 'existing' }>,
+): Promise<Port> {
+  const { serverId: deviceId, deviceOwner, nicIndex, now } = place
+  const { port, tag: nicTag } = nic
+  const isBound = await bindPort(tx, {
+    portId: port.id,
+    deviceId,
+    deviceOwner,
+    nicIndex,
+    nicTag,
+    now,
+  })
+  if (!isBound) throw new Failure('conflict', `Port ${port.id} is still in use.`)
+  return { ...port, deviceId, deviceOwner, nicIndex, nicTag }
+}
+
+async function makePort(
+  tx: Tx,
+  place: Place,
+  plan: NicPlan,
+  nic: Extract<PlannedNic, { kind: 'new' }>,
+): Promise<Port> {
+  const { network, subnets, fixedIp, tag } = nic
+  try {
+    return await placePort(tx, {
+      id: newId(),
+      projectId: plan.projectId,
+      name: '',
+      description: '',
+      createdAt: place.now,
+      updatedAt: place.now,
+      revision: 1,
+      networkId: network.id,
+      macAddress: null,
+      isUp: true,
+      status: 'DOWN',
+      deviceId: place.serverId,
+      deviceOwner: place.deviceOwner,
+      nicIndex: place.nicIndex,
+      isBootMade: true,
+      nicTag: tag,
+      hostName: '',
+      hasPortSecurity: network.hasPortSecurity,
+      securityGroupIds: network.hasPortSecurity ? plan.securityGroupIds : [],
+      wishes: fixedIp === null ? undefined : [fixedIp],
+      subnets,
+    })
+  } catch (error) {
+    throw asNovaSays(error, network.id)
+  }
+}
+
+/** The names Nova gives failures of the network service while it makes a server's ports. */
+function asNovaSays(error: unknown, networkId: string): unknown {
+  if (isFailure(error, 'over-quota'))
+    return new Failure('over-quota', 'Maximum number of ports exceeded', { cause: error })
+  if (isFailure(error, 'not-found'))
+    return new Failure('invalid', `Network ${networkId} could not be found.`, { cause: error })
+  return error
+}

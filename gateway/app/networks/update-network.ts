@@ -1,0 +1,35 @@
+import { Failure } from '#common/errors.ts'
+import type { Network } from '../../db/network.ts'
+import {
+  findNetworks,
+  isUsedByOthers,
+  lockNetwork,
+  updateNetwork as writeNetwork,
+} from '../../db/networks.ts'
+import type { Requester } from '../requester.ts'
+import { type NetworkFields, withFields } from './create-network.ts'
+import type { Networks } from './networks.ts'
+import { ownNetwork } from './visible.ts'
+
+/** Afterwards the network has these fields. Throws `conflict` when it cannot stop being shared. */
+export async function updateNetwork(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+  fields: NetworkFields,
+): Promise<Network> {
+  const before = await ownNetwork(networks, requester, id)
+  const after = withFields(networks, requester, before, fields)
+  await networks.db.transaction(async (tx) => {
+    await lockNetwork(tx, id)
+    if (before.isShared && !after.isShared && (await isUsedByOthers(tx, before)))
+      throw new Failure(
+        'conflict',
+        `Unable to reconfigure sharing settings for network ${id}. Multiple tenants are using it.`,
+      )
+    await writeNetwork(tx, after, new Date(networks.clock.now()))
+  })
+  const [changed] = await findNetworks(networks.db, [id])
+  if (changed === undefined) throw new Failure('not-found', `Network ${id} could not be found.`)
+  return changed
+}

@@ -1,0 +1,128 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { FixedIp, Network, Port, Subnet } from '../../db/network.ts'
+import { findNetworks } from '../../db/networks.ts'
+import { releaseAddress } from '../../db/port-addresses.ts'
+import { bindGroups, holdNetwork, unbindGroups } from '../../db/port-inserts.ts'
+import { findPorts, updatePort as writePort } from '../../db/ports.ts'
+import { subnetsOfNetworks } from '../../db/subnets.ts'
+import type { Requester } from '../requester.ts'
+import { addressWishes, type RequestedAddress } from './address-wishes.ts'
+import { groupsForPort } from './groups-for-port.ts'
+import type { Networks } from './networks.ts'
+import { type AddressWish, wishedAddresses } from './place-port.ts'
+import { checkDevice } from './port-device.ts'
+import { isOwner, visiblePort } from './visible.ts'
+
+export interface PortChange {
+  readonly name?: string
+  readonly description?: string
+  readonly admin_state_up?: boolean
+  readonly fixed_ips?: readonly RequestedAddress[]
+  readonly security_groups?: readonly string[]
+  readonly device_id?: string
+  readonly device_owner?: string
+  readonly port_security_enabled?: boolean
+  readonly 'binding:host_id'?: string
+}
+
+/** Afterwards the port has these fields, addresses and groups. Throws `conflict` for an address that is taken. */
+export async function updatePort(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+  change: PortChange,
+): Promise<Port> {
+  const before = await changeablePort(networks, requester, id)
+  checkDevice(requester, change)
+  const after = withChange(before, change)
+  if (
+    !after.hasPortSecurity &&
+    after.securityGroupIds.length > 0 &&
+    change.security_groups === undefined
+  )
+    throw new Failure(
+      'conflict',
+      'Port has security group associated. Cannot disable port security until they are removed.',
+    )
+  const groups = await groupsAfter(networks, after, change)
+  const wishes = await wishesAfter(networks, requester, before, change)
+  await networks.db.transaction(async (tx) => {
+    await writePort(tx, after, new Date(networks.clock.now()))
+    if (groups !== undefined) {
+      await unbindGroups(tx, id)
+      await bindGroups(tx, id, groups)
+    }
+    if (wishes !== undefined) await replaceAddresses(tx, before, wishes)
+  })
+  const [changed] = await findPorts(networks.db, [id])
+  if (changed === undefined) throw new Failure('not-found', `Port ${id} could not be found.`)
+  return changed
+}
+
+/** The port, if the requester may change it: his own, or any as administrator. */
+export async function changeablePort(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<Port> {
+  const port = await visiblePort(networks, requester, id)
+  if (isOwner(requester, port)) return port
+  throw new Failure('forbidden', `You are not permitted to change port ${id}.`)
+}
+
+function withChange(port: Port, change: PortChange): Port {
+  return {
+    ...port,
+    name: change.name ?? port.name,
+    description: change.description ?? port.description,
+    isUp: change.admin_state_up ?? port.isUp,
+    deviceId: change.device_id ?? port.deviceId,
+    deviceOwner: change.device_owner ?? port.deviceOwner,
+    hasPortSecurity: change.port_security_enabled ?? port.hasPortSecurity,
+    hostName: change['binding:host_id'] ?? port.hostName,
+  }
+}
+
+async function groupsAfter(
+  networks: Networks,
+  port: Port,
+  change: PortChange,
+): Promise<readonly string[] | undefined> {
+  if (change.security_groups === undefined) return undefined
+  return groupsForPort(networks, port.projectId, port.hasPortSecurity, change.security_groups)
+}
+
+async function wishesAfter(
+  networks: Networks,
+  requester: Requester,
+  port: Port,
+  change: PortChange,
+): Promise<readonly AddressWish[] | undefined> {
+  if (change.fixed_ips === undefined) return undefined
+  if (port.deviceOwner.startsWith('compute:'))
+    throw new Failure(
+      'conflict',
+      `Port ${port.id} belongs to a server: its addresses cannot be changed while it does.`,
+    )
+  const [network] = await findNetworks(networks.db, [port.networkId])
+  const subnets = await subnetsOfNetworks(networks.db, [port.networkId])
+  return addressWishes(network as Network, subnets, requester, change.fixed_ips)
+}
+
+/** What the port has already and wishes for again stays its own throughout. */
+async function replaceAddresses(tx: Tx, port: Port, wishes: readonly AddressWish[]): Promise<void> {
+  await holdNetwork(tx, port.networkId)
+  const left = [...wishes]
+  for (const fixedIp of port.fixedIps) {
+    const kept = left.findIndex((wish) => isMetBy(wish, fixedIp))
+    if (kept === -1) await releaseAddress(tx, { ...fixedIp, portId: port.id })
+    else left.splice(kept, 1)
+  }
+  await wishedAddresses(tx, port, left)
+}
+
+function isMetBy(wish: { subnet: Subnet; address: string | null }, fixedIp: FixedIp): boolean {
+  if (wish.subnet.id !== fixedIp.subnetId) return false
+  return wish.address === null || wish.address === fixedIp.address
+}

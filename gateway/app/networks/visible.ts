@@ -1,0 +1,108 @@
+import { Failure } from '#common/errors.ts'
+import { isUuid } from '#common/ids.ts'
+import type { Network, Port, SecurityGroup, Subnet } from '../../db/network.ts'
+import { findNetworks } from '../../db/networks.ts'
+import { findPorts } from '../../db/ports.ts'
+import { findSecurityGroup } from '../../db/security-groups.ts'
+import { findSubnet } from '../../db/subnets.ts'
+import type { Requester } from '../requester.ts'
+import type { Networks } from './networks.ts'
+
+/** Whose objects a list shows: null for one who sees all. Throws `forbidden` for one who belongs to no project. */
+export function scopeOf(requester: Requester): string | null {
+  if (requester.isAdmin) return null
+  return projectOf(requester)
+}
+
+/** The project new objects belong to. */
+export function projectOf(requester: Requester): string {
+  if (requester.projectId !== null) return requester.projectId
+  throw new Failure('forbidden', 'This needs a token for a project.')
+}
+
+/** The network, if the requester may know of it; else `not-found`. */
+export async function visibleNetwork(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<Network> {
+  const [network] = isUuid(id) ? await findNetworks(networks.db, [id]) : []
+  const isOpen = network !== undefined && (network.isShared || network.isExternal)
+  if (network === undefined || !(isOpen || isOwner(requester, network)))
+    throw new Failure('not-found', `Network ${id} could not be found.`)
+  return network
+}
+
+/** The network, if the requester may change it: `forbidden` where he only sees it. */
+export async function ownNetwork(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<Network> {
+  const network = await visibleNetwork(networks, requester, id)
+  if (!isOwner(requester, network)) throw notAllowed('network', id)
+  return network
+}
+
+export async function visibleSubnet(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<Subnet> {
+  const subnet = isUuid(id) ? await findSubnet(networks.db, id) : undefined
+  if (subnet !== undefined && isOwner(requester, subnet)) return subnet
+  const [network] = subnet === undefined ? [] : await findNetworks(networks.db, [subnet.networkId])
+  if (subnet === undefined || !(network?.isShared || network?.isExternal))
+    throw new Failure('not-found', `Subnet ${id} could not be found.`)
+  return subnet
+}
+
+export async function ownSubnet(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<Subnet> {
+  const subnet = await visibleSubnet(networks, requester, id)
+  if (!isOwner(requester, subnet)) throw notAllowed('subnet', id)
+  return subnet
+}
+
+/** The port, if it is the requester's or on his network; else `not-found`. */
+export async function visiblePort(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<Port> {
+  const [port] = isUuid(id) ? await findPorts(networks.db, [id]) : []
+  if (port !== undefined && isOwner(requester, port)) return port
+  const [network] = port === undefined ? [] : await findNetworks(networks.db, [port.networkId])
+  if (port === undefined || network === undefined || !isOwner(requester, network))
+    throw new Failure('not-found', `Port ${id} could not be found.`)
+  return port
+}
+
+export async function ownSecurityGroup(
+  networks: Networks,
+  requester: Requester,
+  id: string,
+): Promise<SecurityGroup> {
+  const group = isUuid(id) ? await findSecurityGroup(networks.db, id) : undefined
+  if (group === undefined || !isOwner(requester, group))
+    throw new Failure('not-found', `Security group ${id} does not exist`)
+  return group
+}
+
+export function isOwner(requester: Requester, object: { readonly projectId: string }): boolean {
+  return requester.isAdmin || object.projectId === requester.projectId
+}
+
+/** Sets an owner other than one's own project: for administrators only. */
+export function ownerOf(requester: Requester, asked: string | undefined): string {
+  if (asked === undefined || asked === requester.projectId) return asked ?? projectOf(requester)
+  if (requester.isAdmin) return asked
+  throw new Failure('forbidden', 'Only an administrator may set another project_id.')
+}
+
+function notAllowed(what: string, id: string): Failure {
+  return new Failure('forbidden', `You are not permitted to change ${what} ${id}.`)
+}

@@ -1,0 +1,62 @@
+/** Glance's states that this service uses. `queued`: no content yet; `saving`: an upload runs. */
+export const IMAGE_STATUSES = ['queued', 'saving', 'active', 'deactivated'] as const
+export type ImageStatus = (typeof IMAGE_STATUSES)[number]
+
+export const IMAGE_VISIBILITIES = ['public', 'private', 'shared', 'community'] as const
+export type ImageVisibility = (typeof IMAGE_VISIBILITIES)[number]
+
+/** What the content of an active image is. */
+export interface ImageContent {
+  readonly sizeBytes: number
+  /** What a guest sees as the size of the disk. */
+  readonly virtualSizeBytes: number
+  readonly md5: string
+  readonly sha256: string
+  readonly sha512: string
+}
+
+/** What users set, at creation and later. */
+export interface ImageFields {
+  readonly name: string | null
+  readonly visibility: ImageVisibility
+  readonly owner: string
+  readonly diskFormat: string | null
+  readonly containerFormat: string | null
+  readonly minDiskGb: number
+  readonly minRamMb: number
+  readonly isProtected: boolean
+  readonly isHidden: boolean
+  /** Everything that is not one of Glance's own attributes. */
+  readonly properties: Readonly<Record<string, string>>
+  /** Sorted, without repeats. */
+  readonly tags: readonly string[]
+}
+
+export interface Image extends ImageFields {
+  readonly id: string
+  readonly status: ImageStatus
+  readonly content: ImageContent | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  /** Rises with every change; updates are conditional on it. */
+  readonly revision: number
+}
+
+/** The fields alone, of an image or anything that has them. */
+export function fieldsOf(fields: ImageFields): ImageFields {
+  const { name, visibility, owner, diskFormat, containerFormat } = fields
+  const { minDiskGb, minRamMb, isProtected, isHidden, properties, tags } = fields
+  return {
+    name,
+    visibility,
+    owner,
+    diskFormat,
+    containerFormat,
+    minDiskGb,
+    minRamMb,
+    isProtected,
+    isHidden,
+    properties,
+    tags,
+  }
+}

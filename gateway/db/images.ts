@@ -1,0 +1,107 @@
+import { and, eq, inArray, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { Image, ImageContent, ImageFields, ImageStatus, ImageVisibility } from './image.ts'
+import { images, imageTags } from './schema/image.ts'
+
+type Row = typeof images.$inferSelect
+
+/** The image, or undefined when there is none. Says nothing about who may see it. */
+export async function findImage(db: Executor, id: string): Promise<Image | undefined> {
+  const rows = await db.orm.select().from(images).where(eq(images.id, id))
+  return (await imagesOfRows(db, rows))[0]
+}
+
+/** Afterwards the image exists, `queued`, at revision 1. */
+export async function insertImage(
+  tx: Tx,
+  image: { readonly id: string; readonly fields: ImageFields; readonly now: Date },
+): Promise<void> {
+  const { id, fields, now } = image
+  const { tags, ...columns } = fields
+  await tx.orm
+    .insert(images)
+    .values({ id, ...columns, status: 'queued', createdAt: now, updatedAt: now, revision: 1 })
+  await insertTags(tx, id, tags)
+}
+
+/** Afterwards the fields are as given; throws `conflict` when the image changed since `revision` was read. */
+export async function updateImage(
+  tx: Tx,
+  image: Pick<Image, 'id' | 'revision'>,
+  fields: ImageFields,
+  now: Date,
+): Promise<void> {
+  const { tags, ...columns } = fields
+  const [result] = await tx.orm
+    .update(images)
+    .set({ ...columns, updatedAt: now, revision: sql`${images.revision} + 1` })
+    .where(and(eq(images.id, image.id), eq(images.revision, image.revision)))
+  if (result.affectedRows !== 1)
+    throw new Failure('conflict', `Image ${image.id} changed meanwhile. Please try again.`)
+  await tx.orm.delete(imageTags).where(eq(imageTags.imageId, image.id))
+  await insertTags(tx, image.id, tags)
+}
+
+/** Afterwards no image has this id; throws `conflict` when it changed since `revision` was read. */
+export async function deleteImageRow(tx: Tx, image: Pick<Image, 'id' | 'revision'>): Promise<void> {
+  const [result] = await tx.orm
+    .delete(images)
+    .where(and(eq(images.id, image.id), eq(images.revision, image.revision)))
+  if (result.affectedRows !== 1)
+    throw new Failure('conflict', `Image ${image.id} changed meanwhile. Please try again.`)
+  await tx.orm.delete(imageTags).where(eq(imageTags.imageId, image.id))
+}
+
+/** Rows with their tags, in the order given. */
+export async function imagesOfRows(
+  db: Executor,
+  rows: readonly (typeof images.$inferSelect)[],
+): Promise<readonly Image[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map((row) => row.id)
+  const tags = await db.orm.select().from(imageTags).where(inArray(imageTags.imageId, ids))
+  const byImage = Map.groupBy(tags, (tag) => tag.imageId)
+  return rows.map((row) =>
+    toImage(
+      row,
+      byImage
+        .get(row.id)
+        ?.map((tag) => tag.tag)
+        .sort() ?? [],
+    ),
+  )
+}
+
+async function insertTags(tx: Tx, imageId: string, tags: readonly string[]): Promise<void> {
+  if (tags.length > 0) await tx.orm.insert(imageTags).values(tags.map((tag) => ({ imageId, tag })))
+}
+
+function toImage(row: Row, tags: readonly string[]): Image {
+  return {
+    id: row.id,
+    name: row.name,
+    status: row.status as ImageStatus,
+    visibility: row.visibility as ImageVisibility,
+    owner: row.owner,
+    diskFormat: row.diskFormat,
+    containerFormat: row.containerFormat,
+    minDiskGb: row.minDiskGb,
+    minRamMb: row.minRamMb,
+    isProtected: row.isProtected,
+    isHidden: row.isHidden,
+    properties: row.properties,
+    tags,
+    content: contentOf(row),
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    revision: row.revision,
+  }
+}
+
+function contentOf(row: Row): ImageContent | null {
+  const { sizeBytes, virtualSizeBytes, md5, sha256, sha512 } = row
+  if (sha256 === null || sha512 === null || md5 === null) return null
+  if (sizeBytes === null || virtualSizeBytes === null) return null
+  return { sizeBytes, virtualSizeBytes, md5, sha256, sha512 }
+}

@@ -1,0 +1,79 @@
+import type { AddressRange, HostRoute } from './schema/network.ts'
+
+export type { AddressRange, HostRoute }
+
+/** What every object of the network service has. */
+export interface Described {
+  readonly id: string
+  readonly projectId: string
+  readonly name: string
+  readonly description: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly revision: number
+}
+
+export interface Network extends Described {
+  readonly isUp: boolean
+  readonly isShared: boolean
+  readonly isExternal: boolean
+  readonly mtu: number
+  readonly hasPortSecurity: boolean
+  /** True: every cell, present and future. False: only those of `cellIds`. */
+  readonly isEverywhere: boolean
+  readonly cellIds: readonly string[]
+  readonly subnetIds: readonly string[]
+}
+
+export interface Subnet extends Described {
+  readonly networkId: string
+  readonly ipVersion: 4 | 6
+  readonly cidr: string
+  readonly gatewayIp: string | null
+  readonly hasDhcp: boolean
+  readonly dnsServers: readonly string[]
+  readonly hostRoutes: readonly HostRoute[]
+  /** Where addresses are taken from when none is asked for; ascending, apart from each other. */
+  readonly pools: readonly AddressRange[]
+}
+
+export interface FixedIp {
+  readonly subnetId: string
+  readonly address: string
+}
+
+export interface Port extends Described {
+  readonly networkId: string
+  readonly macAddress: string
+  readonly isUp: boolean
+  readonly status: string
+  readonly deviceId: string
+  readonly deviceOwner: string
+  readonly nicIndex: number
+  readonly isBootMade: boolean
+  readonly nicTag: string | null
+  readonly hostName: string
+  readonly hasPortSecurity: boolean
+  readonly fixedIps: readonly FixedIp[]
+  readonly securityGroupIds: readonly string[]
+}
+
+export interface SecurityGroup extends Described {
+  readonly isDefault: boolean
+  readonly rules: readonly SecurityGroupRule[]
+}
+
+export interface SecurityGroupRule {
+  readonly id: string
+  readonly groupId: string
+  readonly projectId: string
+  readonly description: string
+  readonly direction: 'ingress' | 'egress'
+  readonly etherType: 'IPv4' | 'IPv6'
+  readonly protocol: string | null
+  readonly portMin: number | null
+  readonly portMax: number | null
+  readonly remoteCidr: string | null
+  readonly remoteGroupId: string | null
+  readonly createdAt: Date
+}

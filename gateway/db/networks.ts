@@ -1,0 +1,177 @@
+import { and, eq, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { Network } from './network.ts'
+import { type Collection, pageClauses, type ResourcePage } from './resource-page.ts'
+import { networkSegments, networks, ports, subnets } from './schema/network.ts'
+
+export const NETWORKS: Collection = {
+  table: networks,
+  id: networks.id,
+  attributes: {
+    id: networks.id,
+    name: networks.name,
+    description: networks.description,
+    project_id: networks.projectId,
+    tenant_id: networks.projectId,
+    admin_state_up: networks.isUp,
+    shared: networks.isShared,
+    'router:external': networks.isExternal,
+    mtu: networks.mtu,
+    port_security_enabled: networks.hasPortSecurity,
+    created_at: networks.createdAt,
+    updated_at: networks.updatedAt,
+  },
+  conditions: {
+    // A network is always ready: nothing about it is built.
+    status: (anyOf) => (anyOf.includes('ACTIVE') ? sql`TRUE` : sql`FALSE`),
+  },
+}
+
+/** A page of the networks this project may see: its own, shared and external ones; null sees all. */
+export async function listNetworks(
+  db: Executor,
+  projectId: string | null,
+  page: ResourcePage,
+): Promise<readonly Network[]> {
+  const { where, orderBy, limit } = await pageClauses(db, NETWORKS, visibleTo(projectId), page)
+  const rows = await db.orm
+    .select()
+    .from(networks)
+    .where(where)
+    .orderBy(...orderBy)
+    .limit(limit)
+  return networksOfRows(db, rows)
+}
+
+export async function findNetworks(
+  db: Executor,
+  ids: readonly string[],
+): Promise<readonly Network[]> {
+  if (ids.length === 0) return []
+  const rows = await db.orm
+    .select()
+    .from(networks)
+    .where(inArray(networks.id, [...ids]))
+  return networksOfRows(db, rows)
+}
+
+/** At most `max` of the networks a server of the project would be put on when it names none. */
+export async function networksForBoot(
+  db: Executor,
+  projectId: string,
+  max: number,
+): Promise<readonly Network[]> {
+  const isUsable = or(eq(networks.projectId, projectId), eq(networks.isShared, true))
+  const rows = await db.orm.select().from(networks).where(isUsable).orderBy(networks.id).limit(max)
+  return networksOfRows(db, rows)
+}
+
+/** Afterwards the network and its segments exist. */
+export async function insertNetwork(tx: Tx, network: Network): Promise<void> {
+  await tx.orm.insert(networks).values(columnsOf(network))
+  await insertSegments(tx, network)
+}
+
+/** Afterwards the network is as given; throws `conflict` when it changed since this revision was read. */
+export async function updateNetwork(tx: Tx, network: Network, now: Date): Promise<void> {
+  const { id, createdAt, revision, ...columns } = columnsOf(network)
+  const [result] = await tx.orm
+    .update(networks)
+    .set({ ...columns, createdAt, updatedAt: now, revision: revision + 1 })
+    .where(and(eq(networks.id, id), eq(networks.revision, revision)))
+  if (result.affectedRows !== 1)
+    throw new Failure('conflict', `Network ${id} changed meanwhile. Please try again.`)
+  await tx.orm.delete(networkSegments).where(eq(networkSegments.networkId, id))
+  await insertSegments(tx, network)
+}
+
+/**
+ * Holds the network's row until the transaction ends, so that nothing is put on it while it goes, and nothing goes
+ * while something is put on it. False when there is none.
+ */
+export async function lockNetwork(tx: Tx, id: string): Promise<boolean> {
+  const rows = await tx.orm
+    .select({ id: networks.id })
+    .from(networks)
+    .where(eq(networks.id, id))
+    .for('update')
+  return rows.length === 1
+}
+
+/** Deletes the network, its segments and its subnets. */
+export async function deleteNetworkRows(tx: Tx, id: string): Promise<void> {
+  await tx.orm.delete(networks).where(eq(networks.id, id))
+  await tx.orm.delete(networkSegments).where(eq(networkSegments.networkId, id))
+  await tx.orm.delete(subnets).where(eq(subnets.networkId, id))
+}
+
+/** The ids of some ports of the network, at most `max`. */
+export async function portsOnNetwork(
+  db: Executor,
+  id: string,
+  max: number,
+): Promise<readonly string[]> {
+  const rows = await db.orm
+    .select({ id: ports.id })
+    .from(ports)
+    .where(eq(ports.networkId, id))
+    .limit(max)
+  return rows.map((row) => row.id)
+}
+
+/** True when ports of projects other than the owner are on the network. */
+export async function isUsedByOthers(db: Executor, network: Network): Promise<boolean> {
+  const isForeign = notInArray(ports.projectId, [network.projectId])
+  const rows = await db.orm
+    .select({ id: ports.id })
+    .from(ports)
+    .where(and(eq(ports.networkId, network.id), isForeign))
+    .limit(1)
+  return rows.length > 0
+}
+
+function visibleTo(projectId: string | null): SQL | undefined {
+  if (projectId === null) return undefined
+  return or(
+    eq(networks.projectId, projectId),
+    eq(networks.isShared, true),
+    eq(networks.isExternal, true),
+  )
+}
+
+async function networksOfRows(
+  db: Executor,
+  rows: readonly (typeof networks.$inferSelect)[],
+): Promise<readonly Network[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map((row) => row.id)
+  // One after the other: inside a transaction there is one connection.
+  const subnetRows = await db.orm
+    .select({ id: subnets.id, networkId: subnets.networkId })
+    .from(subnets)
+    .where(inArray(subnets.networkId, ids))
+  const segmentRows = await db.orm
+    .select()
+    .from(networkSegments)
+    .where(inArray(networkSegments.networkId, ids))
+  const subnetsOf = Map.groupBy(subnetRows, (row) => row.networkId)
+  const segmentsOf = Map.groupBy(segmentRows, (row) => row.networkId)
+  return rows.map((row) => ({
+    ...row,
+    subnetIds: subnetsOf.get(row.id)?.map((subnet) => subnet.id) ?? [],
+    cellIds: segmentsOf.get(row.id)?.map((segment) => segment.cellId) ?? [],
+  }))
+}
+
+function columnsOf(
+  network: Network,
+): typeof networks.$inferInsert & { revision: number; id: string } {
+  const { subnetIds: _subnetIds, cellIds: _cellIds, ...columns } = network
+  return columns
+}
+
+async function insertSegments(tx: Tx, network: Network): Promise<void> {
+  const rows = network.cellIds.map((cellId) => ({ networkId: network.id, cellId }))
+  if (rows.length > 0) await tx.orm.insert(networkSegments).values(rows)
+}

@@ -1,0 +1,100 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/mysql-core'
+import type { Tx } from '#common/db/database.ts'
+import { isDuplicate } from '#common/db/failures.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import { portAddresses, subnets } from './schema/network.ts'
+
+export interface AddressRow {
+  readonly subnetId: string
+  readonly offset: bigint
+  readonly address: string
+  readonly portId: string
+}
+
+const { placeholder } = sql
+const number = (name: string) => sql`CAST(${placeholder(name)} AS UNSIGNED)`
+
+const TAKE = statement(
+  builder.insert(portAddresses).values({
+    subnetId: placeholder('subnetId'),
+    offset: number('offset'),
+    address: placeholder('address'),
+    portId: placeholder('portId'),
+  }),
+)
+
+/** Gives the address to the port; false when it is another's. */
+export async function takeAddress(tx: Tx, row: AddressRow): Promise<boolean> {
+  try {
+    await tx.run(TAKE, { ...row, offset: row.offset.toString() })
+    return true
+  } catch (error) {
+    if (isDuplicate(error, 'PRIMARY')) return false
+    throw error
+  }
+}
+
+const used = alias(portAddresses, 'used')
+const next = alias(portAddresses, 'next')
+
+const isStartUsed = sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.subnetId} = ${placeholder('subnetId')} AND ${portAddresses.offset} = ${number('from')})`
+const hasNext = sql`EXISTS (SELECT 1 FROM ${portAddresses} AS ${sql.identifier('next')} WHERE ${next.subnetId} = ${used.subnetId} AND ${next.offset} = ${used.offset} + 1)`
+
+/** Reads along the key from `from` and stops at the first hole; reads all of the range only when it is full. */
+const FIRST_FREE = statement(
+  builder
+    .select({
+      offset:
+        sql`IF(NOT ${isStartUsed}, CAST(${number('from')} AS CHAR), (SELECT CAST(${used.offset} + 1 AS CHAR) FROM ${portAddresses} AS ${sql.identifier('used')} WHERE ${used.subnetId} = ${placeholder('subnetId')} AND ${used.offset} >= ${number('from')} AND ${used.offset} < ${number('to')} AND NOT ${hasNext} ORDER BY ${used.offset} LIMIT 1))`.as(
+          'free_offset',
+        ),
+    })
+    .from(sql`DUAL`),
+)
+
+/** The first offset of `from`..`to` that no port has, as far as is committed; undefined when all are taken. */
+export async function firstFreeOffset(
+  tx: Tx,
+  subnetId: string,
+  from: bigint,
+  to: bigint,
+): Promise<bigint | undefined> {
+  const values = { subnetId, from: from.toString(), to: to.toString() }
+  const [row] = await tx.rows<{ free_offset: string | null }>(FIRST_FREE, values)
+  const found = row?.free_offset ?? null
+  return found === null ? undefined : BigInt(found)
+}
+
+const LOCK_SUBNET = statement(
+  builder
+    .select({ id: subnets.id })
+    .from(subnets)
+    .where(eq(subnets.id, placeholder('subnetId')))
+    .for('update'),
+)
+
+/** Lets one transaction at a time search a crowded subnet. */
+export async function lockSubnet(tx: Tx, subnetId: string): Promise<void> {
+  await tx.rows(LOCK_SUBNET, { subnetId })
+}
+
+const RELEASE_OF_PORT = statement(
+  builder.delete(portAddresses).where(eq(portAddresses.portId, placeholder('portId'))),
+)
+
+/** Afterwards the port has no address. */
+export async function releaseAddresses(tx: Tx, portId: string): Promise<void> {
+  await tx.run(RELEASE_OF_PORT, { portId })
+}
+
+/** Afterwards the port does not have this address. */
+export async function releaseAddress(
+  tx: Tx,
+  row: Pick<AddressRow, 'subnetId' | 'address' | 'portId'>,
+): Promise<void> {
+  const { subnetId, address, portId } = portAddresses
+  await tx.orm
+    .delete(portAddresses)
+    .where(and(eq(subnetId, row.subnetId), eq(address, row.address), eq(portId, row.portId)))
+}

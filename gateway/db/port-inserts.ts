@@ -1,0 +1,101 @@
+import { eq, sql } from 'drizzle-orm'
+import type { Tx } from '#common/db/database.ts'
+import { isDuplicate } from '#common/db/failures.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import { Failure } from '#common/errors.ts'
+import type { Port } from './network.ts'
+import { networks, portSecurityGroups, ports, securityGroups } from './schema/network.ts'
+
+const { placeholder } = sql
+
+const INSERT_PORT = statement(
+  builder.insert(ports).values({
+    id: placeholder('id'),
+    projectId: placeholder('projectId'),
+    name: placeholder('name'),
+    description: placeholder('description'),
+    createdAt: placeholder('createdAt'),
+    updatedAt: placeholder('updatedAt'),
+    revision: placeholder('revision'),
+    networkId: placeholder('networkId'),
+    macAddress: placeholder('macAddress'),
+    isUp: placeholder('isUp'),
+    status: placeholder('status'),
+    deviceId: placeholder('deviceId'),
+    deviceOwner: placeholder('deviceOwner'),
+    nicIndex: placeholder('nicIndex'),
+    isBootMade: placeholder('isBootMade'),
+    nicTag: placeholder('nicTag'),
+    hostName: placeholder('hostName'),
+    hasPortSecurity: placeholder('hasPortSecurity'),
+  }),
+)
+
+/** Inserts the port without addresses and groups; false when its MAC address is another's. */
+export async function insertPort(
+  tx: Tx,
+  port: Omit<Port, 'fixedIps' | 'securityGroupIds'>,
+): Promise<boolean> {
+  try {
+    await tx.run(INSERT_PORT, { ...port })
+    return true
+  } catch (error) {
+    if (isDuplicate(error, 'ports_by_mac')) return false
+    throw error
+  }
+}
+
+const bindGroup = builder
+  .insert(portSecurityGroups)
+  .select(
+    builder
+      .select({
+        portId: sql`${placeholder('portId')}`.as('port_id'),
+        groupId: securityGroups.id,
+      })
+      .from(securityGroups)
+      .where(eq(securityGroups.id, placeholder('groupId'))),
+  )
+  .toSQL()
+
+/** The lock keeps the group from being deleted while a port is given it. */
+const BIND_GROUP = statement(inShareMode(bindGroup))
+
+/** Afterwards the port has these groups besides those it had. Throws `not-found` for a group that went meanwhile. */
+export async function bindGroups(
+  tx: Tx,
+  portId: string,
+  groupIds: readonly string[],
+): Promise<void> {
+  for (const groupId of groupIds) {
+    const { affectedRows } = await tx.run(BIND_GROUP, { portId, groupId })
+    if (affectedRows !== 1)
+      throw new Failure('not-found', `Security group ${groupId} does not exist`)
+  }
+}
+
+const UNBIND_GROUPS = statement(
+  builder.delete(portSecurityGroups).where(eq(portSecurityGroups.portId, placeholder('portId'))),
+)
+
+export async function unbindGroups(tx: Tx, portId: string): Promise<void> {
+  await tx.run(UNBIND_GROUPS, { portId })
+}
+
+const findNetwork = builder
+  .select({ id: networks.id })
+  .from(networks)
+  .where(eq(networks.id, placeholder('networkId')))
+  .toSQL()
+
+const HOLD_NETWORK = statement(inShareMode(findNetwork))
+
+/** Keeps the network and its subnets from being deleted until the transaction ends; false when it is gone. */
+export async function holdNetwork(tx: Tx, networkId: string): Promise<boolean> {
+  return (await tx.rows(HOLD_NETWORK, { networkId })).length === 1
+}
+
+/** MariaDB has no FOR SHARE; both know this older spelling. */
+function inShareMode(query: { readonly sql: string; readonly params: unknown[] }) {
+  return { toSQL: () => ({ ...query, sql: `${query.sql} lock in share mode` }) }
+}

@@ -1,0 +1,133 @@
+import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { Port } from './network.ts'
+import {
+  type Collection,
+  type FilterValue,
+  pageClauses,
+  type ResourcePage,
+} from './resource-page.ts'
+import { networks, portAddresses, portSecurityGroups, ports } from './schema/network.ts'
+
+const anyOfText = (values: readonly FilterValue[]): SQL =>
+  sql.join(
+    values.map((value) => sql`${value}`),
+    sql`, `,
+  )
+
+export const PORTS: Collection = {
+  table: ports,
+  id: ports.id,
+  attributes: {
+    id: ports.id,
+    name: ports.name,
+    description: ports.description,
+    project_id: ports.projectId,
+    tenant_id: ports.projectId,
+    network_id: ports.networkId,
+    mac_address: ports.macAddress,
+    admin_state_up: ports.isUp,
+    status: ports.status,
+    device_id: ports.deviceId,
+    device_owner: ports.deviceOwner,
+    'binding:host_id': ports.hostName,
+    port_security_enabled: ports.hasPortSecurity,
+    created_at: ports.createdAt,
+    updated_at: ports.updatedAt,
+  },
+  conditions: {
+    ip_address: (anyOf) =>
+      sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${ports.id} AND ${portAddresses.address} IN (${anyOfText(anyOf)}))`,
+    subnet_id: (anyOf) =>
+      sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${ports.id} AND ${portAddresses.subnetId} IN (${anyOfText(anyOf)}))`,
+    security_groups: (anyOf) =>
+      sql`EXISTS (SELECT 1 FROM ${portSecurityGroups} WHERE ${portSecurityGroups.portId} = ${ports.id} AND ${portSecurityGroups.groupId} IN (${anyOfText(anyOf)}))`,
+  },
+}
+
+/** A page of the ports this project may see: its own and those on its networks; null sees all. */
+export async function listPorts(
+  db: Executor,
+  projectId: string | null,
+  page: ResourcePage,
+): Promise<readonly Port[]> {
+  const { where, orderBy, limit } = await pageClauses(db, PORTS, visibleTo(projectId), page)
+  const rows = await db.orm
+    .select()
+    .from(ports)
+    .where(where)
+    .orderBy(...orderBy)
+    .limit(limit)
+  return portsOfRows(db, rows)
+}
+
+export async function findPorts(db: Executor, ids: readonly string[]): Promise<readonly Port[]> {
+  if (ids.length === 0) return []
+  const rows = await db.orm
+    .select()
+    .from(ports)
+    .where(inArray(ports.id, [...ids]))
+  return portsOfRows(db, rows)
+}
+
+/** The ports of a device in the order of its NICs. */
+export async function portsOfDevice(db: Executor, deviceId: string): Promise<readonly Port[]> {
+  const rows = await db.orm
+    .select()
+    .from(ports)
+    .where(eq(ports.deviceId, deviceId))
+    .orderBy(ports.nicIndex, ports.id)
+  return portsOfRows(db, rows)
+}
+
+/** Afterwards the port's own columns are as given; throws `conflict` when it changed since this revision was read. */
+export async function updatePort(tx: Tx, port: Port, now: Date): Promise<void> {
+  const { fixedIps: _fixedIps, securityGroupIds: _groups, ...columns } = port
+  const [result] = await tx.orm
+    .update(ports)
+    .set({ ...columns, updatedAt: now, revision: port.revision + 1 })
+    .where(and(eq(ports.id, port.id), eq(ports.revision, port.revision)))
+  if (result.affectedRows !== 1)
+    throw new Failure('conflict', `Port ${port.id} changed meanwhile. Please try again.`)
+}
+
+/** Deletes the port's row; false when there is none. */
+export async function deletePortRow(tx: Tx, id: string): Promise<boolean> {
+  const [result] = await tx.orm.delete(ports).where(eq(ports.id, id))
+  return result.affectedRows === 1
+}
+
+function visibleTo(projectId: string | null): SQL | undefined {
+  if (projectId === null) return undefined
+  const onOwnNetwork = sql`EXISTS (SELECT 1 FROM ${networks} WHERE ${networks.id} = ${ports.networkId} AND ${networks.projectId} = ${projectId})`
+  return or(eq(ports.projectId, projectId), onOwnNetwork)
+}
+
+async function portsOfRows(
+  db: Executor,
+  rows: readonly (typeof ports.$inferSelect)[],
+): Promise<readonly Port[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map((row) => row.id)
+  // One after the other: inside a transaction there is one connection.
+  const addresses = await db.orm
+    .select()
+    .from(portAddresses)
+    .where(inArray(portAddresses.portId, ids))
+    .orderBy(portAddresses.subnetId, portAddresses.offset)
+  const groups = await db.orm
+    .select()
+    .from(portSecurityGroups)
+    .where(inArray(portSecurityGroups.portId, ids))
+  const addressesOf = Map.groupBy(addresses, (row) => row.portId)
+  const groupsOf = Map.groupBy(groups, (row) => row.portId)
+  return rows.map((row) => ({
+    ...row,
+    fixedIps: (addressesOf.get(row.id) ?? []).map(({ subnetId, address }) => ({
+      subnetId,
+      address,
+    })),
+    securityGroupIds: (groupsOf.get(row.id) ?? []).map((group) => group.groupId),
+  }))
+}

@@ -1,0 +1,90 @@
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import type { MySqlColumn, MySqlTable } from 'drizzle-orm/mysql-core'
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { followsMarker, orderOf, type SortKey } from './keyset.ts'
+
+export type FilterValue = string | number | boolean
+
+/** Conditions, order and bounds of one page of a collection. */
+export interface ResourcePage {
+  /** All must hold; each by any of its values. */
+  readonly filters: readonly {
+    readonly attribute: string
+    readonly anyOf: readonly FilterValue[]
+  }[]
+  readonly sort: readonly { readonly attribute: string; readonly direction: 'asc' | 'desc' }[]
+  readonly limit: number
+  /** Id of the last object of the page before. */
+  readonly marker: string | undefined
+}
+
+/** A collection as the database has it. */
+export interface Collection {
+  readonly table: MySqlTable
+  readonly id: MySqlColumn
+  /** What can be filtered and sorted by: attribute of the API -> column. */
+  readonly attributes: Readonly<Record<string, MySqlColumn>>
+  /** Attributes held elsewhere: a condition for any of some values. */
+  readonly conditions?: Readonly<Record<string, (anyOf: readonly FilterValue[]) => SQL>>
+}
+
+export interface PageClauses {
+  readonly where: SQL | undefined
+  readonly orderBy: SQL[]
+  readonly limit: number
+}
+
+/** What to select. Throws `invalid` for attributes and markers the collection does not have. */
+export async function pageClauses(
+  db: Executor,
+  collection: Collection,
+  visible: SQL | undefined,
+  page: ResourcePage,
+): Promise<PageClauses> {
+  const keys = sortKeys(collection, page)
+  const filters = page.filters.map((filter) => filterClause(collection, filter))
+  const after =
+    page.marker === undefined
+      ? undefined
+      : followsMarker(keys, await markerValues(db, collection, page.marker, keys))
+  return { where: and(visible, ...filters, after), orderBy: orderOf(keys), limit: page.limit }
+}
+
+function filterClause(
+  collection: Collection,
+  { attribute, anyOf }: ResourcePage['filters'][number],
+): SQL {
+  const condition = collection.conditions?.[attribute]
+  if (condition !== undefined) return condition(anyOf)
+  return inArray(columnOf(collection, attribute), [...anyOf])
+}
+
+function columnOf(collection: Collection, attribute: string): MySqlColumn {
+  const column = collection.attributes[attribute]
+  if (column !== undefined) return column
+  throw new Failure('invalid', `'${attribute}' is not an attribute this list can be ordered by.`)
+}
+
+function sortKeys(collection: Collection, page: ResourcePage): readonly SortKey[] {
+  const asked = page.sort
+    .filter(({ attribute }) => attribute !== 'id')
+    .map(({ attribute, direction }) => ({
+      by: sql`COALESCE(${columnOf(collection, attribute)}, '')`,
+      direction,
+    }))
+  const idDirection = page.sort.find(({ attribute }) => attribute === 'id')?.direction ?? 'asc'
+  return [...asked, { by: sql`${collection.id}`, direction: idDirection }]
+}
+
+async function markerValues(
+  db: Executor,
+  collection: Collection,
+  marker: string,
+  keys: readonly SortKey[],
+): Promise<readonly unknown[]> {
+  const columns = Object.fromEntries(keys.map(({ by }, i) => [`k${i}`, by]))
+  const [row] = await db.orm.select(columns).from(collection.table).where(eq(collection.id, marker))
+  if (row === undefined) throw new Failure('invalid', `The marker ${marker} could not be found.`)
+  return keys.map((_, i) => row[`k${i}`])
+}

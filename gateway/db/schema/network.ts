@@ -1,0 +1,183 @@
+import {
+  bigint,
+  boolean,
+  index,
+  int,
+  json,
+  mysqlTable,
+  primaryKey,
+  smallint,
+  uniqueIndex,
+  varchar,
+} from 'drizzle-orm/mysql-core'
+import { text255, time, token, uuid } from '#common/db/columns.ts'
+
+const described = {
+  projectId: token('project_id').notNull(),
+  name: text255('name').notNull(),
+  description: text255('description').notNull(),
+  createdAt: time('created_at').notNull(),
+  updatedAt: time('updated_at').notNull(),
+  revision: int('revision_number').notNull(),
+}
+
+export const networks = mysqlTable(
+  'networks',
+  {
+    id: uuid('id').primaryKey(),
+    ...described,
+    isUp: boolean('admin_state_up').notNull(),
+    isShared: boolean('shared').notNull(),
+    isExternal: boolean('router_external').notNull(),
+    mtu: int('mtu').notNull(),
+    hasPortSecurity: boolean('port_security_enabled').notNull(),
+    /** True: the network reaches every cell there is and will be. False: those with a segment. */
+    isEverywhere: boolean('everywhere').notNull(),
+  },
+  (t) => [
+    index('networks_by_project').on(t.projectId, t.id),
+    index('networks_by_shared').on(t.isShared, t.id),
+  ],
+)
+
+export const networkSegments = mysqlTable(
+  'network_segments',
+  { networkId: uuid('network_id').notNull(), cellId: uuid('cell_id').notNull() },
+  (t) => [primaryKey({ columns: [t.networkId, t.cellId] })],
+)
+
+export const subnets = mysqlTable(
+  'subnets',
+  {
+    id: uuid('id').primaryKey(),
+    ...described,
+    networkId: uuid('network_id').notNull(),
+    ipVersion: smallint('ip_version').notNull(),
+    cidr: token('cidr').notNull(),
+    gatewayIp: token('gateway_ip'),
+    hasDhcp: boolean('enable_dhcp').notNull(),
+    dnsServers: json('dns_nameservers').$type<readonly string[]>().notNull(),
+    hostRoutes: json('host_routes').$type<readonly HostRoute[]>().notNull(),
+    pools: json('allocation_pools').$type<readonly AddressRange[]>().notNull(),
+  },
+  (t) => [
+    index('subnets_by_network').on(t.networkId, t.id),
+    index('subnets_by_project').on(t.projectId, t.id),
+  ],
+)
+
+export interface HostRoute {
+  readonly destination: string
+  readonly nexthop: string
+}
+
+export interface AddressRange {
+  readonly start: string
+  readonly end: string
+}
+
+export const ports = mysqlTable(
+  'ports',
+  {
+    id: uuid('id').primaryKey(),
+    ...described,
+    networkId: uuid('network_id').notNull(),
+    macAddress: token('mac_address', 17).notNull(),
+    isUp: boolean('admin_state_up').notNull(),
+    status: token('status', 16).notNull(),
+    /** The server or other device it belongs to; empty for none. */
+    deviceId: token('device_id', 255).notNull(),
+    deviceOwner: token('device_owner', 255).notNull(),
+    /** Order of the NIC in its server. */
+    nicIndex: smallint('nic_index').notNull(),
+    /** True when a boot made it: it goes with its server. */
+    isBootMade: boolean('boot_made').notNull(),
+    /** The tag the user gave the NIC at boot. */
+    nicTag: varchar('nic_tag', { length: 60 }),
+    hostName: text255('binding_host').notNull(),
+    hasPortSecurity: boolean('port_security_enabled').notNull(),
+  },
+  (t) => [
+    uniqueIndex('ports_by_mac').on(t.macAddress),
+    index('ports_by_device').on(t.deviceId, t.nicIndex),
+    index('ports_by_network').on(t.networkId, t.id),
+    index('ports_by_project').on(t.projectId, t.id),
+  ],
+)
+
+/** The key is what makes an address belong to one port: whoever inserts the row has it. */
+export const portAddresses = mysqlTable(
+  'port_addresses',
+  {
+    subnetId: uuid('subnet_id').notNull(),
+    /** Distance from the subnet's first address; orders addresses for the search of a free one. */
+    offset: bigint('address_offset', { mode: 'bigint', unsigned: true }).notNull(),
+    address: token('ip_address', 45).notNull(),
+    portId: uuid('port_id').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.subnetId, t.offset] }),
+    index('port_addresses_by_port').on(t.portId),
+    index('port_addresses_by_address').on(t.address),
+  ],
+)
+
+export const securityGroups = mysqlTable(
+  'security_groups',
+  {
+    id: uuid('id').primaryKey(),
+    ...described,
+    /** The project, for its default group only: there is one per project. */
+    defaultOf: token('default_of'),
+  },
+  (t) => [
+    uniqueIndex('security_groups_by_default').on(t.defaultOf),
+    index('security_groups_by_project').on(t.projectId, t.id),
+  ],
+)
+
+export const securityGroupRules = mysqlTable(
+  'security_group_rules',
+  {
+    id: uuid('id').primaryKey(),
+    groupId: uuid('security_group_id').notNull(),
+    projectId: token('project_id').notNull(),
+    description: text255('description').notNull(),
+    direction: token('direction', 8).notNull(),
+    etherType: token('ethertype', 8).notNull(),
+    protocol: token('protocol', 32),
+    portMin: int('port_range_min'),
+    portMax: int('port_range_max'),
+    remoteCidr: token('remote_ip_prefix', 50),
+    remoteGroupId: uuid('remote_group_id'),
+    /** Digest of everything that makes a rule what it is: the same rule exists once per group. */
+    identity: token('identity', 64).notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('security_group_rules_by_identity').on(t.groupId, t.identity),
+    index('security_group_rules_by_project').on(t.projectId, t.id),
+    index('security_group_rules_by_remote').on(t.remoteGroupId),
+  ],
+)
+
+export const portSecurityGroups = mysqlTable(
+  'port_security_groups',
+  { portId: uuid('port_id').notNull(), groupId: uuid('security_group_id').notNull() },
+  (t) => [
+    primaryKey({ columns: [t.portId, t.groupId] }),
+    index('port_security_groups_by_group').on(t.groupId),
+  ],
+)
+
+/** What a project has and may have; `limit` is null while the default holds, and -1 for no limit. */
+export const networkQuotas = mysqlTable(
+  'network_quotas',
+  {
+    projectId: token('project_id').notNull(),
+    resource: token('resource', 32).notNull(),
+    used: int('used').notNull(),
+    limit: int('hard_limit'),
+  },
+  (t) => [primaryKey({ columns: [t.projectId, t.resource] })],
+)

@@ -1,0 +1,112 @@
+import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { Subnet } from './network.ts'
+import { type Collection, pageClauses, type ResourcePage } from './resource-page.ts'
+import { networks, portAddresses, subnets } from './schema/network.ts'
+
+export const SUBNETS: Collection = {
+  table: subnets,
+  id: subnets.id,
+  attributes: {
+    id: subnets.id,
+    name: subnets.name,
+    description: subnets.description,
+    project_id: subnets.projectId,
+    tenant_id: subnets.projectId,
+    network_id: subnets.networkId,
+    ip_version: subnets.ipVersion,
+    cidr: subnets.cidr,
+    gateway_ip: subnets.gatewayIp,
+    enable_dhcp: subnets.hasDhcp,
+    created_at: subnets.createdAt,
+    updated_at: subnets.updatedAt,
+  },
+}
+
+/** A page of the subnets this project may see: its own and those of networks open to it; null sees all. */
+export async function listSubnets(
+  db: Executor,
+  projectId: string | null,
+  page: ResourcePage,
+): Promise<readonly Subnet[]> {
+  const { where, orderBy, limit } = await pageClauses(db, SUBNETS, visibleTo(projectId), page)
+  const rows = await db.orm
+    .select()
+    .from(subnets)
+    .where(where)
+    .orderBy(...orderBy)
+    .limit(limit)
+  return rows.map(toSubnet)
+}
+
+export async function findSubnet(db: Executor, id: string): Promise<Subnet | undefined> {
+  const [row] = await db.orm.select().from(subnets).where(eq(subnets.id, id))
+  return row === undefined ? undefined : toSubnet(row)
+}
+
+/** The subnets of these networks, oldest first. */
+export async function subnetsOfNetworks(
+  db: Executor,
+  networkIds: readonly string[],
+): Promise<readonly Subnet[]> {
+  if (networkIds.length === 0) return []
+  const rows = await db.orm
+    .select()
+    .from(subnets)
+    .where(inArray(subnets.networkId, [...networkIds]))
+    .orderBy(subnets.createdAt, subnets.id)
+  return rows.map(toSubnet)
+}
+
+export async function insertSubnet(tx: Tx, subnet: Subnet): Promise<void> {
+  await tx.orm.insert(subnets).values(subnet)
+}
+
+/** Afterwards the subnet is as given; throws `conflict` when it changed since this revision was read. */
+export async function updateSubnet(tx: Tx, subnet: Subnet, now: Date): Promise<void> {
+  const { id, revision } = subnet
+  const [result] = await tx.orm
+    .update(subnets)
+    .set({ ...subnet, updatedAt: now, revision: revision + 1 })
+    .where(and(eq(subnets.id, id), eq(subnets.revision, revision)))
+  if (result.affectedRows !== 1)
+    throw new Failure('conflict', `Subnet ${id} changed meanwhile. Please try again.`)
+}
+
+/** Afterwards there is no such subnet; false when there was none. */
+export async function deleteSubnetRow(tx: Tx, id: string): Promise<boolean> {
+  const [result] = await tx.orm.delete(subnets).where(eq(subnets.id, id))
+  return result.affectedRows === 1
+}
+
+/** Ids of ports that have an address of the subnet, at most `max`. */
+export async function portsOnSubnet(
+  db: Executor,
+  id: string,
+  max: number,
+): Promise<readonly string[]> {
+  const rows = await db.orm
+    .select({ portId: portAddresses.portId })
+    .from(portAddresses)
+    .where(eq(portAddresses.subnetId, id))
+    .limit(max)
+  return rows.map((row) => row.portId)
+}
+
+function visibleTo(projectId: string | null): SQL | undefined {
+  if (projectId === null) return undefined
+  const isOpen = or(eq(networks.isShared, true), eq(networks.isExternal, true))
+  const onOpenNetwork = sql`EXISTS (SELECT 1 FROM ${networks} WHERE ${networks.id} = ${subnets.networkId} AND ${isOpen})`
+  return or(eq(subnets.projectId, projectId), onOpenNetwork)
+}
+
+function toSubnet(row: typeof subnets.$inferSelect): Subnet {
+  return {
+    ...row,
+    ipVersion: row.ipVersion === 6 ? 6 : 4,
+    dnsServers: row.dnsServers,
+    hostRoutes: row.hostRoutes,
+    pools: row.pools,
+  }
+}
