@@ -1,5 +1,5 @@
 import type { Clock } from '#common/clock.ts'
-import type { Database } from '#common/db/database.ts'
+import type { Transactional } from '#common/db/database.ts'
 import type { Logger } from '#common/log.ts'
 import type { SagaEngine } from '#common/saga/engine.ts'
 import type { AskCell } from '../cells/client.ts'
@@ -9,7 +9,7 @@ import type { ServerNetwork } from './servers/server-network.ts'
 
 /** What building, moving and deleting servers needs; built once per gateway process. */
 export interface ComputeDeps {
-  readonly db: Database
+  readonly db: Transactional
   readonly cells: CellRegistry
   readonly askCell: AskCell
   readonly secrets: Secrets

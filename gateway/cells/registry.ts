@@ -1,6 +1,6 @@
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
-import type { Database } from '#common/db/database.ts'
+import type { Executor } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
@@ -11,7 +11,7 @@ import { type CellMapping, listCellMappings } from '../db/cell-mappings.ts'
 import type { Cell, Resources } from './cell.ts'
 
 export interface CellRegistryOptions {
-  readonly db: Database
+  readonly db: Executor
   readonly nats: NatsConnection
   readonly clock: Clock
   readonly log: Logger

@@ -52,7 +52,7 @@ const ADVANCE = statement(
     .set({
       incarnation: sql`${sql.placeholder('incarnation')}`,
       appliedPosition: sql`${sql.placeholder('to')}`,
-      needsResync: sql`${sql.placeholder('needsResync')}`,
+      needsResync: sql`${cellMappings.needsResync} and not ${sql.placeholder('isResynced')}`,
     })
     .where(
       and(
@@ -131,7 +131,7 @@ export async function advanceFeed(
   tx: Tx,
   cell: CellId,
   was: FeedPosition,
-  next: { readonly incarnation: string; readonly position: number; readonly needsResync: boolean },
+  next: Pick<FeedPosition, 'incarnation' | 'position'> & { readonly isResynced?: boolean },
 ): Promise<void> {
   const { affectedRows } = await tx.run(ADVANCE, {
     cellId: cell,
@@ -139,7 +139,7 @@ export async function advanceFeed(
     from: was.position,
     incarnation: next.incarnation,
     to: next.position,
-    needsResync: next.needsResync,
+    isResynced: next.isResynced ?? false,
   })
   if (affectedRows !== 1)
     throw new Failure('conflict', `The feed of cell ${cell} is applied by another process.`)

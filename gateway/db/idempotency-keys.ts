@@ -1,7 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
-import { parseJson } from '#common/db/json.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import { idempotencyKeys } from './schema/servers.ts'
@@ -53,11 +52,14 @@ export async function findFirstResult(
   db: Executor,
   key: IdempotencyKey,
 ): Promise<FirstResult | undefined> {
-  const [row] = await db.rows<{ fingerprint: string; result: unknown }>(FIND, { ...key })
+  const [row] = await db.rows<{
+    fingerprint: string
+    result: Omit<FirstResult, 'fingerprint'>
+  }>(FIND, { ...key })
   if (row === undefined) return undefined
   return {
     fingerprint: row.fingerprint,
-    ...parseJson<Omit<FirstResult, 'fingerprint'>>(row.result),
+    ...row.result,
   }
 }
 

@@ -1,7 +1,6 @@
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
-import { parseJson } from '#common/db/json.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { CellId, InstanceId, SagaId } from '#common/ids.ts'
 import { instanceMappings } from './schema/servers.ts'
@@ -19,6 +18,8 @@ export interface InstanceMapping {
   readonly isDeleting: boolean
   readonly sagaId: SagaId | null
   readonly isNotBuilt: boolean
+  /** What the cell that gave it up said. */
+  readonly notBuiltReason: string | null
 }
 
 export type NewMapping = Pick<
@@ -57,6 +58,7 @@ export const MAPPING_COLUMNS = {
   is_deleting: instanceMappings.isDeleting,
   saga_id: instanceMappings.sagaId,
   is_not_built: instanceMappings.isNotBuilt,
+  not_built_reason: instanceMappings.notBuiltReason,
 } as const
 
 const FIND = statement(builder.select(MAPPING_COLUMNS).from(instanceMappings).where(isServer))
@@ -73,6 +75,7 @@ const REASSIGN = statement(
       triedCells: sql`${sql.placeholder('triedCells')}`,
       sagaId: sql`${sql.placeholder('nextSagaId')}`,
       isNotBuilt: false,
+      notBuiltReason: null,
       changedAt: now,
     })
     .where(and(isServer, isAttempt, isWanted, sql`${instanceMappings.sagaId} <=> ${sagaId}`)),
@@ -173,10 +176,11 @@ export interface MappingRow {
   readonly ram_mb: number
   readonly cell_id: CellId | null
   readonly attempt: number
-  readonly tried_cells: unknown
+  readonly tried_cells: readonly CellId[]
   readonly is_deleting: number
   readonly saga_id: SagaId | null
   readonly is_not_built: number
+  readonly not_built_reason: string | null
 }
 
 export function mappingOf(row: MappingRow): InstanceMapping {
@@ -187,9 +191,10 @@ export function mappingOf(row: MappingRow): InstanceMapping {
     ramMb: row.ram_mb,
     cellId: row.cell_id,
     attempt: row.attempt,
-    triedCells: parseJson(row.tried_cells),
+    triedCells: row.tried_cells,
     isDeleting: Boolean(row.is_deleting),
     sagaId: row.saga_id,
     isNotBuilt: Boolean(row.is_not_built),
+    notBuiltReason: row.not_built_reason,
   }
 }

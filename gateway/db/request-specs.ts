@@ -1,10 +1,11 @@
 import { and, eq, inArray, isNotNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
-import { parseJson } from '#common/db/json.ts'
-import { builder, statement } from '#common/db/statement.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
+import type { CellId } from '#common/ids.ts'
 import type { BuildSpec } from '../app/servers/build-spec.ts'
 import { requestSpecs } from './schema/servers.ts'
+import { SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
 
 /** What the user asked for, with the secrets still sealed. */
 export interface RequestSpec {
@@ -16,7 +17,7 @@ export interface RequestSpec {
 
 interface RequestSpecRow {
   readonly server_id: string
-  readonly spec: unknown
+  readonly spec: BuildSpec
   readonly sealed_user_data: string | null
   readonly sealed_password: string | null
 }
@@ -35,6 +36,15 @@ const FIND = statement(
     .where(eq(requestSpecs.serverId, sql.placeholder('serverId'))),
 )
 
+/** The cell and attempt are checked: a cell may end the need for a password only of a server it has. */
+const ERASE = sqlStatement(sql`
+  update ${SERVER_ATTEMPTS}
+  straight_join instance_mappings m on m.server_id = v.server_id
+  straight_join request_specs r on r.server_id = v.server_id
+  set r.sealed_password = null
+  where r.sealed_password is not null and m.attempt = v.attempt
+    and m.cell_id <=> ${sql.placeholder('cellId')}`)
+
 export function insertRequestSpecs(tx: Tx, specs: readonly RequestSpec[]): Promise<void> {
   return INSERT.run(tx, specs)
 }
@@ -48,7 +58,7 @@ export async function findRequestSpec(
   if (row === undefined) return undefined
   return {
     serverId: row.server_id,
-    spec: parseJson(row.spec),
+    spec: row.spec,
     sealedUserData: row.sealed_user_data,
     sealedPassword: row.sealed_password,
   }
@@ -70,12 +80,11 @@ export async function findSealedUserData(
 }
 
 /** Afterwards nobody can tell these servers' first passwords any more, the gateway included. */
-export async function erasePasswords(tx: Tx, serverIds: readonly string[]): Promise<void> {
-  if (serverIds.length === 0) return
-  await tx.orm
-    .update(requestSpecs)
-    .set({ sealedPassword: null })
-    .where(
-      and(inArray(requestSpecs.serverId, [...serverIds]), isNotNull(requestSpecs.sealedPassword)),
-    )
+export async function erasePasswords(
+  tx: Tx,
+  cellId: CellId | null,
+  servers: readonly ServerAttempt[],
+): Promise<void> {
+  if (servers.length === 0) return
+  await tx.run(ERASE, { cellId, servers: JSON.stringify(servers) })
 }

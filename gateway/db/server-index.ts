@@ -1,11 +1,12 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
-import type { Tx } from '#common/db/database.ts'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { NewServer } from '../app/servers/new-server.ts'
 import { serverIndex } from './schema/servers.ts'
+import { ascii, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
 
 const now = sql`now(3)`
 
@@ -78,9 +79,6 @@ const MARK_DELETING = statement(
     .where(and(isServer, isThere)),
 )
 
-const ascii = (length: number) =>
-  sql.raw(`varchar(${length}) character set ascii collate ascii_bin`)
-
 /**
  * Any number of views in one statement. The rows' order in the plan is the array's, so that every writer locks in
  * the same order. `cellId` is the sender's: a cell speaks only of servers it has been given, at their attempt.
@@ -110,7 +108,26 @@ const APPLY = sqlStatement(sql`
     s.terminated_at = from_unixtime(v.terminated_at / 1000), s.updated_at = now(3)
   where s.cell_id = ${sql.placeholder('cellId')} and s.attempt = v.attempt
     and s.deleted_at is null
-    and (s.version < v.version or (${sql.placeholder('isResync')} and s.version <> v.version))`)
+    and (s.version < v.version or (${sql.placeholder('isResync')} and (s.version <> v.version
+      or s.vm_state <> v.vm_state or not s.task_state <=> v.task_state
+      or s.power_state <> v.power_state or not s.host <=> v.host)))`)
+
+const MARK_DELETED = sqlStatement(sql`
+  update ${SERVER_ATTEMPTS} straight_join server_index s on s.server_id = v.server_id
+  set s.vm_state = 'deleted', s.task_state = null, s.power_state = 0, s.deleted_at = now(3),
+    s.terminated_at = coalesce(s.terminated_at, now(3)), s.updated_at = now(3)
+  where s.deleted_at is null`)
+
+const OWN = sqlStatement(sql`
+  select s.server_id, s.attempt from ${SERVER_ATTEMPTS}
+  straight_join server_index s on s.server_id = v.server_id
+  where s.cell_id = ${sql.placeholder('cellId')}`)
+
+const SPOKEN_OF = sqlStatement(sql`
+  select server_id from server_index
+  where cell_id = ${sql.placeholder('cellId')} and server_id > ${sql.placeholder('after')}
+    and server_id <= ${sql.placeholder('upTo')} and deleted_at is null and version > 0
+  limit 10000`)
 
 /** Adds what is shown of new servers before any cell has spoken. */
 export function insertServers(tx: Tx, servers: readonly NewServer[]): Promise<void> {
@@ -162,4 +179,40 @@ export async function applyViews(
     isResync: mode === 'resync',
   })
   return affectedRows
+}
+
+/** Shows servers as deleted; their rows stay for the retention time. */
+export async function markIndexedDeleted(tx: Tx, servers: readonly ServerAttempt[]): Promise<void> {
+  await tx.run(MARK_DELETED, { servers: JSON.stringify(servers) })
+}
+
+/** Those of the servers that are, or last were, in the cell: server -> attempt. */
+export async function ownServers(
+  db: Executor,
+  cellId: CellId,
+  serverIds: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, number>> {
+  if (serverIds.size === 0) return new Map()
+  const servers = JSON.stringify([...serverIds].map((serverId) => ({ serverId })))
+  const rows = await db.rows<{ server_id: string; attempt: number }>(OWN, { cellId, servers })
+  return new Map(rows.map((row) => [row.server_id, row.attempt]))
+}
+
+export interface IdRange {
+  /** Exclusive; null: from the beginning. */
+  readonly after: string | null
+  /** Inclusive; null: to the end. */
+  readonly upTo: string | null
+  readonly known: ReadonlySet<string>
+}
+
+/** How many servers of the range the cell has spoken of before, has still, and are not among the known. */
+export async function countUnknown(db: Executor, cellId: CellId, range: IdRange): Promise<number> {
+  const { after, upTo, known } = range
+  const rows = await db.rows<{ server_id: string }>(SPOKEN_OF, {
+    cellId,
+    after: after ?? '',
+    upTo: upTo ?? '~',
+  })
+  return rows.filter((row) => !known.has(row.server_id)).length
 }

@@ -29,5 +29,5 @@ export async function giveUpBuild(
     taskState: null,
     fault: interruptedBuild(deps.clock.now()),
   })
-  await erasePasswords(tx, [serverId])
+  await erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
 }

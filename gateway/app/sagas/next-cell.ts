@@ -58,7 +58,7 @@ export async function assignNextCell(
   })
   await recordTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
   if (chosen === null) {
-    await erasePasswords(tx, [serverId])
+    await erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
     return undefined
   }
   deps.cells.promise(chosen, resourcesOf(flavor))

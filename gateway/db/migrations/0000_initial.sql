@@ -406,6 +406,7 @@ CREATE TABLE `instance_mappings` (
 	`is_deleting` boolean NOT NULL DEFAULT false,
 	`saga_id` char(36) character set ascii collate ascii_bin,
 	`is_not_built` boolean NOT NULL DEFAULT false,
+	`not_built_reason` text,
 	`created_at` datetime(3) NOT NULL,
 	`changed_at` datetime(3) NOT NULL,
 	CONSTRAINT `instance_mappings_server_id` PRIMARY KEY(`server_id`)

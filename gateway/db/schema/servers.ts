@@ -32,6 +32,7 @@ export const instanceMappings = mysqlTable(
     sagaId: uuid('saga_id'),
     /** Set when the mapped cell reported that it gave up before the guest ran: another cell may be tried. */
     isNotBuilt: boolean('is_not_built').notNull().default(false),
+    notBuiltReason: text('not_built_reason'),
     createdAt: time('created_at').notNull(),
     /** Of the last change of intent, so that reconcilers leave fresh ones to their saga. */
     changedAt: time('changed_at').notNull(),
