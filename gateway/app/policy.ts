@@ -32,11 +32,14 @@ function hasInProject({ projectId, roles }: Caller, role: string): boolean {
   return projectId !== null && roles.has(role)
 }
 
-/** Rule names of a document's `x-policy`, and of the checks inside operations. Compute's are Nova's own. */
+/**
+ * Who each rule allows. The names are the `x-policy` of operations in the documents, and what refines them inside an
+ * operation (`…:get_all_tenants`); they are those of Nova, Glance and Neutron, and their defaults are kept.
+ */
 export const POLICY: Readonly<Record<string, Who>> = {
   authenticated: 'authenticated',
 
-  // Operations on what may be one's own are open to every token; the rule `…:other` governs the rest.
+  // Keystone's. What may be one's own is open to every token; `…:other` governs the rest.
   'identity:create_application_credential': 'authenticated',
   'identity:delete_application_credential': 'authenticated',
   'identity:delete_application_credential:other': 'admin',
@@ -73,12 +76,15 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'identity:validate_token': 'authenticated',
   'identity:validate_token:other': 'service',
 
+  // Nova's.
+  'compute:servers:create:requested_destination': 'admin',
   'os_compute_api:extensions': 'authenticated',
   'os_compute_api:limits': 'authenticated',
   'os_compute_api:limits:other_project': 'admin',
   'os_compute_api:os-availability-zone:detail': 'admin',
   'os_compute_api:os-availability-zone:list': 'authenticated',
   'os_compute_api:os-console-output': 'member',
+  'os_compute_api:os-extended-server-attributes': 'admin',
   'os_compute_api:os-flavor-access': 'admin',
   'os_compute_api:os-flavor-access:add_tenant_access': 'admin',
   'os_compute_api:os-flavor-access:remove_tenant_access': 'admin',
@@ -107,18 +113,35 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-keypairs:show': 'authenticated',
   'os_compute_api:os-pause-server:pause': 'member',
   'os_compute_api:os-pause-server:unpause': 'member',
+  'os_compute_api:os-quota-class-sets:show': 'admin',
+  'os_compute_api:os-quota-class-sets:update': 'admin',
   'os_compute_api:os-quota-sets:defaults': 'authenticated',
   'os_compute_api:os-quota-sets:delete': 'admin',
   'os_compute_api:os-quota-sets:detail': 'reader',
   'os_compute_api:os-quota-sets:show': 'reader',
   'os_compute_api:os-quota-sets:update': 'admin',
+  'os_compute_api:os-server-groups:create': 'member',
+  'os_compute_api:os-server-groups:delete': 'member',
+  'os_compute_api:os-server-groups:index': 'reader',
+  'os_compute_api:os-server-groups:index:all_projects': 'admin',
+  'os_compute_api:os-server-groups:show': 'reader',
+  'os_compute_api:os-server-tags:delete': 'member',
+  'os_compute_api:os-server-tags:delete_all': 'member',
+  'os_compute_api:os-server-tags:index': 'reader',
+  'os_compute_api:os-server-tags:show': 'reader',
+  'os_compute_api:os-server-tags:update': 'member',
+  'os_compute_api:os-server-tags:update_all': 'member',
   'os_compute_api:os-services:delete': 'admin',
   'os_compute_api:os-services:list': 'admin',
   'os_compute_api:os-services:update': 'admin',
-  'os_compute_api:os-extended-server-attributes': 'admin',
+  'os_compute_api:server-metadata:create': 'member',
+  'os_compute_api:server-metadata:delete': 'member',
+  'os_compute_api:server-metadata:index': 'reader',
+  'os_compute_api:server-metadata:show': 'reader',
+  'os_compute_api:server-metadata:update': 'member',
+  'os_compute_api:server-metadata:update_all': 'member',
   'os_compute_api:servers:create': 'member',
   'os_compute_api:servers:create:forced_host': 'admin',
-  'os_compute_api:compute:servers:create:requested_destination': 'admin',
   'os_compute_api:servers:delete': 'member',
   'os_compute_api:servers:detail': 'reader',
   'os_compute_api:servers:detail:get_all_tenants': 'admin',
@@ -126,9 +149,48 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:servers:index:get_all_tenants': 'admin',
   'os_compute_api:servers:reboot': 'member',
   'os_compute_api:servers:show': 'reader',
+  'os_compute_api:servers:show:host_status': 'admin',
   'os_compute_api:servers:start': 'member',
   'os_compute_api:servers:stop': 'member',
   'os_compute_api:servers:update': 'member',
+
+  // Glance's.
+  add_image: 'member',
+  deactivate: 'member',
+  delete_image: 'member',
+  download_image: 'reader',
+  get_image: 'reader',
+  get_images: 'reader',
+  get_members: 'reader',
+  modify_image: 'member',
+  reactivate: 'member',
+  upload_image: 'member',
+
+  // Neutron's; `get_quota_of_others` is ours.
+  create_network: 'member',
+  create_port: 'member',
+  create_security_group: 'member',
+  create_security_group_rule: 'member',
+  create_subnet: 'member',
+  delete_network: 'member',
+  delete_port: 'member',
+  delete_quota: 'admin',
+  delete_security_group: 'member',
+  delete_security_group_rule: 'member',
+  delete_subnet: 'member',
+  get_agent: 'admin',
+  get_network: 'reader',
+  get_port: 'reader',
+  get_quota: 'reader',
+  get_quota_of_others: 'admin',
+  get_security_group: 'reader',
+  get_security_group_rule: 'reader',
+  get_subnet: 'reader',
+  update_network: 'member',
+  update_port: 'member',
+  update_quota: 'admin',
+  update_security_group: 'member',
+  update_subnet: 'member',
 }
 
 /** The check of a rule; throws a plain Error for a name the table does not have. */
