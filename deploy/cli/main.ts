@@ -1,0 +1,22 @@
+import { Command, CommanderError } from 'commander'
+import { errorChain, isFailure } from '#common/errors.ts'
+import { addTestCommand } from './commands/test.ts'
+import { progress } from './say.ts'
+
+const EXIT_FAILED = 1
+
+const program = new Command('weir')
+  .description('A cascading federation gateway for compute.')
+  .enablePositionalOptions()
+  .showHelpAfterError('(./weir --help shows every command)')
+
+addTestCommand(program)
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (error instanceof CommanderError) throw error
+  progress(`weir: ${errorChain(error)}`)
+  if (!isFailure(error) && error instanceof Error) progress(error.stack ?? '')
+  process.exitCode = EXIT_FAILED
+}
