@@ -120,7 +120,10 @@ describe('text', () => {
 
   test.each([
     ['a promise to do it later', /\b(TODO|FIXME|XXX|HACK)\b(?! ?\(#\d+\))/],
-    ['an escape from the type system', /\bas any\s*([;,)\]}]|$)|@ts-(ignore|nocheck|expect-error)/m],
+    [
+      'an escape from the type system',
+      /\bas any\s*([;,)\]}]|$)|@ts-(ignore|nocheck|expect-error)/m,
+    ],
     ['printing past the log', /\bconsole\.(log|error|warn|info|debug)\b/],
     ['talk of a real system elsewhere', /\b(for now|in a real (system|world)|simplified)\b/i],
     ['a path of one machine', /['"`\s](\/home\/|\/root\/|\/work\/|\/Users\/)/],
