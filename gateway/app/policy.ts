@@ -20,6 +20,11 @@ const WHO = {
   /** Readers of the whole system, and administrators. */
   'system-reader': (caller: Caller) =>
     caller.isAdmin || (caller.isSystemScoped && caller.roles.has('reader')),
+  /** Services that check their callers' tokens, and whoever may read the whole system. */
+  service: (caller: Caller) =>
+    caller.isAdmin ||
+    caller.roles.has('service') ||
+    (caller.isSystemScoped && caller.roles.has('reader')),
 } as const
 export type Who = keyof typeof WHO
 
@@ -30,6 +35,43 @@ function hasInProject({ projectId, roles }: Caller, role: string): boolean {
 /** Rule names of a document's `x-policy`, and of the checks inside operations. Compute's are Nova's own. */
 export const POLICY: Readonly<Record<string, Who>> = {
   authenticated: 'authenticated',
+
+  // Operations on what may be one's own are open to every token; the rule `…:other` governs the rest.
+  'identity:create_application_credential': 'authenticated',
+  'identity:delete_application_credential': 'authenticated',
+  'identity:delete_application_credential:other': 'admin',
+  'identity:get_application_credential': 'authenticated',
+  'identity:get_application_credential:other': 'system-reader',
+  'identity:get_auth_catalog': 'authenticated',
+  'identity:get_auth_domains': 'authenticated',
+  'identity:get_auth_projects': 'authenticated',
+  'identity:get_auth_system': 'authenticated',
+  'identity:get_domain': 'authenticated',
+  'identity:get_domain:other': 'system-reader',
+  'identity:get_endpoint': 'system-reader',
+  'identity:get_project': 'authenticated',
+  'identity:get_project:other': 'system-reader',
+  'identity:get_region': 'authenticated',
+  'identity:get_role': 'system-reader',
+  'identity:get_service': 'system-reader',
+  'identity:get_user': 'authenticated',
+  'identity:get_user:other': 'system-reader',
+  'identity:list_application_credentials': 'authenticated',
+  'identity:list_application_credentials:other': 'system-reader',
+  'identity:list_domains': 'system-reader',
+  'identity:list_endpoints': 'system-reader',
+  'identity:list_projects': 'system-reader',
+  'identity:list_regions': 'authenticated',
+  'identity:list_role_assignments': 'system-reader',
+  'identity:list_roles': 'system-reader',
+  'identity:list_services': 'system-reader',
+  'identity:list_user_projects': 'authenticated',
+  'identity:list_user_projects:other': 'system-reader',
+  'identity:list_users': 'system-reader',
+  'identity:revoke_token': 'authenticated',
+  'identity:revoke_token:other': 'admin',
+  'identity:validate_token': 'authenticated',
+  'identity:validate_token:other': 'service',
 
   'os_compute_api:extensions': 'authenticated',
   'os_compute_api:limits': 'authenticated',
