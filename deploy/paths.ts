@@ -8,3 +8,6 @@ export const homeDirectory = resolve(process.env['WEIR_HOME'] ?? join(projectRoo
 
 /** Debian packages unpacked for this checkout only. */
 export const programsDirectory = join(projectRoot, '.weir', 'programs')
+
+/** Guest images built for this checkout. */
+export const guestDirectory = join(projectRoot, '.weir', 'guest')

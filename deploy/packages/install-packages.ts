@@ -4,7 +4,7 @@ import { Failure } from '#common/errors.ts'
 import { programsDirectory } from '../paths.ts'
 import { programPath } from '../process/find-program.ts'
 import { missingPackages } from './missing-packages.ts'
-import type { Package, Purpose } from './packages.ts'
+import type { Purpose } from './packages.ts'
 import { runTool } from './run-tool.ts'
 
 const UPDATE_LIMIT_MS = 120_000
@@ -21,7 +21,7 @@ export async function installPackages(
   const missing = missingPackages(purposes)
   if (missing.length === 0) return
   const names = missing.map(({ name }) => name).join(' ')
-  assertCanInstall(missing, names)
+  assertCanInstall(names)
   progress(`Installing ${names} ...`)
   await apt(['update', '-qq'], UPDATE_LIMIT_MS)
   const installed = missing.filter(({ isUnpacked }) => isUnpacked !== true)
@@ -33,14 +33,14 @@ export async function installPackages(
   for (const { name } of missing.filter(({ isUnpacked }) => isUnpacked)) await unpack(name)
   const left = missingPackages(purposes)
   if (left.length > 0)
-    throw new Failure('unavailable', `Still missing: ${left.map(({ file }) => file).join(', ')}`)
+    throw new Failure('unavailable', `Still missing: ${left.map(({ name }) => name).join(', ')}`)
 }
 
-function assertCanInstall(missing: readonly Package[], names: string): void {
+function assertCanInstall(names: string): void {
   if (programPath('apt-get') === undefined)
     throw new Failure(
       'unavailable',
-      `Missing: ${missing.map(({ file }) => file).join(', ')}. On Debian these are the packages ${names}; install your system's own.`,
+      `Not installed, by Debian's names: ${names}. Install what your system calls them.`,
     )
   if (process.getuid?.() !== 0)
     throw new Failure(
