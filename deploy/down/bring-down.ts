@@ -5,6 +5,7 @@ import { stopMariadb } from '../mariadb.ts'
 import { stopNats } from '../nats.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { stopProcess } from '../process/stop-process.ts'
+import { processStates } from '../status/process-states.ts'
 
 const GRACE_MS = 15_000
 
@@ -17,6 +18,7 @@ export async function bringDown(
   progress: (line: string) => void,
 ): Promise<boolean> {
   const state = loadState(layout)
+  const ran = state !== undefined && processStates(layout, state).some(({ isAlive }) => isAlive)
   const running = Object.entries(state?.processes ?? {}).filter(([, each]) => isRunning(each))
   for (const prefix of ORDER) {
     const group = running.filter(([name]) => name.startsWith(prefix))
@@ -26,5 +28,5 @@ export async function bringDown(
   if (state !== undefined) await stopHosts(layout, state)
   await Promise.all([stopMariadb(layout.mariadb), stopNats(layout.nats)])
   if (state !== undefined) saveState(layout, { ...state, processes: {} })
-  return running.length > 0
+  return ran
 }

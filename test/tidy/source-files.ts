@@ -3,6 +3,10 @@ import { dirname, join, normalize } from 'node:path'
 
 export const root = join(import.meta.dirname, '..', '..')
 
+const IMPORT =
+  /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s*['"]([^'"]+)['"]/gm
+const TYPE_IMPORT = /^\s*(?:import|export) type\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm
+
 const COMPONENTS = '{common,openapi,drivers,cells,gateway,deploy,test}'
 
 /** One hand-written file of TypeScript, by its path in the repository. */
@@ -13,6 +17,8 @@ export interface SourceFile {
   readonly isTest: boolean
   /** What it imports, types too: files as paths in the repository, packages by name. */
   readonly imports: readonly string[]
+  /** Those of `imports` that bring types only, and so nothing at run time. */
+  readonly typeImports: readonly string[]
 }
 
 export function sourceFiles(): readonly SourceFile[] {
@@ -29,15 +35,13 @@ function read(path: string): SourceFile {
     text,
     lines: text.split('\n').length - 1,
     isTest: path.endsWith('.test.ts') || path.startsWith('test/'),
-    imports: importsOf(path, text),
+    imports: importsOf(path, text, IMPORT),
+    typeImports: importsOf(path, text, TYPE_IMPORT),
   }
 }
 
-function importsOf(path: string, text: string): readonly string[] {
-  const statements = text.matchAll(
-    /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|^\s*import\s*['"]([^'"]+)['"]/gm,
-  )
-  return [...statements].map(([, from, dynamic, bare]) => {
+function importsOf(path: string, text: string, statement: RegExp): readonly string[] {
+  return [...text.matchAll(statement)].map(([, from, dynamic, bare]) => {
     const specifier = from ?? dynamic ?? bare ?? ''
     if (specifier.startsWith('#')) return specifier.slice(1)
     return specifier.startsWith('.') ? normalize(join(dirname(path), specifier)) : specifier

@@ -6,7 +6,6 @@ import { runShown } from '../../checks/run-checks.ts'
 import { type Layout, layoutIn } from '../../deployment/layout.ts'
 import { existingState } from '../../deployment/state.ts'
 import { logFile } from '../../processes/start-program.ts'
-import { processStates } from '../../status/process-states.ts'
 
 interface LogsOptions {
   readonly follow?: true
@@ -21,13 +20,14 @@ export function addLogsCommand(program: Command): void {
     .option('-f, --follow', 'go on as lines are written')
     .option('-n, --lines <n>', 'how many lines', '50')
     .action(async (name: string | undefined, { follow, lines }: LogsOptions) => {
-      const files = logFiles(layoutIn(), name)
+      const files = await logFiles(layoutIn(), name)
       const args = ['-n', lines, ...(follow === true ? ['-F'] : []), '--', ...files]
       process.exitCode = await runShown('tail', args)
     })
 }
 
-function logFiles(layout: Layout, wanted: string | undefined): readonly string[] {
+async function logFiles(layout: Layout, wanted: string | undefined): Promise<readonly string[]> {
+  const { processStates } = await import('../../status/process-states.ts')
   const names = processStates(layout, existingState(layout)).map(({ name }) => name)
   if (wanted !== undefined && !names.includes(wanted))
     throw new Failure('not-found', `There is no log ${wanted}. There are: ${names.join(', ')}`)

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { layoutIn } from '../../deployment/layout.ts'
 import { existingState } from '../../deployment/state.ts'
-import { processStates } from '../../status/process-states.ts'
 import { endpointOf } from '../../up/endpoint.ts'
 import { say } from '../say.ts'
 
@@ -12,7 +11,8 @@ export function addStatusCommand(program: Command): void {
   program
     .command('status')
     .description('which processes run; exit code 4 when some do not')
-    .action(() => {
+    .action(async () => {
+      const { processStates } = await import('../../status/process-states.ts')
       const layout = layoutIn()
       const state = existingState(layout)
       const processes = processStates(layout, state)

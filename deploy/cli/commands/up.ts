@@ -2,8 +2,6 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { DRIVER_NAMES } from '#drivers/driver.ts'
 import { layoutIn } from '../../deployment/layout.ts'
 import type { UpOptions } from '../../deployment/options.ts'
-import { bringUp } from '../../up/up.ts'
-import { describeUp } from '../describe-up.ts'
 import { progress, say } from '../say.ts'
 
 const PORT_MAX = 65_535
@@ -29,6 +27,8 @@ export function addUpCommand(program: Command): void {
     .option('--port <port>', 'of the first gateway (default: 8774, or a free one)', upTo(PORT_MAX))
     .option('--fresh', 'remove what is there first, servers included')
     .action(async (options: UpOptions) => {
+      const { bringUp } = await import('../../up/up.ts')
+      const { describeUp } = await import('../describe-up.ts')
       const layout = layoutIn()
       const result = await bringUp(layout, options, progress)
       for (const line of describeUp(layout, result)) say(line)
