@@ -50,7 +50,16 @@ export async function runInside(
 ): Promise<RunResult> {
   const { pid } = holder
   // Joining a mount namespace leaves a chroot: `--root` goes back into it.
-  const enter = ['--target', String(pid), '--root', '--mount', '--net', '--uts', '--ipc']
+  const enter = [
+    '--target',
+    String(pid),
+    '--root',
+    '--wdns=/',
+    '--mount',
+    '--net',
+    '--uts',
+    '--ipc',
+  ]
   // The holder itself stays outside: only its children are in the PID namespace.
   const pids = `--pid=/proc/${pid}/ns/pid_for_children`
   return run('nsenter', [...enter, pids, '--', command, ...args], options)

@@ -10,6 +10,7 @@ export const LIBVIRT_PACKAGES = [
   'libvirt-clients',
   'libvirt-daemon',
   'libvirt-daemon-driver-qemu',
+  'mount',
   'procps',
   'qemu-system-x86',
   'qemu-utils',
