@@ -86,6 +86,7 @@ async function createHost(
     networks: new HostNetworks(networkCalls(session), owner),
     images,
     locks: new InstanceLocks(),
+    leaving: new Set(),
     virtType: virtTypeOf(session, stateDirectory, settings, address.local),
     logger,
   }

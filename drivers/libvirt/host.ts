@@ -18,6 +18,8 @@ export interface LibvirtHost {
   readonly networks: HostNetworks
   readonly images: ImageCache
   readonly locks: InstanceLocks
+  /** Instances whose domain is gone and whose networks and files are being removed. */
+  readonly leaving: Set<InstanceId>
   /** Settled once: how guests run here. */
   readonly virtType: (signal: AbortSignal) => Promise<VirtType>
   readonly logger: Logger | undefined
