@@ -13,7 +13,10 @@ import type { LibvirtSession } from './session.ts'
 export interface LibvirtHost {
   readonly owner: Owner
   readonly stateDirectory: string
+  /** For events and for whatever is answered at once. */
   readonly session: LibvirtSession
+  /** For what takes the daemon a second or more: one connection has five calls under way at most. */
+  readonly slowSession: LibvirtSession
   readonly domains: DomainCalls
   readonly networks: HostNetworks
   readonly images: ImageCache
