@@ -2,6 +2,6 @@ import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
 import { startCell } from './context.ts'
 
-const running = await startCell(configFromEnv(process.env))
+await using running = await startCell(configFromEnv(process.env))
 await untilSignal()
-await running[Symbol.asyncDispose]()
+running.cell.conductor.log.info('cell stops')

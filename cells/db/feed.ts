@@ -162,7 +162,11 @@ export async function acknowledgeFeed(db: Executor, position: number): Promise<v
 }
 
 /** Removes at most `max` rows up to a position and returns how many; readers before it are told of the gap. */
-export async function removeFeed(db: Transactional, position: number, max: number): Promise<number> {
+export async function removeFeed(
+  db: Transactional,
+  position: number,
+  max: number,
+): Promise<number> {
   return db.transaction(async (tx) => {
     await lockFeedState(tx)
     await tx.run(SET_REMOVED, { position })
