@@ -134,7 +134,6 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-services:delete': 'admin',
   'os_compute_api:os-services:list': 'admin',
   'os_compute_api:os-services:update': 'admin',
-  'os_compute_api:os-extended-server-attributes': 'admin',
   'os_compute_api:server-metadata:create': 'member',
   'os_compute_api:server-metadata:delete': 'member',
   'os_compute_api:server-metadata:index': 'reader',
