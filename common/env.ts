@@ -64,12 +64,15 @@ export class EnvReader {
     return fallback
   }
 
-  choice<const T extends string>(name: string, choices: readonly T[], fallback: T): T {
+  /** Without a fallback the setting must be there. */
+  choice<const T extends string>(name: string, choices: readonly T[], fallback?: T): T {
     const raw = this.#raw(name) ?? fallback
     const hit = choices.find((choice) => choice === raw)
     if (hit === undefined)
-      this.#problems.push(`${this.#prefix}${name}: ${raw} is none of ${choices.join(', ')}`)
-    return hit ?? fallback
+      this.#problems.push(
+        `${this.#prefix}${name}: ${raw ?? 'nothing'} is none of ${choices.join(', ')}`,
+      )
+    return hit ?? (choices[0] as T)
   }
 
   list(name: string, fallback: readonly string[] = []): readonly string[] {

@@ -11,7 +11,10 @@ import type { PowerState } from '#common/states/instance-states.ts'
  */
 export interface Driver extends AsyncDisposable {
   readonly name: DriverName
-  /** True when no guest really runs. A simulated host takes only images made for it. */
+  /**
+   * True when no guest really runs. A simulated host never takes a boot that asked for a real image: its hypervisor
+   * type is `fake`, and it refuses images whose property `hypervisor_type` is not `fake`.
+   */
   readonly simulated: boolean
   /** What the host offers in all, whatever is used. Throws `unavailable` while the backend is down. */
   inventory(signal: AbortSignal): Promise<HostInventory>

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
 import { createGateway } from './context.ts'
 import { listen } from './listen.ts'
@@ -7,5 +7,5 @@ const config = configFromEnv(process.env)
 await using gateway = await createGateway(config)
 await using listening = await listen(gateway)
 gateway.log.info({ host: listening.host, port: listening.port }, 'gateway listens')
-await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
+await untilSignal()
 gateway.log.info('gateway stops')

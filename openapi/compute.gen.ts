@@ -1466,7 +1466,7 @@ export interface components {
         readonly SchedulerHints: {
             readonly group?: string | readonly string[];
             readonly different_host?: components["schemas"]["ServerIds"];
-            readonly same_host?: components["schemas"]["ServerIds"];
+            readonly same_host?: string | readonly string[];
             readonly query?: string | {
                 readonly [key: string]: unknown;
             };

@@ -1,5 +1,6 @@
 import { type Env, EnvReader } from '#common/env.ts'
 import { type CellId, type HostId, parseId } from '#common/ids.ts'
+import { DRIVER_NAMES, type DriverName } from '#drivers/driver.ts'
 
 export interface ComputeConfig {
   readonly cellId: CellId
@@ -10,7 +11,7 @@ export interface ComputeConfig {
   readonly natsCredentialsFile: string | undefined
   readonly imageUrl: string
   readonly stateDirectory: string
-  readonly driver: string
+  readonly driver: DriverName
   /** Settings of the driver's own: `COMPUTE_DRIVER_<NAME>` as `<name>`. */
   readonly driverSettings: Readonly<Record<string, string>>
   readonly answerWithinMs: number
@@ -38,7 +39,7 @@ export function configFromEnv(env: Env): ComputeConfig {
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
     imageUrl: read.text('IMAGE_URL'),
     stateDirectory: read.text('STATE_DIRECTORY'),
-    driver: read.text('DRIVER'),
+    driver: read.choice('DRIVER', DRIVER_NAMES),
     answerWithinMs: read.integer('ANSWER_WITHIN_MS', 5_000, 1),
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
   }

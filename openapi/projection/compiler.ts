@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { build } from 'fast-json-stringify'
-import { isNode } from './annotations.ts'
+import { isNode, type Node } from './annotations.ts'
 import { addFormats } from './formats.ts'
 
 export type Validate = ValidateFunction
@@ -65,7 +65,17 @@ function shapeOf(node: unknown): unknown {
     const isMap = key === 'properties' && isNode(value)
     out[key] = isMap ? mapValues(value, shapeOf) : shapeOf(value)
   }
+  if (isPlainText(node)) out['format'] = 'unsafe'
   return out
+}
+
+/** Our own ids, times and addresses: they hold nothing that JSON escapes, so looking for it is half the work. */
+const PLAIN_FORMATS = new Set<unknown>(['uuid', 'date-time', 'uri'])
+
+function isPlainText(node: Node): boolean {
+  const { type } = node
+  const isText = type === 'string' || (Array.isArray(type) && type.includes('string'))
+  return isText && (PLAIN_FORMATS.has(node['format']) || node['enum'] !== undefined)
 }
 
 function mapValues(map: object, change: (value: unknown) => unknown): object {

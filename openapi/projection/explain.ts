@@ -11,9 +11,13 @@ export interface Subject {
 
 const PROBLEMS_MAX = 5
 
+/** Of a body with thousands of wrong items no more are looked at, because sorting out choices is quadratic. */
+const EXAMINED_MAX = 100
+
 /** What is wrong with a value, a sentence per problem, naming each field and what is expected of it. */
 export function explain(errors: readonly ErrorObject[], subject: Subject): string {
-  const texts = [...new Set(relevant(errors).map((error) => sentence(error, subject)))]
+  const examined = relevant(errors.slice(0, EXAMINED_MAX))
+  const texts = [...new Set(examined.map((error) => sentence(error, subject)))]
   const more = texts.length - PROBLEMS_MAX
   const shown = texts.slice(0, PROBLEMS_MAX).join(' ')
   return more > 0 ? `${shown} And ${more} more.` : shown
@@ -87,15 +91,17 @@ function unknownName(name: string, path: string, subject: Subject): string {
   return `'${name}' is not known at microversion ${subject.version}; it ${needs(rangesOf(known))}`
 }
 
-/** `needs 2.90`, `was known until 2.56`, `needs 2.32 to 2.36 or 2.42`. */
-export function needs(ranges: readonly VersionRange[]): string {
-  const only = ranges[0]
-  if (ranges.length === 1 && only?.since === undefined) return `was known until ${only?.until}`
-  const texts = ranges.map(({ since, until }) => {
-    if (until === undefined) return `${since}`
-    return since === until ? `exactly ${since}` : `${since ?? 'the first'} to ${until}`
-  })
-  return `needs ${texts.join(' or ')}`
+/** `needs 2.90`, `was known until 2.56`, `needs 2.32 to 2.36 or at least 2.42`. */
+function needs(ranges: readonly VersionRange[]): string {
+  const [only] = ranges
+  if (only === undefined || ranges.length > 1) return `needs ${ranges.map(rangeText).join(' or ')}`
+  return only.since === undefined ? `was known until ${only.until}` : `needs ${only.since}`
+}
+
+function rangeText({ since, until }: VersionRange): string {
+  if (until === undefined) return `at least ${since}`
+  if (since === undefined) return `at most ${until}`
+  return since === until ? since : `${since} to ${until}`
 }
 
 function hintAt(error: ErrorObject, subject: Subject): string | undefined {

@@ -26,6 +26,11 @@ function isLinearPattern(text: string): boolean {
   }
 }
 
+/** RFC 3986 has no quote and no backslash; responses are written without looking for them. */
+function isUri(text: string): boolean {
+  return URL.canParse(text) && !/["\\\s]/.test(text)
+}
+
 /** Teaches a validator the formats our documents use. */
 export function addFormats(ajv: Ajv2020): void {
   ajv.addFormat('uuid', UUID)
@@ -34,7 +39,7 @@ export function addFormats(ajv: Ajv2020): void {
   ajv.addFormat('regex', isLinearPattern)
   ajv.addFormat('ipv4', isIPv4)
   ajv.addFormat('ipv6', isIPv6)
-  ajv.addFormat('uri', (text) => URL.canParse(text))
+  ajv.addFormat('uri', isUri)
   for (const annotation of ['password', 'int32', 'int64', 'float', 'double', 'binary'])
     ajv.addFormat(annotation, true)
 }

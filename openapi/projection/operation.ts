@@ -164,10 +164,11 @@ function responseSchema(node: Node, version: Microversion, status: number, id: s
   return schema === undefined ? undefined : projectSchema(schema, version)
 }
 
-/** The JSON schema of a request body's or a response's content. */
+/** The schema of the JSON content of a request body or response; Glance's JSON patches have a type of their own. */
 export function contentSchema(holder: Node): unknown {
   const content = isNode(holder['content']) ? holder['content'] : {}
-  const json = content['application/json']
+  const type = Object.keys(content).find((name) => name.includes('json'))
+  const json = type === undefined ? undefined : content[type]
   return isNode(json) ? json['schema'] : undefined
 }
 

@@ -1,0 +1,53 @@
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Where the packages put libvirt's files, and which of the host's own folders stands there inside. */
+export const FOLDERS: Readonly<Record<string, string>> = {
+  run: '/run/libvirt',
+  lib: '/var/lib/libvirt',
+  etc: '/etc/libvirt',
+  cache: '/var/cache/libvirt',
+  log: '/var/log/libvirt',
+}
+
+/**
+ * Guests run as root of the host's namespaces: their disks lie in folders that libvirt's own user may not enter,
+ * and there is no machine-wide security driver or control group to hand them to.
+ */
+const QEMU_CONF = `user = "root"
+group = "root"
+dynamic_ownership = 0
+remember_owner = 0
+security_driver = "none"
+namespaces = []
+cgroup_controllers = []
+`
+
+/** Afterwards the host's folders and its daemons' settings are in place; what libvirt stored in them is kept. */
+export async function writeConfigFiles(directory: string, hostUuid: string): Promise<void> {
+  for (const name of Object.keys(FOLDERS)) {
+    await mkdir(join(directory, name), { recursive: true, mode: 0o711 })
+  }
+  const etc = join(directory, 'etc')
+  // The package's own networks and filters; a host has only what its driver defines.
+  await cp('/etc/libvirt/nwfilter', join(etc, 'nwfilter'), { recursive: true }).catch(() => {})
+  await writeFile(join(etc, 'qemu.conf'), QEMU_CONF)
+  await writeFile(
+    join(etc, 'libvirtd.conf'),
+    [
+      'auth_unix_ro = "none"',
+      'auth_unix_rw = "none"',
+      'unix_sock_rw_perms = "0700"',
+      'unix_sock_ro_perms = "0700"',
+      `host_uuid = "${hostUuid}"`,
+      'log_outputs = "3:file:/var/log/libvirt/libvirtd.log"',
+      '',
+    ].join('\n'),
+  )
+}
+
+/** Sockets and pid files of daemons that are gone: leaving them would make new ones believe in old guests. */
+export async function clearRunFolder(directory: string): Promise<void> {
+  await rm(join(directory, 'run'), { recursive: true, force: true })
+  await mkdir(join(directory, 'run'), { recursive: true, mode: 0o711 })
+}

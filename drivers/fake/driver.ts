@@ -1,0 +1,84 @@
+import type { Driver, DriverEnvironment, HostInventory } from '../driver.ts'
+import type { Faults } from './faults.ts'
+import { FakeHost } from './host.ts'
+import { fakePause } from './pause.ts'
+import type { FakeSettings } from './settings.ts'
+import { spawn } from './spawn.ts'
+
+export interface FakeDriver extends Driver {
+  /** May be changed while the host runs. */
+  readonly faults: Faults
+}
+
+/** A host that only remembers: for tests, demos and scale. Whatever goes wrong on it was asked for. */
+export function createFakeDriver(
+  environment: Pick<DriverEnvironment, 'stateDirectory'>,
+  settings: FakeSettings,
+): FakeDriver {
+  const host = new FakeHost(environment.stateDirectory, settings)
+  const { guests, faults } = host
+  return {
+    name: 'fake',
+    simulated: true,
+    faults,
+    inventory: (signal) => host.faulty('inventory', undefined, signal, () => inventoryOf(settings)),
+    spawn: (spec, signal) => spawn(host, spec, signal),
+    destroy: (id, signal) =>
+      host.locks.runDestroy(id, signal, () =>
+        host.faulty('destroy', host.target(id), signal, () => guests.remove(id)),
+      ),
+    list: (signal) =>
+      host.faulty('list', undefined, signal, () =>
+        guests.all().map((guest) => ({
+          id: guest.id,
+          powerState: faults.reported(guest, guest.powerState),
+        })),
+      ),
+    start: (id, signal) =>
+      host.change('start', id, signal, () => {
+        if (guests.get(id).powerState !== 'running') host.setPower(id, 'running', 'powered on')
+      }),
+    stop: (id, _graceMs, signal) =>
+      host.change('stop', id, signal, () => {
+        if (guests.get(id).powerState !== 'shutdown') host.setPower(id, 'shutdown', 'powered off')
+      }),
+    reboot: (id, how, _graceMs, signal) =>
+      host.change('reboot', id, signal, () => host.setPower(id, 'running', `rebooted (${how})`)),
+    watch: (listener) => {
+      const stop = guests.listen(listener)
+      return { [Symbol.asyncDispose]: async () => stop() }
+    },
+    pause: fakePause(host),
+    consoleLog: {
+      read: (id, maxBytes, signal) =>
+        host.faulty('consoleLog', host.target(id), signal, () => {
+          const lines = guests.get(id).console.map((line) => `fake-guest: ${line}\n`)
+          return newest(Buffer.from(lines.join(''), 'utf8'), maxBytes)
+        }),
+    },
+    [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
+  }
+}
+
+function newest(bytes: Uint8Array, maxBytes: number): Uint8Array {
+  return bytes.subarray(Math.max(0, bytes.length - maxBytes))
+}
+
+function inventoryOf(settings: FakeSettings): HostInventory {
+  const { vcpus, memoryMb, diskGb, hostname } = settings
+  return {
+    vcpus,
+    memoryMb,
+    diskGb,
+    hypervisor: { type: 'fake', version: 1_000_000, hostname },
+    architecture: 'x86_64',
+    cpu: {
+      vendor: 'fake',
+      model: 'fake',
+      features: [],
+      topology: { sockets: 1, cores: vcpus, threads: 1 },
+    },
+    imageFormats: ['qcow2', 'raw'],
+    traits: ['COMPUTE_NODE', 'COMPUTE_IMAGE_TYPE_QCOW2', 'COMPUTE_IMAGE_TYPE_RAW'],
+  }
+}

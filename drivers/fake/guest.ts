@@ -1,0 +1,18 @@
+import type { InstanceId } from '#common/ids.ts'
+import type { PowerState } from '#common/states/instance-states.ts'
+
+/** All a fake host knows of a guest. Plain data: it is what the journal holds. */
+export interface FakeGuest {
+  readonly id: InstanceId
+  readonly displayName: string
+  readonly powerState: PowerState
+  /** What its console showed, newest last, bounded. */
+  readonly console: readonly string[]
+}
+
+const CONSOLE_LINES_MAX = 20
+
+/** The guest after something happened to it, which its console tells. */
+export function withEvent(guest: FakeGuest, powerState: PowerState, line: string): FakeGuest {
+  return { ...guest, powerState, console: [...guest.console, line].slice(-CONSOLE_LINES_MAX) }
+}

@@ -1,0 +1,62 @@
+import type { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { PowerState } from '#common/states/instance-states.ts'
+import { InstanceLocks } from '../instance-locks.ts'
+import { Faults, type FaultTarget, type FaultyMethod } from './faults.ts'
+import { FaultsFile } from './faults-file.ts'
+import { withEvent } from './guest.ts'
+import { FakeGuests } from './guests.ts'
+import type { FakeSettings } from './settings.ts'
+
+/** What every operation of the fake driver works with. */
+export class FakeHost {
+  readonly settings: FakeSettings
+  readonly guests: FakeGuests
+  readonly faults: Faults
+  readonly locks = new InstanceLocks()
+  readonly #faultsFile: FaultsFile | undefined
+
+  constructor(stateDirectory: string, settings: FakeSettings) {
+    this.settings = settings
+    this.guests = new FakeGuests(settings.persist ? stateDirectory : undefined)
+    this.faults = new Faults(settings.faults)
+    if (settings.faultsFile !== undefined) this.#faultsFile = new FaultsFile(settings.faultsFile)
+  }
+
+  /**
+   * Does `work` with the faults that are due. A told failure comes instead of the work, but `unavailable` after it:
+   * that is the answer that got lost.
+   */
+  async faulty<T>(
+    method: FaultyMethod,
+    target: FaultTarget | undefined,
+    signal: AbortSignal,
+    work: () => T,
+  ): Promise<T> {
+    this.#faultsFile?.refresh(this.faults)
+    const failure: Failure | undefined = await this.faults.strike(method, target, signal)
+    if (failure !== undefined && failure.kind !== 'unavailable') throw failure
+    const result = work()
+    if (failure !== undefined) throw failure
+    return result
+  }
+
+  /** As `faulty`, about one instance, with no other change of it at the same time. */
+  async change(
+    method: FaultyMethod,
+    id: InstanceId,
+    signal: AbortSignal,
+    work: () => void,
+  ): Promise<void> {
+    await this.locks.run(id, signal, () => this.faulty(method, this.target(id), signal, work))
+  }
+
+  target(id: InstanceId): FaultTarget {
+    return this.guests.find(id) ?? { id, displayName: '' }
+  }
+
+  /** Afterwards the guest is in this state, and its console says why. */
+  setPower(id: InstanceId, state: PowerState, line: string): void {
+    this.guests.put(withEvent(this.guests.get(id), state, line))
+  }
+}

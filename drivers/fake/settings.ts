@@ -1,0 +1,32 @@
+import { hostname } from 'node:os'
+import { EnvReader } from '#common/env.ts'
+import { type Fault, parseFaults } from './faults.ts'
+
+export interface FakeSettings {
+  readonly vcpus: number
+  readonly memoryMb: number
+  readonly diskGb: number
+  /** As the hypervisor reports it. */
+  readonly hostname: string
+  /** Keep the guests in the state directory, so that they still "run" after a restart of the process. */
+  readonly persist: boolean
+  readonly faults: readonly Fault[]
+  /** A file with a JSON list of faults, read again whenever it changes: how another process steers this host. */
+  readonly faultsFile?: string | undefined
+}
+
+/** Settings from plain text; throws one error that names every problem. */
+export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSettings {
+  const reader = new EnvReader(settings, '')
+  const read: FakeSettings = {
+    vcpus: reader.integer('vcpus', 64, 1),
+    memoryMb: reader.integer('memory_mb', 262_144, 1),
+    diskGb: reader.integer('disk_gb', 10_000, 1),
+    hostname: reader.text('hostname', hostname()),
+    persist: reader.boolean('persist', true),
+    faults: parseFaults(reader.text('faults', '[]')),
+    faultsFile: reader.optionalText('faults_file'),
+  }
+  reader.finish()
+  return read
+}

@@ -1,0 +1,47 @@
+import { isFailure } from '#common/errors.ts'
+import type { InstanceId, NetworkId } from '#common/ids.ts'
+import { findOwnDomain } from './domains/own-domains.ts'
+import { filesOf, type LibvirtHost } from './host.ts'
+import { listInstanceRecords, readInstanceRecord, removeInstanceFiles } from './instance-record.ts'
+import { cutPower } from './power.ts'
+
+/** Afterwards nothing of the instance is left. A spawn under way is ended first. */
+export async function destroy(
+  host: LibvirtHost,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.runDestroy(id, signal, () => removeInstance(host, id, signal))
+  const records = await listInstanceRecords(host.stateDirectory)
+  await host.images.purge(new Set([...records.values()].map((record) => record.imageSha256)))
+}
+
+/** The same under a lock that the caller holds. The record goes last, so an interrupted removal can be repeated. */
+export async function removeInstance(
+  host: LibvirtHost,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<void> {
+  const domain = await findOwnDomain(host.domains, host.owner, id, signal)
+  if (domain !== undefined) {
+    await cutPower(host, domain, signal)
+    await host.domains.undefine(domain, signal).catch((error: unknown) => {
+      if (!isFailure(error, 'not-found')) throw error
+    })
+  }
+  const files = filesOf(host, id)
+  const record = await readInstanceRecord(files)
+  const isUsed = (network: NetworkId) => isUsedByOthers(host, id, network)
+  for (const nic of record?.nics ?? []) await host.networks.unplug(nic, isUsed, signal)
+  await removeInstanceFiles(files)
+}
+
+async function isUsedByOthers(
+  host: LibvirtHost,
+  id: InstanceId,
+  network: NetworkId,
+): Promise<boolean> {
+  const records = await listInstanceRecords(host.stateDirectory)
+  records.delete(id)
+  return [...records.values()].some((r) => r.nics.some((nic) => nic.networkId === network))
+}

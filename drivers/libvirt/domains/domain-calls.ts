@@ -1,0 +1,78 @@
+import { isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import { WEIR_NAMESPACE } from '../ownership.ts'
+import type { DomainRef } from '../rpc/domain-ref.ts'
+import { PROCEDURES } from '../rpc/procedures.ts'
+import { uuidBytes } from '../rpc/uuid-bytes.ts'
+import { XdrWriter } from '../rpc/xdr-writer.ts'
+import type { LibvirtSession } from '../session.ts'
+
+/** virDomainMetadataType: an XML element of an application's own. */
+const METADATA_ELEMENT = 2
+/** virDomainShutdownFlagValues: press the ACPI power button. */
+const SHUTDOWN_ACPI = 1
+/** virDomainUndefineFlagsValues: managed save, snapshots, NVRAM and checkpoints go too. */
+const UNDEFINE_ALL = 1 | 2 | 4 | 16
+
+/** libvirt's calls about domains, typed. A domain that is absent is undefined or `not-found`, never an error text. */
+export function domainCalls(session: LibvirtSession) {
+  const onDomain = (domain: DomainRef) => new XdrWriter().domain(domain)
+  return {
+    async find(id: InstanceId, signal: AbortSignal): Promise<DomainRef | undefined> {
+      const args = new XdrWriter().uuid(uuidBytes(id))
+      try {
+        return (await session.call(PROCEDURES.domainLookupByUuid, args, signal)).domain()
+      } catch (error) {
+        if (isFailure(error, 'not-found')) return undefined
+        throw error
+      }
+    },
+    async list(signal: AbortSignal): Promise<readonly DomainRef[]> {
+      const args = new XdrWriter().int(1).uint(0)
+      const answer = await session.call(PROCEDURES.connectListAllDomains, args, signal)
+      return answer.list((reader) => reader.domain())
+    },
+    /** Weir's own metadata element as XML; undefined when the domain has none. */
+    async metadata(domain: DomainRef, signal: AbortSignal): Promise<string | undefined> {
+      const args = onDomain(domain).int(METADATA_ELEMENT).optionalText(WEIR_NAMESPACE).uint(0)
+      try {
+        return (await session.call(PROCEDURES.domainGetMetadata, args, signal)).text()
+      } catch (error) {
+        if (isFailure(error, 'not-found')) return undefined
+        throw error
+      }
+    },
+    /** virDomainState. */
+    async state(domain: DomainRef, signal: AbortSignal): Promise<number> {
+      const args = onDomain(domain).uint(0)
+      return (await session.call(PROCEDURES.domainGetState, args, signal)).int()
+    },
+    async define(xml: string, signal: AbortSignal): Promise<DomainRef> {
+      const args = new XdrWriter().text(xml).uint(0)
+      return (await session.call(PROCEDURES.domainDefineXmlFlags, args, signal)).domain()
+    },
+    async start(domain: DomainRef, signal: AbortSignal): Promise<void> {
+      const args = onDomain(domain).uint(0)
+      await session.call(PROCEDURES.domainCreateWithFlags, args, signal)
+    },
+    async pressPowerButton(domain: DomainRef, signal: AbortSignal): Promise<void> {
+      const args = onDomain(domain).uint(SHUTDOWN_ACPI)
+      await session.call(PROCEDURES.domainShutdownFlags, args, signal)
+    },
+    /** Cuts the power: the guest is told nothing. */
+    async cut(domain: DomainRef, signal: AbortSignal): Promise<void> {
+      await session.call(PROCEDURES.domainDestroyFlags, onDomain(domain).uint(0), signal)
+    },
+    async undefine(domain: DomainRef, signal: AbortSignal): Promise<void> {
+      const args = onDomain(domain).uint(UNDEFINE_ALL)
+      await session.call(PROCEDURES.domainUndefineFlags, args, signal)
+    },
+    async suspend(domain: DomainRef, signal: AbortSignal): Promise<void> {
+      await session.call(PROCEDURES.domainSuspend, onDomain(domain), signal)
+    },
+    async resume(domain: DomainRef, signal: AbortSignal): Promise<void> {
+      await session.call(PROCEDURES.domainResume, onDomain(domain), signal)
+    },
+  }
+}
+export type DomainCalls = ReturnType<typeof domainCalls>

@@ -1,0 +1,75 @@
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { InstanceReport, Owner } from '../../driver.ts'
+import { isOwnStamp } from '../ownership.ts'
+import type { DomainRef } from '../rpc/domain-ref.ts'
+import { elementsAt, parseXml } from '../xml/parse.ts'
+import type { DomainCalls } from './domain-calls.ts'
+import { domainName, instanceOfDomainName } from './domain-name.ts'
+import { powerStateOf } from './power-state.ts'
+
+/** The domain of an instance, if it is this owner's; a domain of anyone else's is as good as absent. */
+export async function findOwnDomain(
+  calls: DomainCalls,
+  owner: Owner,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<DomainRef | undefined> {
+  const domain = await calls.find(id, signal)
+  if (domain === undefined || !(await isOwn(calls, owner, domain, signal))) return undefined
+  return domain
+}
+
+/** As `findOwnDomain`, and throws `not-found` when there is none. */
+export async function getOwnDomain(
+  calls: DomainCalls,
+  owner: Owner,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<DomainRef> {
+  const domain = await findOwnDomain(calls, owner, id, signal)
+  if (domain === undefined)
+    throw new Failure('not-found', `Instance ${id} could not be found on this host.`)
+  return domain
+}
+
+/** Every domain of this owner with its power state. One that vanishes meanwhile is left out. */
+export async function listOwnDomains(
+  calls: DomainCalls,
+  owner: Owner,
+  signal: AbortSignal,
+): Promise<readonly InstanceReport[]> {
+  const domains = await calls.list(signal)
+  const reports = await Promise.all(domains.map((domain) => report(calls, owner, domain, signal)))
+  return reports.filter((found) => found !== undefined)
+}
+
+/** True when the domain bears the name Weir would give it and the stamp of this owner. */
+export async function isOwn(
+  calls: DomainCalls,
+  owner: Owner,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const id = instanceOfDomainName(domain.name)
+  if (id === undefined || domain.name !== domainName(id)) return false
+  const metadata = await calls.metadata(domain, signal)
+  if (metadata === undefined) return false
+  return isOwnStamp(elementsAt(parseXml(metadata), 'owned')[0], owner, id)
+}
+
+async function report(
+  calls: DomainCalls,
+  owner: Owner,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<InstanceReport | undefined> {
+  const id = instanceOfDomainName(domain.name)
+  if (id === undefined || !(await isOwn(calls, owner, domain, signal))) return undefined
+  try {
+    return { id, powerState: powerStateOf(await calls.state(domain, signal)) }
+  } catch (error) {
+    if (error instanceof Failure && error.kind === 'not-found') return undefined
+    throw error
+  }
+}

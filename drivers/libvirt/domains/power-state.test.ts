@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest'
+import { powerStateAfter, powerStateOf } from './power-state.ts'
+
+describe('powerStateOf()', () => {
+  test('every libvirt state has a power state, and one of the future has none', () => {
+    expect([0, 1, 2, 3, 4, 5, 6, 7, 99].map(powerStateOf)).toEqual([
+      'nostate',
+      'running',
+      'running',
+      'paused',
+      'running',
+      'shutdown',
+      'crashed',
+      'suspended',
+      'nostate',
+    ])
+  })
+})
+
+describe('powerStateAfter()', () => {
+  test.each([
+    ['defined', 0, 0, undefined],
+    ['started', 2, 0, 'running'],
+    ['stopped by the guest', 5, 0, 'shutdown'],
+    ['stopped by a crash', 5, 2, 'crashed'],
+    ['shutting down', 6, 0, undefined],
+    ['one of the future', 42, 0, undefined],
+  ])('%s', (_what, event, detail, state) => {
+    expect(powerStateAfter(event, detail)).toBe(state)
+  })
+})

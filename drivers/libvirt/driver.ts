@@ -1,0 +1,117 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from '#common/log.ts'
+import type { Driver, DriverEnvironment } from '../driver.ts'
+import { InstanceLocks } from '../instance-locks.ts'
+import { libvirtConsoleLog } from './console-log.ts'
+import { destroy } from './destroy.ts'
+import { domainCalls } from './domains/domain-calls.ts'
+import type { VirtType } from './domains/domain-xml.ts'
+import { listOwnDomains } from './domains/own-domains.ts'
+import type { LibvirtHost } from './host.ts'
+import { ImageCache } from './images/image-cache.ts'
+import { inventory } from './inventory.ts'
+import { HostNetworks } from './networks/host-networks.ts'
+import { networkCalls } from './networks/network-calls.ts'
+import { nodeCalls } from './node-calls.ts'
+import { libvirtPause } from './pause.ts'
+import { reboot, start, stop } from './power.ts'
+import { LibvirtSession } from './session.ts'
+import { spawn } from './spawn.ts'
+import { parseLibvirtUri } from './uri.ts'
+import { probeVirtType } from './virt-type.ts'
+import { watch } from './watch.ts'
+
+export const VIRT_TYPES = ['auto', 'qemu', 'kvm'] as const
+
+export interface LibvirtSettings {
+  /** Such as `qemu:///system` or `qemu+unix:///system?socket=PATH`. */
+  readonly uri: string
+  /** `auto`: KVM where a guest has been seen to run under it, emulation elsewhere. */
+  readonly virtType: (typeof VIRT_TYPES)[number]
+  /** A Linux kernel that `auto` may start to find out; without it the newest in /boot. */
+  readonly probeKernel?: string | undefined
+  /** The host's share of the machine; absent: all of it. */
+  readonly vcpus?: number | undefined
+  readonly memoryMb?: number | undefined
+  readonly diskGb?: number | undefined
+}
+
+/**
+ * A host whose guests are libvirt domains of this machine. Returns before the daemon has answered: a daemon that is
+ * away makes every call throw `unavailable` until it is back. Throws `invalid` for a URI that cannot be used.
+ */
+export async function createLibvirtDriver(
+  environment: DriverEnvironment,
+  settings: LibvirtSettings,
+  logger?: Logger,
+): Promise<Driver> {
+  const host = await createHost(environment, settings, logger)
+  return {
+    name: 'libvirt',
+    simulated: false,
+    inventory: (signal) => inventory(host, settings, signal),
+    spawn: (spec, signal) => spawn(host, spec, signal),
+    destroy: (id, signal) => destroy(host, id, signal),
+    list: (signal) => listOwnDomains(host.domains, host.owner, signal),
+    start: (id, signal) => start(host, id, signal),
+    stop: (id, graceMs, signal) => stop(host, id, graceMs, signal),
+    reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
+    watch: (listener) => watch(host, listener),
+    pause: libvirtPause(host),
+    consoleLog: libvirtConsoleLog(host),
+    async [Symbol.asyncDispose]() {
+      await host.images[Symbol.asyncDispose]()
+      await host.session[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function createHost(
+  environment: DriverEnvironment,
+  settings: LibvirtSettings,
+  logger: Logger | undefined,
+): Promise<LibvirtHost> {
+  const { owner, stateDirectory } = environment
+  const address = parseLibvirtUri(settings.uri)
+  await mkdir(stateDirectory, { recursive: true, mode: 0o711 })
+  const images = new ImageCache(join(stateDirectory, 'images'), environment.images)
+  await images.prepare()
+  const session = new LibvirtSession(address, logger)
+  return {
+    owner,
+    stateDirectory,
+    session,
+    domains: domainCalls(session),
+    networks: new HostNetworks(networkCalls(session), owner),
+    images,
+    locks: new InstanceLocks(),
+    virtType: virtTypeOf(session, stateDirectory, settings, address.local),
+    logger,
+  }
+}
+
+/** Settled at most once per process: a probe under way is shared, a failed one is repeated by the next caller. */
+function virtTypeOf(
+  session: LibvirtSession,
+  stateDirectory: string,
+  settings: LibvirtSettings,
+  local: boolean,
+): (signal: AbortSignal) => Promise<VirtType> {
+  const { virtType, probeKernel } = settings
+  if (virtType !== 'auto') return async () => virtType
+  // A probe here says nothing about a machine elsewhere.
+  if (!local) return async () => 'qemu'
+  let settled: Promise<VirtType> | undefined
+  const probe = async (signal: AbortSignal) => {
+    const qemuVersion = await nodeCalls(session).hypervisorVersion(signal)
+    return probeVirtType({ stateDirectory, qemuVersion, kernel: probeKernel }, signal)
+  }
+  return async (signal) => {
+    settled ??= probe(signal).catch((error: unknown) => {
+      settled = undefined
+      throw error
+    })
+    return settled
+  }
+}

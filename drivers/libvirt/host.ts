@@ -1,0 +1,28 @@
+import type { InstanceId } from '#common/ids.ts'
+import type { Logger } from '#common/log.ts'
+import type { Owner } from '../driver.ts'
+import type { InstanceLocks } from '../instance-locks.ts'
+import type { DomainCalls } from './domains/domain-calls.ts'
+import type { VirtType } from './domains/domain-xml.ts'
+import type { ImageCache } from './images/image-cache.ts'
+import { type InstanceFiles, instanceFiles } from './instance-files.ts'
+import type { HostNetworks } from './networks/host-networks.ts'
+import type { LibvirtSession } from './session.ts'
+
+/** What every operation of the libvirt driver works with; built once by `createLibvirtDriver`. */
+export interface LibvirtHost {
+  readonly owner: Owner
+  readonly stateDirectory: string
+  readonly session: LibvirtSession
+  readonly domains: DomainCalls
+  readonly networks: HostNetworks
+  readonly images: ImageCache
+  readonly locks: InstanceLocks
+  /** Settled once: how guests run here. */
+  readonly virtType: (signal: AbortSignal) => Promise<VirtType>
+  readonly logger: Logger | undefined
+}
+
+export function filesOf(host: LibvirtHost, id: InstanceId): InstanceFiles {
+  return instanceFiles(host.stateDirectory, id)
+}

@@ -1,0 +1,31 @@
+import { join } from 'node:path'
+import type { InstanceId } from '#common/ids.ts'
+
+/** Where everything of one instance lies: a folder named by its id, so that removing it removes all. */
+export interface InstanceFiles {
+  readonly folder: string
+  /** What must be undone on destroy, written before anything of it is done. */
+  readonly record: string
+  readonly rootDisk: string
+  readonly ephemeralDisk: string
+  readonly swapDisk: string
+  readonly configDrive: string
+  readonly consoleLog: string
+}
+
+export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceFiles {
+  const folder = join(instancesFolder(stateDirectory), id)
+  return {
+    folder,
+    record: join(folder, 'instance.json'),
+    rootDisk: join(folder, 'root.qcow2'),
+    ephemeralDisk: join(folder, 'ephemeral.qcow2'),
+    swapDisk: join(folder, 'swap.qcow2'),
+    configDrive: join(folder, 'config.iso'),
+    consoleLog: join(folder, 'console.log'),
+  }
+}
+
+export function instancesFolder(stateDirectory: string): string {
+  return join(stateDirectory, 'instances')
+}

@@ -1,0 +1,106 @@
+import { Failure } from '#common/errors.ts'
+import type { NetworkId } from '#common/ids.ts'
+import type { NicSpec, Owner } from '../../driver.ts'
+import { KeyedLock } from '../../keyed-lock.ts'
+import { isOwnStamp } from '../ownership.ts'
+import type { NetworkRef } from '../rpc/network-ref.ts'
+import { attributeAt, elementsAt, parseXml } from '../xml/parse.ts'
+import type { NetworkCalls } from './network-calls.ts'
+import { networkUuid } from './network-name.ts'
+import { dhcpAddress, dhcpHostXml, networkXml } from './network-xml.ts'
+
+interface DhcpHost {
+  readonly mac: string
+  readonly address: string
+}
+
+/** The networks this host has for its guests: each is there from its first NIC to its last. */
+export class HostNetworks {
+  readonly #calls: NetworkCalls
+  readonly #owner: Owner
+  readonly #locks = new KeyedLock<NetworkId>()
+
+  constructor(calls: NetworkCalls, owner: Owner) {
+    this.#calls = calls
+    this.#owner = owner
+  }
+
+  /** Afterwards the NIC's network is up and its DHCP knows the NIC, and nobody else, by this address. */
+  async plug(nic: NicSpec, signal: AbortSignal): Promise<void> {
+    await this.#locks.run(nic.networkId, signal, async () => {
+      const network =
+        (await this.#find(nic.networkId, signal)) ??
+        (await this.#calls.define(networkXml(this.#owner, nic), signal))
+      if (!(await this.#calls.isActive(network, signal))) await this.#calls.start(network, signal)
+      const address = dhcpAddress(nic)
+      if (address !== undefined)
+        await this.#reserve(network, { mac: nic.macAddress.toLowerCase(), address }, signal)
+    })
+  }
+
+  /**
+   * Afterwards DHCP no longer knows the NIC, and its network is gone when `isUsed` says that no other NIC needs it.
+   * Asked under the network's lock, so no NIC is plugged in between.
+   */
+  async unplug(
+    nic: NicSpec,
+    isUsed: (id: NetworkId) => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#locks.run(nic.networkId, signal, async () => {
+      const network = await this.#find(nic.networkId, signal)
+      if (network === undefined) return
+      const active = await this.#calls.isActive(network, signal)
+      if (!(await isUsed(nic.networkId))) {
+        if (active) await this.#calls.stop(network, signal)
+        await this.#calls.undefine(network, signal)
+        return
+      }
+      if (!active) return
+      const mac = nic.macAddress.toLowerCase()
+      await this.#drop(network, (host) => host.mac === mac, signal)
+    })
+  }
+
+  async #find(id: NetworkId, signal: AbortSignal): Promise<NetworkRef | undefined> {
+    const network = await this.#calls.find(networkUuid(this.#owner, id), signal)
+    if (network === undefined) return undefined
+    const document = parseXml(await this.#calls.xml(network, signal))
+    const [stamp] = elementsAt(document, 'network', 'metadata', 'owned')
+    if (!isOwnStamp(stamp, this.#owner, id))
+      throw new Failure('conflict', 'A network of this host has the identity of another one.', {
+        detail: `libvirt network ${network.name} is not of this cell and host`,
+      })
+    return network
+  }
+
+  async #reserve(network: NetworkRef, wanted: DhcpHost, signal: AbortSignal): Promise<void> {
+    const isWanted = (host: DhcpHost) => host.mac === wanted.mac && host.address === wanted.address
+    const clashes = (host: DhcpHost) =>
+      !isWanted(host) && (host.mac === wanted.mac || host.address === wanted.address)
+    const hosts = await this.#drop(network, clashes, signal)
+    if (hosts.some(isWanted)) return
+    const xml = dhcpHostXml(wanted.mac, wanted.address)
+    await this.#calls.updateDhcpHost(network, 'add-last', xml, signal)
+  }
+
+  /** Removes the entries that match and returns what was there before. */
+  async #drop(
+    network: NetworkRef,
+    matches: (host: DhcpHost) => boolean,
+    signal: AbortSignal,
+  ): Promise<readonly DhcpHost[]> {
+    const hosts = dhcpHosts(await this.#calls.xml(network, signal))
+    for (const { mac, address } of hosts.filter(matches)) {
+      await this.#calls.updateDhcpHost(network, 'delete', dhcpHostXml(mac, address), signal)
+    }
+    return hosts
+  }
+}
+
+function dhcpHosts(xml: string): readonly DhcpHost[] {
+  return elementsAt(parseXml(xml), 'network', 'ip', 'dhcp', 'host').map((host) => ({
+    mac: attributeAt(host, 'mac').toLowerCase(),
+    address: attributeAt(host, 'ip'),
+  }))
+}

@@ -1,0 +1,67 @@
+import ipaddr from 'ipaddr.js'
+import type { NicSpec, Owner } from '../../driver.ts'
+import { ownerStamp } from '../ownership.ts'
+import { element, renderXml, type XmlElement } from '../xml/element.ts'
+import { networkName, networkUuid } from './network-name.ts'
+
+type Address = NicSpec['fixedIps'][number]
+type Gatewayed = Address & { readonly gateway: string }
+
+/** dnsmasq's shortest. An address given to another guest can be leased again only when this has passed. */
+const LEASE_MINUTES = 2
+
+/**
+ * An isolated network on a bridge of its own. The host holds the subnets' gateway addresses, so it can reach its
+ * guests; libvirt's dnsmasq answers DHCP once there are entries. IPv6 is left to the config drive.
+ */
+export function networkXml(owner: Owner, nic: NicSpec): string {
+  const name = networkName(owner, nic.networkId)
+  const subnets = subnetsOf(nic)
+  return renderXml(
+    element(
+      'network',
+      { 'xmlns:dnsmasq': 'http://libvirt.org/schemas/network/dnsmasq/1.0' },
+      element('name', {}, name),
+      element('uuid', {}, networkUuid(owner, nic.networkId)),
+      element('metadata', {}, ownerStamp(owner, nic.networkId)),
+      element('bridge', { name, stp: 'off', delay: 0 }),
+      element('mtu', { size: nic.mtu }),
+      element('dns', { enable: 'no' }),
+      ...subnets.map(subnetElement),
+      dnsServersOption(subnets[0]?.dnsServers ?? []),
+    ),
+  )
+}
+
+/** The address that DHCP gives this NIC: libvirt serves one IPv4 subnet of a network, here the first. */
+export function dhcpAddress(nic: NicSpec): string | undefined {
+  const first = subnetsOf(nic)[0]
+  return first?.dhcp === true ? first.address : undefined
+}
+
+/** The DHCP entry of one NIC. */
+export function dhcpHostXml(mac: string, address: string): string {
+  const lease = element('lease', { expiry: LEASE_MINUTES, unit: 'minutes' })
+  return renderXml(element('host', { mac, ip: address }, lease))
+}
+
+/** IPv4 subnets whose gateway is known, those with DHCP first. */
+function subnetsOf(nic: NicSpec): readonly Gatewayed[] {
+  const usable = nic.fixedIps.filter(
+    (ip): ip is Gatewayed => ip.gateway !== null && ipaddr.IPv4.isValid(ip.address),
+  )
+  const unique = [...new Map(usable.map((ip) => [ip.cidr, ip])).values()]
+  return unique.toSorted((a, b) => Number(b.dhcp) - Number(a.dhcp))
+}
+
+function subnetElement(ip: Gatewayed): XmlElement {
+  const [, prefix] = ipaddr.parseCIDR(ip.cidr)
+  return element('ip', { family: 'ipv4', address: ip.gateway, prefix })
+}
+
+function dnsServersOption(servers: readonly string[]): XmlElement | undefined {
+  const addresses = servers.filter((server) => ipaddr.IPv4.isValid(server))
+  if (addresses.length === 0) return undefined
+  const value = `dhcp-option=option:dns-server,${addresses.join(',')}`
+  return element('dnsmasq:options', {}, element('dnsmasq:option', { value }))
+}

@@ -1,0 +1,51 @@
+import { PROCEDURES } from './rpc/procedures.ts'
+import { XdrWriter } from './rpc/xdr-writer.ts'
+import type { LibvirtSession } from './session.ts'
+
+/** virNodeGetMemoryStats: of the whole machine, not of one NUMA cell. */
+const ALL_CELLS = -1
+const MODEL_BYTES = 32
+
+export interface NodeInfo {
+  readonly cpus: number
+  readonly sockets: number
+  readonly cores: number
+  readonly threads: number
+}
+
+/** libvirt's calls about the machine itself, typed. */
+export function nodeCalls(session: LibvirtSession) {
+  const none = () => new XdrWriter()
+  return {
+    async info(signal: AbortSignal): Promise<NodeInfo> {
+      const answer = await session.call(PROCEDURES.nodeGetInfo, none(), signal)
+      // `char model[32]` goes as one word for each character.
+      for (let index = 0; index < MODEL_BYTES; index++) answer.int()
+      answer.ulong() // Memory: wrong where NUMA nodes grow, see memoryKib.
+      const [cpus, , , sockets, cores, threads] = Array.from({ length: 6 }, () => answer.int())
+      return { cpus: cpus!, sockets: sockets!, cores: cores!, threads: threads! }
+    },
+    /** Total memory of the machine in KiB. */
+    async memoryKib(signal: AbortSignal): Promise<number> {
+      // The daemon wants to be told how many statistics it has: asked for none, it answers with the number.
+      const ask = async (count: number) => {
+        const args = none().int(count).int(ALL_CELLS).uint(0)
+        const answer = await session.call(PROCEDURES.nodeGetMemoryStats, args, signal)
+        const stats = answer.list((reader) => ({ field: reader.text(), value: reader.ulong() }))
+        return { stats, count: answer.int() }
+      }
+      const { stats } = await ask((await ask(0)).count)
+      return stats.find((stat) => stat.field === 'total')?.value ?? 0
+    },
+    async capabilities(signal: AbortSignal): Promise<string> {
+      return (await session.call(PROCEDURES.connectGetCapabilities, none(), signal)).text()
+    },
+    async hostname(signal: AbortSignal): Promise<string> {
+      return (await session.call(PROCEDURES.connectGetHostname, none(), signal)).text()
+    },
+    /** Of the hypervisor: major * 1000000 + minor * 1000 + micro. */
+    async hypervisorVersion(signal: AbortSignal): Promise<number> {
+      return (await session.call(PROCEDURES.connectGetVersion, none(), signal)).ulong()
+    },
+  }
+}

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { PowerState } from '#common/states/instance-states.ts'
+import type { RebootKind } from '../driver.ts'
+import { getOwnDomain } from './domains/own-domains.ts'
+import { powerStateOf } from './domains/power-state.ts'
+import { filesOf, type LibvirtHost } from './host.ts'
+import { readInstanceRecord } from './instance-record.ts'
+import type { DomainRef } from './rpc/domain-ref.ts'
+
+const POLL_MS = 200
+/** A guest that is still booting does not hear the first press (Nova repeats it as well). */
+const PRESS_AGAIN_MS = 5_000
+
+const OFF: ReadonlySet<PowerState> = new Set(['shutdown', 'crashed', 'nostate'])
+
+/** Afterwards the guest runs. */
+export async function start(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Promise<void> {
+  await host.locks.run(id, signal, async () => {
+    await powerOn(host, id, await getOwnDomain(host.domains, host.owner, id, signal), signal)
+  })
+}
+
+/** Afterwards the guest is off. */
+export async function stop(
+  host: LibvirtHost,
+  id: InstanceId,
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.run(id, signal, async () => {
+    const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+    await powerOff(host, domain, graceMs, signal)
+  })
+}
+
+/**
+ * Afterwards the guest has started anew. Soft is a shutdown and a start, as in Nova, and not libvirt's own reboot:
+ * that one never says whether the guest followed.
+ */
+export async function reboot(
+  host: LibvirtHost,
+  id: InstanceId,
+  request: { readonly how: RebootKind; readonly graceMs: number },
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.run(id, signal, async () => {
+    const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+    await powerOff(host, domain, request.how === 'soft' ? request.graceMs : 0, signal)
+    await powerOn(host, id, await getOwnDomain(host.domains, host.owner, id, signal), signal)
+  })
+}
+
+/** Afterwards the domain runs, with the networks it needs. The caller holds the instance's lock. */
+export async function powerOn(
+  host: LibvirtHost,
+  id: InstanceId,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<void> {
+  const state = await powerState(host, domain, signal)
+  if (state === 'paused') return host.domains.resume(domain, signal)
+  if (!OFF.has(state)) return
+  const record = await readInstanceRecord(filesOf(host, id))
+  for (const nic of record?.nics ?? []) await host.networks.plug(nic, signal)
+  await host.domains.start(domain, signal)
+}
+
+/** Afterwards the domain is off, whatever it was. */
+export async function cutPower(
+  host: LibvirtHost,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.domains.cut(domain, signal).catch((error: unknown) => {
+    // `conflict`: it is not running.
+    if (!isFailure(error, 'conflict', 'not-found')) throw error
+  })
+}
+
+async function powerOff(
+  host: LibvirtHost,
+  domain: DomainRef,
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const deadline = Date.now() + graceMs
+  let pressAt = 0
+  while (Date.now() < deadline) {
+    const state = await powerState(host, domain, signal)
+    if (OFF.has(state)) return
+    if (state === 'paused') break // A frozen guest hears nothing.
+    if (Date.now() >= pressAt) {
+      await pressPowerButton(host, domain, signal)
+      pressAt = Date.now() + PRESS_AGAIN_MS
+    }
+    await sleep(POLL_MS, undefined, { signal })
+  }
+  await cutPower(host, domain, signal)
+}
+
+async function pressPowerButton(
+  host: LibvirtHost,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.domains.pressPowerButton(domain, signal).catch((error: unknown) => {
+    // `conflict`: it went off between the two calls.
+    if (!isFailure(error, 'conflict')) throw error
+  })
+}
+
+async function powerState(
+  host: LibvirtHost,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<PowerState> {
+  return powerStateOf(await host.domains.state(domain, signal))
+}

@@ -1,0 +1,165 @@
+import { connect, type NetConnectOpts, type Socket } from 'node:net'
+import pLimit from 'p-limit'
+import { Failure } from '#common/errors.ts'
+import { abortable } from '../../abortable.ts'
+import {
+  encodePacket,
+  PACKET_STATUSES,
+  PACKET_TYPES,
+  type Packet,
+  PacketFramer,
+  PROGRAMS,
+} from './packet.ts'
+import { KEEPALIVE, type Procedure } from './procedures.ts'
+import { remoteFailure } from './remote-failure.ts'
+import { XdrReader } from './xdr-reader.ts'
+
+/** libvirtd's default `max_client_requests`: beyond it the daemon stops reading, pings included. */
+const IN_FLIGHT_MAX = 5
+const WAITING_MAX = 1_000
+const CONNECT_TIMEOUT_MS = 5_000
+/** Longer than libvirt waits for a busy domain (30 s) or for a guest that will not die (about 15 s). */
+const CALL_TIMEOUT_MS = 60_000
+/** The daemon pings after 5 s without traffic, so this much silence means that nobody is there. */
+const SILENCE_MAX_MS = 30_000
+
+interface Pending {
+  readonly resolve: (answer: XdrReader) => void
+  readonly reject: (error: Error) => void
+}
+
+export type MessageListener = (procedure: number, body: XdrReader) => void
+
+/**
+ * One connection to a libvirt daemon. Calls overlap up to what the daemon takes. Once it is closed, by whomever,
+ * every open and later call throws `unavailable`; a new connection is somebody else's decision.
+ */
+export class RpcConnection implements Disposable {
+  readonly #socket: Socket
+  readonly #framer = new PacketFramer()
+  readonly #pending = new Map<number, Pending>()
+  readonly #limit = pLimit(IN_FLIGHT_MAX)
+  readonly #silence: NodeJS.Timeout
+  readonly #onMessage: MessageListener
+  #serial = 0
+  #failure: Failure | undefined
+  #onClose: (() => void) | undefined
+
+  private constructor(socket: Socket, onMessage: MessageListener) {
+    this.#socket = socket
+    this.#onMessage = onMessage
+    this.#silence = setTimeout(() => this.#close('it is silent'), SILENCE_MAX_MS).unref()
+    socket.on('data', (chunk) => this.#receive(chunk))
+    socket.on('error', (error) => this.#close(error.message))
+    socket.on('close', () => this.#close('it hung up'))
+  }
+
+  /** Connects; throws `unavailable` when nobody answers in time. The remote side knows nothing of us yet. */
+  static async open(address: NetConnectOpts, onMessage: MessageListener): Promise<RpcConnection> {
+    const socket = connect(address)
+    const timer = setTimeout(() => socket.destroy(new Error('timed out')), CONNECT_TIMEOUT_MS)
+    try {
+      await new Promise<void>((resolve, reject) => {
+        socket.once('connect', resolve)
+        socket.once('error', reject)
+      })
+    } catch (cause) {
+      throw new Failure('unavailable', 'The hypervisor cannot be reached.', { cause })
+    } finally {
+      clearTimeout(timer)
+    }
+    socket.removeAllListeners()
+    return new RpcConnection(socket, onMessage)
+  }
+
+  get closed(): boolean {
+    return this.#failure !== undefined
+  }
+
+  /** Calls `listener` once, when the connection ends; at once when it already has. */
+  onClose(listener: () => void): void {
+    if (this.closed) listener()
+    else this.#onClose = listener
+  }
+
+  /**
+   * Calls a procedure and waits for its answer. An aborted wait throws the signal's reason; the call itself cannot
+   * be taken back and keeps its place until the daemon has answered.
+   */
+  async call(procedure: Procedure, args: Buffer, signal?: AbortSignal): Promise<XdrReader> {
+    signal?.throwIfAborted()
+    if (this.#limit.pendingCount >= WAITING_MAX)
+      throw new Failure('unavailable', 'The hypervisor is too busy.')
+    const answer = this.#limit(() => {
+      signal?.throwIfAborted()
+      return this.#send(procedure, args)
+    })
+    return signal === undefined ? await answer : await abortable(answer, signal)
+  }
+
+  [Symbol.dispose](): void {
+    this.#close('it was closed here')
+  }
+
+  async #send(procedure: Procedure, body: Buffer): Promise<XdrReader> {
+    if (this.#failure !== undefined) throw this.#failure
+    this.#serial = (this.#serial + 1) >>> 0
+    const serial = this.#serial
+    const timer = setTimeout(
+      () => this.#close(`procedure ${procedure} took too long`),
+      CALL_TIMEOUT_MS,
+    ).unref()
+    try {
+      return await new Promise<XdrReader>((resolve, reject) => {
+        this.#pending.set(serial, { resolve, reject })
+        this.#write({ program: PROGRAMS.remote, procedure, type: PACKET_TYPES.call, serial, body })
+      })
+    } finally {
+      clearTimeout(timer)
+      this.#pending.delete(serial)
+    }
+  }
+
+  #write(packet: Omit<Packet, 'status'>): void {
+    this.#socket.write(encodePacket({ ...packet, status: PACKET_STATUSES.ok }))
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#silence.refresh()
+    try {
+      for (const packet of this.#framer.push(chunk)) this.#dispatch(packet)
+    } catch (error) {
+      this.#close(`it broke the protocol: ${(error as Error).message}`)
+    }
+  }
+
+  #dispatch(packet: Packet): void {
+    if (packet.program === PROGRAMS.keepalive) this.#pong(packet)
+    else if (packet.type === PACKET_TYPES.reply) this.#answer(packet)
+    else if (packet.type === PACKET_TYPES.message)
+      this.#onMessage(packet.procedure, new XdrReader(packet.body))
+  }
+
+  #pong({ procedure }: Packet): void {
+    if (procedure !== KEEPALIVE.ping) return
+    const pong = { procedure: KEEPALIVE.pong, type: PACKET_TYPES.message, serial: 0 }
+    this.#write({ program: PROGRAMS.keepalive, ...pong, body: Buffer.alloc(0) })
+  }
+
+  #answer({ serial, status, body }: Packet): void {
+    const pending = this.#pending.get(serial)
+    if (status === PACKET_STATUSES.ok) pending?.resolve(new XdrReader(body))
+    else pending?.reject(remoteFailure(new XdrReader(body)))
+  }
+
+  #close(why: string): void {
+    if (this.#failure !== undefined) return
+    this.#failure = new Failure('unavailable', 'The connection to the hypervisor was lost.', {
+      detail: why,
+    })
+    clearTimeout(this.#silence)
+    this.#socket.destroy()
+    for (const { reject } of this.#pending.values()) reject(this.#failure)
+    this.#onClose?.()
+  }
+}

@@ -1,0 +1,6 @@
+/** How libvirt names a domain in a call. `id` is -1 while it is off, and must be current when it is not. */
+export interface DomainRef {
+  readonly name: string
+  readonly uuid: Uint8Array
+  readonly id: number
+}

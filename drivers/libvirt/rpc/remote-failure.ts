@@ -1,0 +1,27 @@
+import { type ErrorKind, Failure } from '#common/errors.ts'
+import type { XdrReader } from './xdr-reader.ts'
+
+/** libvirt's virErrorNumber (include/libvirt/virterror.h), as far as callers tell them apart. */
+const KIND_OF_CODE: Readonly<Record<number, ErrorKind>> = {
+  3: 'unsupported', // NO_SUPPORT
+  5: 'unavailable', // NO_CONNECT
+  28: 'conflict', // DOM_EXIST
+  37: 'conflict', // NETWORK_EXIST
+  39: 'unavailable', // RPC
+  42: 'not-found', // NO_DOMAIN
+  43: 'not-found', // NO_NETWORK
+  55: 'conflict', // OPERATION_INVALID: not possible in the present state
+  67: 'unsupported', // CONFIG_UNSUPPORTED
+  68: 'unavailable', // OPERATION_TIMEOUT: another job holds the domain
+  80: 'not-found', // NO_DOMAIN_METADATA
+}
+
+/** The failure an error answer stands for. libvirt's text may name paths and commands, so it is detail only. */
+export function remoteFailure(answer: XdrReader): Failure {
+  const code = answer.int()
+  const domain = answer.int()
+  const message = answer.optionalText() ?? 'no message'
+  return new Failure(KIND_OF_CODE[code] ?? 'internal', 'The hypervisor refused the request.', {
+    detail: `libvirt error ${code} of ${domain}: ${message}`,
+  })
+}

@@ -1,0 +1,66 @@
+import type { DomainRef } from './domain-ref.ts'
+import type { NetworkRef } from './network-ref.ts'
+
+/** remote_protocol.x REMOTE_DOMAIN_LIST_MAX: no list in an answer is longer. */
+const ITEMS_MAX = 16_384
+
+/** Reads an answer in XDR. Every length is checked against what was received, so a bad peer only gets an error. */
+export class XdrReader {
+  readonly #bytes: Buffer
+  #offset = 0
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  uint(): number {
+    return this.#take(4).readUInt32BE(0)
+  }
+
+  int(): number {
+    return this.#take(4).readInt32BE(0)
+  }
+
+  /** An unsigned hyper. Counts in libvirt's answers stay far below 2^53; one above is a bad answer. */
+  ulong(): number {
+    const value = this.#take(8).readBigUInt64BE(0)
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new RangeError('number too large in answer')
+    return Number(value)
+  }
+
+  fixed(length: number): Buffer {
+    const bytes = this.#take(length)
+    this.#take((4 - (length % 4)) % 4)
+    return bytes
+  }
+
+  text(): string {
+    return this.fixed(this.uint()).toString('utf8')
+  }
+
+  optionalText(): string | null {
+    return this.uint() === 0 ? null : this.text()
+  }
+
+  domain(): DomainRef {
+    return { name: this.text(), uuid: Buffer.from(this.fixed(16)), id: this.int() }
+  }
+
+  network(): NetworkRef {
+    return { name: this.text(), uuid: Buffer.from(this.fixed(16)) }
+  }
+
+  list<T>(item: (reader: this) => T): T[] {
+    const count = this.uint()
+    if (count > ITEMS_MAX) throw new RangeError(`${count} items in one answer`)
+    return Array.from({ length: count }, () => item(this))
+  }
+
+  #take(length: number): Buffer {
+    const end = this.#offset + length
+    if (end > this.#bytes.length) throw new RangeError('answer is shorter than it says')
+    const bytes = this.#bytes.subarray(this.#offset, end)
+    this.#offset = end
+    return bytes
+  }
+}

@@ -1,0 +1,52 @@
+import type { DomainRef } from './domain-ref.ts'
+import type { NetworkRef } from './network-ref.ts'
+
+const PADDING = [0, 3, 2, 1] as const
+
+/** Builds the arguments of one call in XDR (RFC 4506): big-endian, everything padded to four bytes. */
+export class XdrWriter {
+  readonly #parts: Buffer[] = []
+
+  uint(value: number): this {
+    const part = Buffer.alloc(4)
+    part.writeUInt32BE(value >>> 0)
+    this.#parts.push(part)
+    return this
+  }
+
+  int(value: number): this {
+    const part = Buffer.alloc(4)
+    part.writeInt32BE(value)
+    this.#parts.push(part)
+    return this
+  }
+
+  text(value: string): this {
+    const bytes = Buffer.from(value, 'utf8')
+    this.uint(bytes.length)
+    this.#parts.push(bytes, Buffer.alloc(PADDING[(bytes.length % 4) as 0 | 1 | 2 | 3]))
+    return this
+  }
+
+  optionalText(value: string | null): this {
+    return value === null ? this.uint(0) : this.uint(1).text(value)
+  }
+
+  /** Sixteen bytes as they are: XDR opaque of fixed length, which needs no padding. */
+  uuid(bytes: Uint8Array): this {
+    this.#parts.push(Buffer.from(bytes))
+    return this
+  }
+
+  domain(domain: DomainRef): this {
+    return this.text(domain.name).uuid(domain.uuid).int(domain.id)
+  }
+
+  network(network: NetworkRef): this {
+    return this.text(network.name).uuid(network.uuid)
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#parts)
+  }
+}

@@ -1,0 +1,21 @@
+import { EnvReader } from '#common/env.ts'
+import { type LibvirtSettings, VIRT_TYPES } from './driver.ts'
+
+/** Settings from plain text; throws one error that names every problem. */
+export function libvirtSettings(settings: Readonly<Record<string, string>>): LibvirtSettings {
+  const reader = new EnvReader(settings, '')
+  const read: LibvirtSettings = {
+    uri: reader.text('uri', 'qemu:///system'),
+    virtType: reader.choice('virt_type', VIRT_TYPES, 'auto'),
+    probeKernel: reader.optionalText('probe_kernel'),
+    vcpus: optionalCount(reader, 'vcpus'),
+    memoryMb: optionalCount(reader, 'memory_mb'),
+    diskGb: optionalCount(reader, 'disk_gb'),
+  }
+  reader.finish()
+  return read
+}
+
+function optionalCount(reader: EnvReader, name: string): number | undefined {
+  return reader.optionalText(name) === undefined ? undefined : reader.integer(name, 1, 1)
+}

@@ -1,0 +1,98 @@
+import { chmod, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure, isFailure } from '#common/errors.ts'
+import { errorFields } from '#common/log.ts'
+import type { InstanceSpec } from '../driver.ts'
+import { removeInstance } from './destroy.ts'
+import { writeConfigDrive } from './disks/config-drive.ts'
+import { createBlank } from './disks/qemu-img.ts'
+import { createRootDisk, imageFormat } from './disks/root-disk.ts'
+import { domainXml } from './domains/domain-xml.ts'
+import { isOwn } from './domains/own-domains.ts'
+import { filesOf, type LibvirtHost } from './host.ts'
+import type { InstanceFiles } from './instance-files.ts'
+import { writeInstanceRecord } from './instance-record.ts'
+import { powerOn } from './power.ts'
+import type { DomainRef } from './rpc/domain-ref.ts'
+
+const CLEAN_UP_MS = 60_000
+const GIB = 1024 ** 3
+const MIB = 1024 ** 2
+/** What a guest stores and what it is told are nobody else's business on the host. */
+const SECRET_MODE = 0o600
+
+/**
+ * Afterwards the instance runs. The domain is defined last before it is started, so an instance without a domain
+ * is an interrupted spawn and is built anew, and one with a domain only needs to be started.
+ */
+export async function spawn(
+  host: LibvirtHost,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.runSpawn(spec.id, signal, async (spawnSignal) => {
+    const existing = await existingDomain(host, spec, spawnSignal)
+    if (existing !== undefined) return powerOn(host, spec.id, existing, spawnSignal)
+    try {
+      await build(host, spec, spawnSignal)
+    } catch (error) {
+      // The daemon may have done what it was asked: only a later spawn or destroy can tell.
+      if (!isFailure(error, 'unavailable') || host.session.connected) await cleanUp(host, spec)
+      throw error
+    }
+  })
+}
+
+async function existingDomain(
+  host: LibvirtHost,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+): Promise<DomainRef | undefined> {
+  const domain = await host.domains.find(spec.id, signal)
+  if (domain === undefined || (await isOwn(host.domains, host.owner, domain, signal))) return domain
+  throw new Failure('conflict', `Instance ${spec.id} cannot be built on this host.`, {
+    detail: `a domain ${domain.name} that is not of this cell and host has its UUID`,
+  })
+}
+
+async function build(host: LibvirtHost, spec: InstanceSpec, signal: AbortSignal): Promise<void> {
+  imageFormat(spec.image)
+  const files = filesOf(host, spec.id)
+  await removeInstance(host, spec.id, signal)
+  const { nics } = spec
+  await writeInstanceRecord(files, { version: 1, imageSha256: spec.image.sha256, nics })
+  const imagePath = await host.images.path(spec.image, signal)
+  await createDisks(files, imagePath, spec, signal)
+  for (const nic of nics) await host.networks.plug(nic, signal)
+  const virtType = await host.virtType(signal)
+  const xml = domainXml({ spec, owner: host.owner, files, virtType })
+  const domain = await host.domains.define(xml, signal)
+  await host.domains.start(domain, signal)
+}
+
+async function createDisks(
+  files: InstanceFiles,
+  imagePath: string,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+): Promise<void> {
+  const { flavor, configDrive } = spec
+  await createRootDisk(files.rootDisk, imagePath, spec, signal)
+  if (flavor.ephemeralGb > 0)
+    await createBlank(files.ephemeralDisk, flavor.ephemeralGb * GIB, signal)
+  if (flavor.swapMb > 0) await createBlank(files.swapDisk, flavor.swapMb * MIB, signal)
+  if (configDrive !== undefined) await writeConfigDrive(files.configDrive, configDrive, signal)
+  for (const name of await readdir(files.folder)) await chmod(join(files.folder, name), SECRET_MODE)
+}
+
+/** The caller's signal may have ended the spawn, so this one has a limit of its own. */
+async function cleanUp(host: LibvirtHost, spec: InstanceSpec): Promise<void> {
+  try {
+    await removeInstance(host, spec.id, AbortSignal.timeout(CLEAN_UP_MS))
+  } catch (error) {
+    host.logger?.error({ ...errorFields(error), instance: spec.id }, 'failed spawn left something')
+    throw new Failure('unavailable', 'The host could not take back what it had built.', {
+      cause: error,
+    })
+  }
+}

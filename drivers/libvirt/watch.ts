@@ -1,0 +1,40 @@
+import { errorFields } from '#common/log.ts'
+import type { InstanceReport } from '../driver.ts'
+import { instanceOfDomainName } from './domains/domain-name.ts'
+import { isOwn } from './domains/own-domains.ts'
+import { powerStateAfter } from './domains/power-state.ts'
+import type { LibvirtHost } from './host.ts'
+import type { LifecycleEvent } from './session.ts'
+
+const LOOK_UP_MS = 10_000
+
+/** Tells `listener` of every change of power state of this owner's guests, in the order they happened. */
+export function watch(
+  host: LibvirtHost,
+  listener: (report: InstanceReport) => void,
+): AsyncDisposable {
+  let tail = Promise.resolve()
+  let stopped = false
+  const deliver = async (event: LifecycleEvent) => {
+    const id = instanceOfDomainName(event.domain.name)
+    const powerState = powerStateAfter(event.event, event.detail)
+    if (id === undefined || powerState === undefined || stopped) return
+    try {
+      const signal = AbortSignal.timeout(LOOK_UP_MS)
+      if (!(await isOwn(host.domains, host.owner, event.domain, signal)) || stopped) return
+      listener({ id, powerState })
+    } catch (error) {
+      host.logger?.warn({ ...errorFields(error), instance: id }, 'event was not delivered')
+    }
+  }
+  const unsubscribe = host.session.onLifecycle((event) => {
+    tail = tail.then(() => deliver(event))
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      stopped = true
+      unsubscribe()
+      await tail
+    },
+  }
+}

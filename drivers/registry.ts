@@ -1,0 +1,32 @@
+import type { Logger } from '#common/log.ts'
+import type { Driver, DriverEnvironment, DriverName } from './driver.ts'
+import { createFakeDriver } from './fake/driver.ts'
+import { fakeSettings } from './fake/settings.ts'
+import { createLibvirtDriver } from './libvirt/driver.ts'
+import { libvirtSettings } from './libvirt/settings.ts'
+
+type Settings = Readonly<Record<string, string>>
+type Factory = (
+  environment: DriverEnvironment,
+  settings: Settings,
+  logger: Logger | undefined,
+) => Promise<Driver>
+
+const FACTORIES: Readonly<Record<DriverName, Factory>> = {
+  fake: async (environment, settings) => createFakeDriver(environment, fakeSettings(settings)),
+  libvirt: (environment, settings, logger) =>
+    createLibvirtDriver(environment, libvirtSettings(settings), logger),
+}
+
+/**
+ * The driver of a host, by name, from settings as they stand in a configuration (`virt_type`, `memory_mb`, …).
+ * Throws one error that names every setting that is unknown or wrong.
+ */
+export async function createDriver(
+  name: DriverName,
+  environment: DriverEnvironment,
+  settings: Settings = {},
+  logger?: Logger,
+): Promise<Driver> {
+  return FACTORIES[name](environment, settings, logger)
+}

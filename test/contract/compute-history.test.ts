@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { loadContract } from '#openapi/contract.ts'
+import { isNode, type Node } from '#openapi/projection/annotations.ts'
+
+/** What Nova's history says each microversion changed, written down apart from the document it checks. */
+type Changes = Readonly<Record<string, string>>
+
+const contract = loadContract('compute')
+const schemasAt = new Map(
+  contract.versions.map((version) => {
+    const { schemas } = contract.document(version)['components'] as { schemas: Node }
+    return [version, schemas]
+  }),
+)
+
+/** The fields added (+) and removed (-) in a component schema, by microversion. */
+function changesOf(component: string): Changes {
+  const changes: Record<string, string> = {}
+  let before: readonly string[] | undefined
+  for (const version of contract.versions) {
+    const fields = fieldsOf(schemasAt.get(version)?.[component])
+    const added = fields.filter((field) => before?.includes(field) === false)
+    const removed = (before ?? []).filter((field) => !fields.includes(field))
+    const text = [...added.map((field) => `+${field}`), ...removed.map((field) => `-${field}`)]
+    if (text.length > 0) changes[version] = text.join(' ')
+    before = fields
+  }
+  return changes
+}
+
+/** Dotted names of the properties of a schema and of the objects written inside it. */
+function fieldsOf(schema: unknown): readonly string[] {
+  if (!isNode(schema)) return []
+  const properties = isNode(schema['properties']) ? Object.entries(schema['properties']) : []
+  return [
+    ...properties.flatMap(([name, child]) => [
+      name,
+      ...fieldsOf(child).map((field) => `${name}.${field}`),
+    ]),
+    ...fieldsOf(schema['items']),
+  ]
+}
+
+const SRV = 'OS-EXT-SRV-ATTR:'
+const NETWORK_QUOTAS = '-fixed_ips -floating_ips -security_groups -security_group_rules'
+const FILE_QUOTAS = '-injected_files -injected_file_content_bytes -injected_file_path_bytes'
+
+const HISTORIES: Readonly<Record<string, Changes>> = {
+  NewServer: {
+    '2.19': '+description',
+    '2.52': '+tags',
+    '2.57': '-personality -personality.path -personality.contents',
+    '2.63': '+trusted_image_certificates',
+    '2.74': '+host +hypervisor_hostname',
+    '2.90': '+hostname',
+  },
+  RequestedNetwork: { '2.32': '+tag', '2.37': '-tag', '2.42': '+tag' },
+  BlockDevice: { '2.32': '+tag', '2.33': '-tag', '2.42': '+tag', '2.67': '+volume_type' },
+  Server: {
+    '2.3': [
+      'hostname',
+      'kernel_id',
+      'launch_index',
+      'ramdisk_id',
+      'reservation_id',
+      'root_device_name',
+      'user_data',
+    ]
+      .map((field) => `+${SRV}${field}`)
+      .join(' '),
+    '2.9': '+locked',
+    '2.16': '+host_status',
+    '2.19': '+description',
+    '2.26': '+tags',
+    '2.63': '+trusted_image_certificates',
+    '2.71': '+server_groups',
+    '2.73': '+locked_reason',
+  },
+  ServerFlavor: {
+    '2.47': '+original_name +vcpus +ram +disk +ephemeral +swap +extra_specs -id -links',
+  },
+  AttachedVolumes: { '2.3': '+delete_on_termination' },
+  Flavor: { '2.55': '+description', '2.61': '+extra_specs' },
+  FlavorSummary: { '2.55': '+description' },
+  NewFlavor: { '2.55': '+description' },
+  NewKeypair: { '2.2': '+type', '2.10': '+user_id' },
+  Keypair: { '2.2': '+type' },
+  QuotaSet: { '2.36': NETWORK_QUOTAS, '2.57': FILE_QUOTAS },
+  QuotaSetUpdate: { '2.36': NETWORK_QUOTAS, '2.57': FILE_QUOTAS },
+  QuotaClassSet: {
+    '2.50': `+server_groups +server_group_members ${NETWORK_QUOTAS}`,
+    '2.57': FILE_QUOTAS,
+  },
+  AbsoluteLimits: {
+    '2.36':
+      '-maxSecurityGroups -maxSecurityGroupRules -maxTotalFloatingIps -totalFloatingIpsUsed -totalSecurityGroupsUsed',
+    '2.39': '-maxImageMeta',
+    '2.57': '-maxPersonality -maxPersonalitySize',
+  },
+  Hypervisor: {
+    '2.53': '+servers',
+    '2.88':
+      '+uptime -cpu_info -current_workload -disk_available_least -free_disk_gb -free_ram_mb -local_gb -local_gb_used -memory_mb -memory_mb_used -running_vms -vcpus -vcpus_used',
+  },
+  Service: { '2.11': '+forced_down' },
+  InstanceAction: { '2.58': '+updated_at' },
+  InstanceActionEvent: { '2.62': '+host +hostId', '2.84': '+details' },
+  ServerGroup: {
+    '2.13': '+project_id +user_id',
+    '2.64': '+policy +rules +rules.max_server_per_host -metadata -policies',
+  },
+}
+
+describe('fields come and go as in the history of Nova:', () => {
+  test.each(Object.entries(HISTORIES))('%s', (component, changes) => {
+    expect(changesOf(component)).toEqual(changes)
+  })
+})
+
+describe('operations come and go as in the history of Nova:', () => {
+  test('each in its range', () => {
+    const ranged = contract.operations.filter(({ ranges }) =>
+      ranges.some((range) => Object.keys(range).length > 0),
+    )
+    const lives = ranged.map(
+      ({ id, ranges: [range] }) => `${id} ${range?.since ?? ''}-${range?.until ?? ''}`,
+    )
+    expect(lives.toSorted((a, b) => a.localeCompare(b))).toEqual([
+      'addServerTag 2.26-',
+      'checkServerTag 2.26-',
+      'deleteServerTag 2.26-',
+      'deleteServerTags 2.26-',
+      'disableService -2.52',
+      'disableServiceWithReason -2.52',
+      'enableService -2.52',
+      'forceServiceDown 2.11-2.52',
+      'listHypervisorServers -2.52',
+      'listServerTags 2.26-',
+      'replaceServerTags 2.26-',
+      'searchHypervisors -2.52',
+      'showHypervisorStatistics -2.87',
+      'showHypervisorUptime -2.87',
+      'updateFlavor 2.55-',
+      'updateService 2.53-',
+    ])
+  })
+})

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import { loadContract } from '#openapi/contract.ts'
+import { loadDocument, presentDocuments } from '#openapi/load-document.ts'
+import { isNode, type Node } from '#openapi/projection/annotations.ts'
+import { inliner } from '#openapi/projection/inline.ts'
+
+const PATH_PARAMETER = /\{(\w+)\}/g
+
+describe.each(presentDocuments())('%s.yaml', (name) => {
+  const contract = loadContract(name)
+  const annotated = loadDocument(name)
+  const newest = contract.versions.at(-1)!
+
+  test('gives every operation an id of its own, in camel case', () => {
+    const ids = contract.operations.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.filter((id) => !/^[a-z][a-zA-Z0-9]+$/.test(id))).toEqual([])
+  })
+
+  test('gives every operation a policy', () => {
+    const without = contract.operations.filter(({ policy }) => !/^[a-z]/.test(policy))
+    expect(without.map(({ id }) => id)).toEqual([])
+    expect(contract.operations.filter(({ policy }) => policy === 'undefined')).toEqual([])
+  })
+
+  test('gives every operation a success at every microversion it has, which compiles', () => {
+    for (const operation of contract.operations)
+      for (const version of contract.versions) {
+        if (!operation.isAvailable(version)) continue
+        const read = () => operation.request(version).validateQuery(new URLSearchParams())
+        expect(read, operation.id).not.toThrow()
+        const write = operation.response(version, operation.successStatus(version))
+        expect(write, operation.id).toBeTypeOf('function')
+      }
+  })
+
+  test('declares the parameters that stand in its paths, no more and no fewer', () => {
+    const inlined = inliner(annotated)(annotated['paths']) as Record<string, Node>
+    for (const [path, item] of Object.entries(inlined)) {
+      const inPath = [...path.matchAll(PATH_PARAMETER)].map(([, parameter]) => parameter)
+      for (const [method, operation] of Object.entries(item)) {
+        if (method === 'parameters' || !isNode(operation)) continue
+        const declared = [item['parameters'] ?? [], operation['parameters'] ?? []]
+          .flat()
+          .filter(isNode)
+          .filter((parameter) => parameter['in'] === 'path')
+          .map((parameter) => parameter['name'])
+        expect(new Set(declared), `${method} ${path}`).toEqual(new Set(inPath))
+      }
+    }
+  })
+
+  test('closes every object of a response, so that serializing prunes', () => {
+    const inlined = inliner(annotated)(annotated['paths'])
+    expect(openObjects(inlined, false)).toEqual([])
+  })
+
+  test('has patterns that a long text does not slow down', () => {
+    for (const pattern of new Set(patternsIn(annotated)))
+      for (const filler of ['a', ' ', '-', '0', '.', '='])
+        expect(
+          new RegExp(pattern, 'u').test(`${filler.repeat(100_000)}\u0000`),
+          pattern,
+        ).toBeTypeOf('boolean')
+  })
+
+  test('is plain OpenAPI once projected: nothing of ours, every reference named', () => {
+    const document = contract.document(newest)
+    const text = JSON.stringify(document)
+    expect(text).not.toMatch(/"x-/)
+    for (const [, ref] of text.matchAll(/"\$ref":"#\/([^"]+)"/g))
+      expect(document, ref).toHaveProperty(ref!.split('/'))
+    expect(document['openapi']).toMatch(/^3\.1\./)
+  })
+})
+
+/** Objects under `responses` whose schema says nothing of further properties. */
+function openObjects(node: unknown, inResponse: boolean, at = ''): readonly string[] {
+  if (Array.isArray(node))
+    return node.flatMap((child, i) => openObjects(child, inResponse, `${at}/${i}`))
+  if (!isNode(node)) return []
+  const isObject = [node['type']].flat().includes('object')
+  const own = inResponse && isObject && node['additionalProperties'] === undefined ? [at] : []
+  const below = Object.entries(node).flatMap(([key, child]) =>
+    openObjects(child, inResponse || key === 'responses', `${at}/${key}`),
+  )
+  return [...own, ...below]
+}
+
+function patternsIn(node: unknown): readonly string[] {
+  if (Array.isArray(node)) return node.flatMap(patternsIn)
+  if (!isNode(node)) return []
+  return Object.entries(node).flatMap(([key, child]) =>
+    key === 'pattern' && typeof child === 'string' ? [child] : patternsIn(child),
+  )
+}

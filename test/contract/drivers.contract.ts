@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isFailure } from '#common/errors.ts'
+import { type InstanceId, newId } from '#common/ids.ts'
+import type { Driver, ImageSpec, InstanceReport, InstanceSpec } from '#drivers/driver.ts'
+import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+
+/** What a driver's test gives the suite: a backend that outlives the drivers opened over it. */
+export interface DriverHarness extends AsyncDisposable {
+  /** A driver over the same backend and the same state, as after a restart of its process. */
+  open(): Promise<Driver>
+  /** An image that the driver boots within a second or so. */
+  readonly image: ImageSpec
+  /** A spec whose spawn does not end by itself. */
+  hanging(spec: InstanceSpec): InstanceSpec
+  /** Images that must be refused as `invalid`, by what is wrong with them. */
+  readonly refused: Readonly<Record<string, ImageSpec>>
+  /** Whatever is on the backend for this instance, by name. */
+  leftovers(id: InstanceId): Promise<readonly string[]>
+}
+
+const OPERATION_MS = 60_000
+
+/** What every driver must do, run by each driver's own test. `refusals` names the harness's refused images. */
+export function driversContract(
+  name: string,
+  start: () => Promise<DriverHarness>,
+  refusals: readonly string[],
+): void {
+  describe(`the ${name} driver keeps the contract`, () => {
+    let harness: DriverHarness
+    let driver: Driver
+    const spawned = new Set<InstanceId>()
+    const signal = () => AbortSignal.timeout(OPERATION_MS)
+    const newSpec = (overrides: Partial<InstanceSpec> = {}) => {
+      const spec = instanceSpec(harness.image, overrides)
+      spawned.add(spec.id)
+      return spec
+    }
+    const stateOf = async (id: InstanceId) =>
+      (await driver.list(signal())).find((report) => report.id === id)?.powerState
+    const spawnNew = async () => {
+      const spec = newSpec()
+      await driver.spawn(spec, signal())
+      return spec
+    }
+    const cleaned = async (work: () => Promise<void>) => {
+      try {
+        await work()
+      } finally {
+        for (const id of spawned) await driver.destroy(id, signal())
+        spawned.clear()
+      }
+    }
+
+    beforeAll(async () => {
+      harness = await start()
+      driver = await harness.open()
+    })
+    afterAll(async () => {
+      await driver?.[Symbol.asyncDispose]()
+      await harness?.[Symbol.asyncDispose]()
+    })
+
+    test('spawn() twice makes one running instance', () =>
+      cleaned(async () => {
+        const spec = await spawnNew()
+
+        await driver.spawn(spec, signal())
+
+        expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+      }))
+
+    test('two spawn() calls at once make one running instance', () =>
+      cleaned(async () => {
+        const spec = newSpec()
+
+        await Promise.all([driver.spawn(spec, signal()), driver.spawn(spec, signal())])
+
+        expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+      }))
+
+    test('two instances are listed, and destroying one leaves the other', () =>
+      cleaned(async () => {
+        const [one, other] = [newSpec(), newSpec()]
+        await Promise.all([driver.spawn(one, signal()), driver.spawn(other, signal())])
+
+        await driver.destroy(one.id, signal())
+
+        expect(await driver.list(signal())).toEqual([{ id: other.id, powerState: 'running' }])
+        expect(await harness.leftovers(one.id)).toEqual([])
+      }))
+
+    test('spawn() makes a stopped instance run', () =>
+      cleaned(async () => {
+        const spec = await spawnNew()
+        await driver.stop(spec.id, 0, signal())
+
+        await driver.spawn(spec, signal())
+
+        expect(await stateOf(spec.id)).toBe('running')
+      }))
+
+    test('destroy() of an absent instance, and destroying twice, change nothing', () =>
+      cleaned(async () => {
+        await driver.destroy(newId(), signal())
+        const spec = await spawnNew()
+
+        await driver.destroy(spec.id, signal())
+        await driver.destroy(spec.id, signal())
+
+        expect(await driver.list(signal())).toEqual([])
+        expect(await harness.leftovers(spec.id)).toEqual([])
+      }))
+
+    test('destroy() ends a spawn() under way as a conflict and leaves nothing', () =>
+      cleaned(async () => {
+        const spec = harness.hanging(newSpec())
+        const spawning = driver.spawn(spec, signal())
+        const outcome = spawning.then(
+          () => undefined,
+          (error: unknown) => error,
+        )
+
+        await driver.destroy(spec.id, signal())
+
+        expect(isFailure(await outcome, 'conflict')).toBe(true)
+        expect(await harness.leftovers(spec.id)).toEqual([])
+      }))
+
+    test('an aborted spawn() throws the reason and leaves nothing', () =>
+      cleaned(async () => {
+        const spec = harness.hanging(newSpec())
+        const abort = new AbortController()
+        const spawning = driver.spawn(spec, abort.signal)
+        const reason = new Error('the caller gave up')
+
+        abort.abort(reason)
+
+        await expect(spawning).rejects.toBe(reason)
+        expect(await harness.leftovers(spec.id)).toEqual([])
+      }))
+
+    test.each(refusals)('spawn() refuses an image that %s and leaves nothing', (why) =>
+      cleaned(async () => {
+        const image = harness.refused[why]!
+        const spec = { ...newSpec(), image }
+
+        await expect(driver.spawn(spec, signal())).rejects.toMatchObject({ kind: 'invalid' })
+        expect(await harness.leftovers(spec.id)).toEqual([])
+      }),
+    )
+
+    test('start() and stop() may be repeated', () =>
+      cleaned(async () => {
+        const { id } = await spawnNew()
+
+        await driver.start(id, signal())
+        expect(await stateOf(id)).toBe('running')
+        await driver.stop(id, 0, signal())
+        await driver.stop(id, 0, signal())
+        expect(await stateOf(id)).toBe('shutdown')
+        await driver.start(id, signal())
+        expect(await stateOf(id)).toBe('running')
+      }))
+
+    test.each(['soft', 'hard'] as const)('a %s reboot() leaves it running, even from off', (how) =>
+      cleaned(async () => {
+        const { id } = await spawnNew()
+
+        await driver.reboot(id, how, 0, signal())
+        expect(await stateOf(id)).toBe('running')
+        await driver.stop(id, 0, signal())
+        await driver.reboot(id, how, 0, signal())
+        expect(await stateOf(id)).toBe('running')
+      }),
+    )
+
+    test('pause() and unpause() may be repeated, and pausing a stopped instance is a conflict', () =>
+      cleaned(async () => {
+        const { id } = await spawnNew()
+        const pause = driver.pause!
+
+        await pause.pause(id, signal())
+        await pause.pause(id, signal())
+        expect(await stateOf(id)).toBe('paused')
+        await pause.unpause(id, signal())
+        await pause.unpause(id, signal())
+        expect(await stateOf(id)).toBe('running')
+        await driver.stop(id, 0, signal())
+        await expect(pause.pause(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
+      }))
+
+    test('a paused instance can be stopped', () =>
+      cleaned(async () => {
+        const { id } = await spawnNew()
+        await driver.pause!.pause(id, signal())
+
+        await driver.stop(id, 5_000, signal())
+
+        expect(await stateOf(id)).toBe('shutdown')
+      }))
+
+    test('operations on an absent instance are not-found', async () => {
+      const id = newId<InstanceId>()
+      const absent = { kind: 'not-found' }
+
+      await expect(driver.start(id, signal())).rejects.toMatchObject(absent)
+      await expect(driver.stop(id, 0, signal())).rejects.toMatchObject(absent)
+      await expect(driver.reboot(id, 'hard', 0, signal())).rejects.toMatchObject(absent)
+      await expect(driver.pause!.pause(id, signal())).rejects.toMatchObject(absent)
+      await expect(driver.consoleLog!.read(id, 100, signal())).rejects.toMatchObject(absent)
+    })
+
+    test('every method refuses to start once its signal is aborted', async () => {
+      const reason = new Error('too late')
+      const aborted = AbortSignal.abort(reason)
+      const id = newId<InstanceId>()
+
+      await expect(driver.inventory(aborted)).rejects.toBe(reason)
+      await expect(driver.list(aborted)).rejects.toBe(reason)
+      await expect(driver.spawn(newSpec(), aborted)).rejects.toBe(reason)
+      await expect(driver.destroy(id, aborted)).rejects.toBe(reason)
+      await expect(driver.start(id, aborted)).rejects.toBe(reason)
+      spawned.clear()
+    })
+
+    test('inventory() offers something, the same whatever runs', () =>
+      cleaned(async () => {
+        const before = await driver.inventory(signal())
+        await spawnNew()
+
+        expect(await driver.inventory(signal())).toEqual(before)
+        expect(before.vcpus).toBeGreaterThan(0)
+        expect(before.memoryMb).toBeGreaterThan(0)
+        expect(before.diskGb).toBeGreaterThan(0)
+        expect(before.cpu.topology.sockets).toBeGreaterThan(0)
+        expect(before.imageFormats).toContain(harness.image.diskFormat)
+      }))
+
+    test('watch() tells of every change of power state until it is disposed', () =>
+      cleaned(async () => {
+        const seen: InstanceReport[] = []
+        const watching = driver.watch((report) => seen.push(report))
+        const { id } = await spawnNew()
+        const states = () => seen.filter((r) => r.id === id).map((r) => r.powerState)
+
+        await driver.pause!.pause(id, signal())
+        await driver.pause!.unpause(id, signal())
+        await driver.stop(id, 0, signal())
+        await expect.poll(() => states().at(-1), { timeout: 5_000 }).toBe('shutdown')
+        await watching[Symbol.asyncDispose]()
+        await driver.start(id, signal())
+
+        // A backend may tell the same state twice.
+        const changes = states().filter((state, index, all) => state !== all[index - 1])
+        expect(changes).toEqual(['running', 'paused', 'running', 'shutdown'])
+      }))
+
+    test('a driver opened again finds running, paused and stopped instances as they are', () =>
+      cleaned(async () => {
+        const specs = [await spawnNew(), await spawnNew()]
+        await driver.pause!.pause(specs[0]!.id, signal())
+        await driver.stop(specs[1]!.id, 0, signal())
+
+        await driver[Symbol.asyncDispose]()
+        driver = await harness.open()
+
+        expect(await stateOf(specs[0]!.id)).toBe('paused')
+        expect(await stateOf(specs[1]!.id)).toBe('shutdown')
+        await driver.start(specs[1]!.id, signal())
+        expect(await stateOf(specs[1]!.id)).toBe('running')
+      }))
+  })
+}

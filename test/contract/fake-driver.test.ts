@@ -1,0 +1,178 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { isFailure } from '#common/errors.ts'
+import { createFakeDriver, type FakeDriver } from '#drivers/fake/driver.ts'
+import type { Fault } from '#drivers/fake/faults.ts'
+import { fakeSettings } from '#drivers/fake/settings.ts'
+import { ImageShelf } from '#drivers/testing/image-shelf.ts'
+import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { type DriverHarness, driversContract } from './drivers.contract.ts'
+
+const HANGS = 'hangs'
+const shelf = new ImageShelf()
+const image = shelf.add(Buffer.from('x'), { properties: { hypervisor_type: 'fake' } })
+const signal = () => AbortSignal.timeout(10_000)
+
+async function startFake(): Promise<DriverHarness> {
+  const stateDirectory = await mkdtemp(join(tmpdir(), 'weir-fake-'))
+  const faults: Fault[] = [{ method: 'spawn', instance: HANGS, effect: { do: 'hang' } }]
+  const settings = { ...fakeSettings({ persist: 'true' }), faults }
+  return {
+    open: async () => createFakeDriver({ stateDirectory }, settings),
+    image,
+    hanging: (spec) => ({ ...spec, displayName: HANGS }),
+    refused: { 'asks for a real guest': { ...image, properties: {} } },
+    leftovers: async (id) => {
+      const journal = await readFile(join(stateDirectory, 'guests.jsonl'), 'utf8')
+      const lines = journal.split('\n').filter((line) => line.includes(id))
+      return lines.at(-1)?.includes('"put"') === true ? lines.slice(-1) : []
+    },
+    [Symbol.asyncDispose]: () => rm(stateDirectory, { recursive: true, force: true }),
+  }
+}
+
+driversContract('fake', startFake, ['asks for a real guest'])
+
+describe('faults of the fake driver', () => {
+  let stateDirectory: string
+  beforeEach(async () => {
+    stateDirectory = await mkdtemp(join(tmpdir(), 'weir-fake-'))
+  })
+  afterEach(() => rm(stateDirectory, { recursive: true, force: true }))
+
+  const driverWith = (...faults: Fault[]): FakeDriver =>
+    createFakeDriver({ stateDirectory }, { ...fakeSettings({ persist: 'false' }), faults })
+
+  test('a told failure strikes after the calls that may pass, as often as told, and leaves nothing', async () => {
+    const effect = { do: 'fail', kind: 'no-capacity' } as const
+    await using driver = driverWith({ method: 'spawn', after: 1, times: 1, effect })
+    const [first, second] = [instanceSpec(image), instanceSpec(image)]
+    await driver.spawn(first, signal())
+
+    await expect(driver.spawn(second, signal())).rejects.toMatchObject({ kind: 'no-capacity' })
+
+    expect(await driver.list(signal())).toEqual([{ id: first.id, powerState: 'running' }])
+    await driver.spawn(second, signal())
+    expect(await driver.list(signal())).toHaveLength(2)
+  })
+
+  test('a spawn that is told to fail as unavailable runs all the same', async () => {
+    const effect = { do: 'fail', kind: 'unavailable' } as const
+    await using driver = driverWith({ method: 'spawn', effect })
+    const spec = instanceSpec(image)
+
+    await expect(driver.spawn(spec, signal())).rejects.toMatchObject({ kind: 'unavailable' })
+
+    expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+  })
+
+  test('a fault for one instance, by name or id, passes the others', async () => {
+    const named = instanceSpec(image, { displayName: 'doomed' })
+    const other = instanceSpec(image)
+    const effect = { do: 'fail', kind: 'internal' } as const
+    await using driver = driverWith({ method: 'any', instance: 'doomed', effect })
+
+    await driver.spawn(other, signal())
+    await expect(driver.spawn(named, signal())).rejects.toMatchObject({ kind: 'internal' })
+
+    driver.faults.set([{ method: 'stop', instance: other.id, effect }])
+    await expect(driver.stop(other.id, 0, signal())).rejects.toMatchObject({ kind: 'internal' })
+  })
+
+  test('a hanging call goes on when the faults are taken away', async () => {
+    await using driver = driverWith({ method: 'spawn', effect: { do: 'hang' } })
+    const spec = instanceSpec(image)
+    const spawning = driver.spawn(spec, signal())
+
+    expect(await driver.list(signal())).toEqual([])
+    driver.faults.set([])
+    await spawning
+
+    expect(await driver.list(signal())).toHaveLength(1)
+  })
+
+  test('a slow call takes at least its time', async () => {
+    await using driver = driverWith({ method: 'spawn', effect: { do: 'slow', ms: 40 } })
+    const before = performance.now()
+
+    await driver.spawn(instanceSpec(image), signal())
+
+    expect(performance.now() - before).toBeGreaterThan(38)
+  })
+
+  test('a lie changes what list() says and nothing else', async () => {
+    await using driver = driverWith({
+      method: 'list',
+      effect: { do: 'lie', powerState: 'crashed' },
+    })
+    const spec = instanceSpec(image)
+    await driver.spawn(spec, signal())
+
+    expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'crashed' }])
+
+    driver.faults.set([])
+    expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+  })
+
+  test('a host that died is unavailable for every call until it is revived', async () => {
+    await using driver = driverWith({ method: 'spawn', effect: { do: 'die' } })
+    const dead = { kind: 'unavailable' }
+
+    await expect(driver.spawn(instanceSpec(image), signal())).rejects.toMatchObject(dead)
+    await expect(driver.list(signal())).rejects.toMatchObject(dead)
+    await expect(driver.inventory(signal())).rejects.toMatchObject(dead)
+
+    driver.faults.set([])
+    expect(await driver.list(signal())).toEqual([])
+  })
+
+  test('a faults file steers a host from outside', async () => {
+    const file = join(stateDirectory, 'faults.json')
+    const settings = fakeSettings({ faults_file: file, persist: 'false' })
+    await using driver = createFakeDriver({ stateDirectory }, settings)
+    await driver.list(signal())
+
+    await writeFile(file, JSON.stringify([{ method: 'list', effect: { do: 'die' } }]))
+    const failure: unknown = await driver.list(signal()).catch((error: unknown) => error)
+    expect(isFailure(failure, 'unavailable')).toBe(true)
+
+    await rm(file)
+    expect(await driver.list(signal())).toEqual([])
+  })
+
+  test('the console log tells what happened, the newest part of it when it is cut', async () => {
+    await using driver = driverWith()
+    const spec = instanceSpec(image, { displayName: 'web' })
+    await driver.spawn(spec, signal())
+    await driver.reboot(spec.id, 'soft', 0, signal())
+
+    const read = async (bytes: number) =>
+      Buffer.from(await driver.consoleLog!.read(spec.id, bytes, signal())).toString()
+
+    expect(await read(10_000)).toContain(`booted web (guest-1)`)
+    expect(await read(10_000)).toContain(spec.id)
+    expect(await read(7)).toBe('(soft)\n')
+  })
+
+  test('the journal survives a last line that was cut off, and stays bounded', async () => {
+    const settings = fakeSettings({ persist: 'true' })
+    const spec = instanceSpec(image)
+    {
+      await using driver = createFakeDriver({ stateDirectory }, settings)
+      await driver.spawn(spec, signal())
+      for (let turn = 0; turn < 6_000; turn++) {
+        await driver.stop(spec.id, 0, signal())
+        await driver.start(spec.id, signal())
+      }
+    }
+    const journal = join(stateDirectory, 'guests.jsonl')
+    expect((await readFile(journal, 'utf8')).split('\n').length).toBeLessThan(10_010)
+    await writeFile(journal, '{"put":{"id":"cut', { flag: 'a' })
+
+    await using again = createFakeDriver({ stateDirectory }, settings)
+
+    expect(await again.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+  })
+})

@@ -1,0 +1,98 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { type RunningLibvirtHost, startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
+import type { Driver, ImageSpec, Owner } from '#drivers/driver.ts'
+import { createLibvirtDriver } from '#drivers/libvirt/driver.ts'
+import { ImageShelf } from '#drivers/testing/image-shelf.ts'
+import { qcow2Header } from '#drivers/testing/qcow2-header.ts'
+import type { DriverHarness } from '../contract/drivers.contract.ts'
+
+const MIB = 1024 ** 2
+const GIB = 1024n ** 3n
+const COMMAND_MS = 20_000
+
+/** Images that a host must refuse, by what is wrong with them. */
+export const REFUSED_IMAGES = [
+  'is not what its checksum says',
+  'is longer than it says',
+  'is qcow2 and declared raw',
+  'is raw and declared qcow2',
+  'refers to a backing file',
+  'refers to a data file',
+  'is larger than the flavor has disk',
+  'is of a format no guest boots from',
+] as const
+
+export interface LibvirtHarness extends DriverHarness {
+  readonly host: RunningLibvirtHost
+  readonly shelf: ImageShelf
+  readonly owner: Owner
+  openAs(owner: Owner): Promise<Driver>
+  /** virsh on the host, for looking at it from outside the driver. */
+  virsh(...args: string[]): Promise<string>
+}
+
+/** A private libvirt host, and drivers over it. Its images boot nothing, which is the fastest guest there is. */
+export async function startLibvirtHarness(name: string): Promise<LibvirtHarness> {
+  const directory = await mkdtemp(join(tmpdir(), 'weir-lv-'))
+  const stateOf = ({ cellId }: Owner) => join(directory, `state-${cellId}`)
+  const host = await startLibvirtHost({ directory: join(directory, 'host'), name })
+  const shelf = new ImageShelf()
+  const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
+  const stateDirectory = stateOf(owner)
+  const endless = shelf.addEndless()
+  const openAs = (as: Owner) =>
+    createLibvirtDriver(
+      { owner: as, stateDirectory: stateOf(as), images: shelf },
+      { uri: host.uri, virtType: 'qemu', vcpus: 2, memoryMb: 1024, diskGb: 20 },
+    )
+  const virsh = async (...args: string[]) =>
+    (await host.run('virsh', ['-q', ...args], { timeoutMs: COMMAND_MS })).stdout
+  return {
+    host,
+    shelf,
+    owner,
+    openAs,
+    virsh,
+    open: () => openAs(owner),
+    image: shelf.add(Buffer.alloc(MIB)),
+    hanging: (spec) => ({ ...spec, image: endless }),
+    refused: refusedImages(shelf),
+    leftovers: async (id) => {
+      const domains = (await virsh('list', '--all', '--name')).split('\n')
+      const folders = await readdir(join(stateDirectory, 'instances')).catch(() => [])
+      const images = await readdir(join(stateDirectory, 'images'))
+      const networks = (await virsh('net-list', '--all', '--name')).split('\n')
+      return [
+        ...domains.filter((domain) => domain.includes(id)),
+        ...folders.filter((folder) => folder.includes(id)),
+        ...images.filter((image) => image.includes('part')),
+        ...networks.filter((network) => network !== ''),
+      ]
+    },
+    async [Symbol.asyncDispose]() {
+      await host.stop()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+function refusedImages(shelf: ImageShelf): Record<(typeof REFUSED_IMAGES)[number], ImageSpec> {
+  const qcow2 = { diskFormat: 'qcow2' }
+  const small = qcow2Header({ virtualSize: GIB })
+  return {
+    'is not what its checksum says': shelf.add(Buffer.alloc(512), { sha256: 'a'.repeat(64) }),
+    'is longer than it says': shelf.add(Buffer.alloc(1024, 1), { sizeBytes: 512 }),
+    'is qcow2 and declared raw': shelf.add(small),
+    'is raw and declared qcow2': shelf.add(Buffer.alloc(512, 2), qcow2),
+    'refers to a backing file': shelf.add(
+      qcow2Header({ virtualSize: GIB, backingOffset: 200n }),
+      qcow2,
+    ),
+    'refers to a data file': shelf.add(qcow2Header({ virtualSize: GIB, incompatible: 4n }), qcow2),
+    'is larger than the flavor has disk': shelf.add(qcow2Header({ virtualSize: 2n * GIB }), qcow2),
+    'is of a format no guest boots from': shelf.add(Buffer.from('KDMV'), { diskFormat: 'vmdk' }),
+  }
+}
