@@ -133,9 +133,9 @@ test('a build and its delete racing end with one answer and nothing left', async
       .poll(() => tracesOf(one, hosts, operation.serverId), { timeout: 10_000 })
       .toEqual([])
     expect(await cell.ask('instance.delete', { operation })).toEqual({ outcome: 'deleted' })
-    expect(
-      await cell.ask('instance.build', { operation, build: sampleBuild() }),
-    ).toEqual({ outcome: 'deleted' })
+    expect(await cell.ask('instance.build', { operation, build: sampleBuild() })).toEqual({
+      outcome: 'deleted',
+    })
   }
   const { held, counted } = await usageOf(one)
   expect(counted).toBe(held)
@@ -170,7 +170,9 @@ test('hosts that all fail end in not-built, with nothing left and never an error
   await cell.waitForFeed('not-built', ({ serverId }) => serverId === operation.serverId)
   expect(await tracesOf(one, hosts, operation.serverId)).toEqual([])
   const states = cell.feed.flatMap(({ body }) =>
-    body.kind === 'instance' && body.view.serverId === operation.serverId ? [body.view.vmState] : [],
+    body.kind === 'instance' && body.view.serverId === operation.serverId
+      ? [body.view.vmState]
+      : [],
   )
   expect(states).not.toContain('error')
   expect(await cell.ask('instance.build', { operation, build: sampleBuild() })).toMatchObject({
