@@ -17,12 +17,23 @@ export interface GatewayConfig {
   readonly region: string
   readonly tokenLifetimeS: number
   readonly logLevel: LogLevel
+  /** Hexadecimal; what keys for tickets and sealed secrets are derived from. The same for all gateways. */
+  readonly secretKey: string
+  /** Where image contents are kept; shared by all gateways. */
+  readonly imageDirectory: string
+  readonly imageSizeMaxBytes: number
+  /** The largest frame that networks carry. */
+  readonly networkMtuMax: number
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const PORT_MAX = 65_535
+const MTU = { usual: 1_500, min: 576, max: 65_535 } as const
+/** 64 GiB. */
+const IMAGE_SIZE_MAX_BYTES = 64 * 2 ** 30
+const SECRET_KEY = /^[0-9a-f]{64}$/i
 const TOKEN_LIFETIME_S = { usual: 3_600, min: 60, max: 86_400 } as const
 
 /** Reads GATEWAY_* variables; throws one plain Error that names every problem. */
@@ -39,9 +50,15 @@ export function configFromEnv(env: Env): GatewayConfig {
     region: read.text('REGION', 'RegionOne'),
     tokenLifetimeS: read.integer('TOKEN_LIFETIME_S', usual, min, max),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
+    secretKey: read.secret('SECRET_KEY'),
+    imageDirectory: read.text('IMAGE_DIRECTORY'),
+    imageSizeMaxBytes: read.integer('IMAGE_SIZE_MAX_BYTES', IMAGE_SIZE_MAX_BYTES, 1),
+    networkMtuMax: read.integer('NETWORK_MTU_MAX', MTU.usual, MTU.min, MTU.max),
   }
   read.finish()
   trustedProxies(config.trustedProxies)
+  if (!SECRET_KEY.test(config.secretKey))
+    throw new Error('Configuration:\n  GATEWAY_SECRET_KEY: 64 hexadecimal digits are needed')
   if (config.publicUrl !== undefined) assertPublicUrl(config.publicUrl)
   return config
 }

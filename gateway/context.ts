@@ -1,6 +1,11 @@
+import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
+import { ContentStore } from './app/images/content-store.ts'
+import type { Images } from './app/images/images.ts'
+import { ticketKey } from './app/images/ticket.ts'
+import type { Networks } from './app/networks/networks.ts'
 import type { GatewayConfig } from './config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { readVersion } from './version.ts'
@@ -14,6 +19,8 @@ export interface Gateway extends AsyncDisposable {
   readonly version: string
   readonly db: Database
   readonly identity: Identity
+  readonly images: Images
+  readonly networks: Networks
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -28,6 +35,15 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     createIdentity({ db, log, region: config.region, tokenLifetimeS: config.tokenLifetimeS }),
   )
 
+  const images: Images = {
+    db,
+    clock: systemClock,
+    store: await ContentStore.open(config.imageDirectory),
+    sizeMaxBytes: config.imageSizeMaxBytes,
+    ticketKey: ticketKey(config.secretKey),
+  }
+  const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
+
   const owned = parts.move()
   return {
     config,
@@ -36,6 +52,8 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     version: readVersion(),
     db,
     identity,
+    images,
+    networks,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { workContext } from '#common/context.ts'
 import { loadContract } from '#openapi/contract.ts'
-import { presentDocuments } from '#openapi/load-document.ts'
+import { type DocumentName, presentDocuments } from '#openapi/load-document.ts'
 import { HANDLERS, STREAMING } from './api/handlers.ts'
 import type { Gateway } from './context.ts'
 import { registerDocuments } from './http/documents.ts'
@@ -25,11 +25,14 @@ import { trustedProxies } from './http/trusted-proxies.ts'
  *
  * There is no middleware: each route is one function, because a chain costs every read and hides the order.
  */
-export function createServer(gateway: Gateway): Hono {
+export function createServer(
+  gateway: Gateway,
+  served: readonly DocumentName[] = presentDocuments(),
+): Hono {
   const { config } = gateway
   const app = new Hono({ getPath: normalPath })
   const linksOf = linksSource(config.publicUrl, trustedProxies(config.trustedProxies))
-  const contracts = presentDocuments().map(loadContract)
+  const contracts = served.map(loadContract)
 
   for (const contract of contracts) {
     const service = SERVICES[contract.name]

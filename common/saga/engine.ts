@@ -31,6 +31,8 @@ export interface SagaStart<Params> extends FirstTransaction {
 /** A saga whose first transaction has committed. */
 export interface SagaRun {
   readonly id: SagaId
+  /** What a step of the first transaction gave; undefined for a step that was not in it. */
+  output<T extends Json>(step: string): T | undefined
   /** Settles when this process is through with it; 'handed-over' when it goes on later or elsewhere. */
   readonly finished: Promise<SagaOutcome | 'handed-over'>
 }
@@ -87,6 +89,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     await firstTransaction(this.#options.db, executions, around)
     return executions.map((execution) => ({
       id: execution.record.id,
+      output: <T extends Json>(step: string) => execution.progress?.output(step) as T | undefined,
       finished: this.#track(execution),
     }))
   }

@@ -1,14 +1,16 @@
 import type { DocumentName } from '#openapi/load-document.ts'
 import type { Handlers } from '../http/operation.ts'
 import { identityHandlers } from './identity/handlers.ts'
+import { imageHandlers } from './image/handlers.ts'
+import { networkHandlers } from './network/handlers.ts'
 
 /** The handlers of each document, by operationId. A service's own table lies in its folder. */
 export const HANDLERS: Readonly<Record<DocumentName, Handlers>> = {
   compute: {},
   identity: identityHandlers,
-  image: {},
-  network: {},
+  image: imageHandlers,
+  network: networkHandlers,
 }
 
 /** operationIds, of any document, whose handlers read the request body as a stream. */
-export const STREAMING: ReadonlySet<string> = new Set()
+export const STREAMING: ReadonlySet<string> = new Set(['uploadImage'])

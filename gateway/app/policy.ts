@@ -20,6 +20,11 @@ const WHO = {
   /** Readers of the whole system, and administrators. */
   'system-reader': (caller: Caller) =>
     caller.isAdmin || (caller.isSystemScoped && caller.roles.has('reader')),
+  /** Services that check their callers' tokens, and whoever may read the whole system. */
+  service: (caller: Caller) =>
+    caller.isAdmin ||
+    caller.roles.has('service') ||
+    (caller.isSystemScoped && caller.roles.has('reader')),
 } as const
 export type Who = keyof typeof WHO
 
@@ -27,16 +32,59 @@ function hasInProject({ projectId, roles }: Caller, role: string): boolean {
   return projectId !== null && roles.has(role)
 }
 
-/** Rule names of a document's `x-policy`, and of the checks inside operations. Compute's are Nova's own. */
+/**
+ * Who each rule allows. The names are the `x-policy` of operations in the documents, and what refines them inside an
+ * operation (`…:get_all_tenants`); they are those of Nova, Glance and Neutron, and their defaults are kept.
+ */
 export const POLICY: Readonly<Record<string, Who>> = {
   authenticated: 'authenticated',
 
+  // Keystone's. What may be one's own is open to every token; `…:other` governs the rest.
+  'identity:create_application_credential': 'authenticated',
+  'identity:delete_application_credential': 'authenticated',
+  'identity:delete_application_credential:other': 'admin',
+  'identity:get_application_credential': 'authenticated',
+  'identity:get_application_credential:other': 'system-reader',
+  'identity:get_auth_catalog': 'authenticated',
+  'identity:get_auth_domains': 'authenticated',
+  'identity:get_auth_projects': 'authenticated',
+  'identity:get_auth_system': 'authenticated',
+  'identity:get_domain': 'authenticated',
+  'identity:get_domain:other': 'system-reader',
+  'identity:get_endpoint': 'system-reader',
+  'identity:get_project': 'authenticated',
+  'identity:get_project:other': 'system-reader',
+  'identity:get_region': 'authenticated',
+  'identity:get_role': 'system-reader',
+  'identity:get_service': 'system-reader',
+  'identity:get_user': 'authenticated',
+  'identity:get_user:other': 'system-reader',
+  'identity:list_application_credentials': 'authenticated',
+  'identity:list_application_credentials:other': 'system-reader',
+  'identity:list_domains': 'system-reader',
+  'identity:list_endpoints': 'system-reader',
+  'identity:list_projects': 'system-reader',
+  'identity:list_regions': 'authenticated',
+  'identity:list_role_assignments': 'system-reader',
+  'identity:list_roles': 'system-reader',
+  'identity:list_services': 'system-reader',
+  'identity:list_user_projects': 'authenticated',
+  'identity:list_user_projects:other': 'system-reader',
+  'identity:list_users': 'system-reader',
+  'identity:revoke_token': 'authenticated',
+  'identity:revoke_token:other': 'admin',
+  'identity:validate_token': 'authenticated',
+  'identity:validate_token:other': 'service',
+
+  // Nova's.
+  'compute:servers:create:requested_destination': 'admin',
   'os_compute_api:extensions': 'authenticated',
   'os_compute_api:limits': 'authenticated',
   'os_compute_api:limits:other_project': 'admin',
   'os_compute_api:os-availability-zone:detail': 'admin',
   'os_compute_api:os-availability-zone:list': 'authenticated',
   'os_compute_api:os-console-output': 'member',
+  'os_compute_api:os-extended-server-attributes': 'admin',
   'os_compute_api:os-flavor-access': 'admin',
   'os_compute_api:os-flavor-access:add_tenant_access': 'admin',
   'os_compute_api:os-flavor-access:remove_tenant_access': 'admin',
@@ -75,6 +123,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-server-groups:create': 'member',
   'os_compute_api:os-server-groups:delete': 'member',
   'os_compute_api:os-server-groups:index': 'reader',
+  'os_compute_api:os-server-groups:index:all_projects': 'admin',
   'os_compute_api:os-server-groups:show': 'reader',
   'os_compute_api:os-server-tags:delete': 'member',
   'os_compute_api:os-server-tags:delete_all': 'member',
@@ -85,7 +134,6 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-services:delete': 'admin',
   'os_compute_api:os-services:list': 'admin',
   'os_compute_api:os-services:update': 'admin',
-  'os_compute_api:os-extended-server-attributes': 'admin',
   'os_compute_api:server-metadata:create': 'member',
   'os_compute_api:server-metadata:delete': 'member',
   'os_compute_api:server-metadata:index': 'reader',
@@ -94,7 +142,6 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:server-metadata:update_all': 'member',
   'os_compute_api:servers:create': 'member',
   'os_compute_api:servers:create:forced_host': 'admin',
-  'os_compute_api:compute:servers:create:requested_destination': 'admin',
   'os_compute_api:servers:delete': 'member',
   'os_compute_api:servers:detail': 'reader',
   'os_compute_api:servers:detail:get_all_tenants': 'admin',
@@ -102,9 +149,48 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:servers:index:get_all_tenants': 'admin',
   'os_compute_api:servers:reboot': 'member',
   'os_compute_api:servers:show': 'reader',
+  'os_compute_api:servers:show:host_status': 'admin',
   'os_compute_api:servers:start': 'member',
   'os_compute_api:servers:stop': 'member',
   'os_compute_api:servers:update': 'member',
+
+  // Glance's.
+  add_image: 'member',
+  deactivate: 'member',
+  delete_image: 'member',
+  download_image: 'reader',
+  get_image: 'reader',
+  get_images: 'reader',
+  get_members: 'reader',
+  modify_image: 'member',
+  reactivate: 'member',
+  upload_image: 'member',
+
+  // Neutron's; `get_quota_of_others` is ours.
+  create_network: 'member',
+  create_port: 'member',
+  create_security_group: 'member',
+  create_security_group_rule: 'member',
+  create_subnet: 'member',
+  delete_network: 'member',
+  delete_port: 'member',
+  delete_quota: 'admin',
+  delete_security_group: 'member',
+  delete_security_group_rule: 'member',
+  delete_subnet: 'member',
+  get_agent: 'admin',
+  get_network: 'reader',
+  get_port: 'reader',
+  get_quota: 'reader',
+  get_quota_of_others: 'admin',
+  get_security_group: 'reader',
+  get_security_group_rule: 'reader',
+  get_subnet: 'reader',
+  update_network: 'member',
+  update_port: 'member',
+  update_quota: 'admin',
+  update_security_group: 'member',
+  update_subnet: 'member',
 }
 
 /** The check of a rule; throws a plain Error for a name the table does not have. */

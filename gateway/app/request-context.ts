@@ -20,6 +20,8 @@ export interface Caller {
   readonly roles: ReadonlySet<string>
   /** True with the role `admin` in any scope, as Nova's `context_is_admin`. */
   readonly isAdmin: boolean
+  /** False for the token of a restricted application credential: it makes and deletes no credentials. */
+  readonly mayDelegate: boolean
   /** SHA-256 of the token, hexadecimal; the token itself is never kept. */
   readonly tokenId: string
 }
@@ -45,5 +47,6 @@ export const ANONYMOUS: Caller = {
   isSystemScoped: false,
   roles: new Set(),
   isAdmin: false,
+  mayDelegate: false,
   tokenId: '',
 }

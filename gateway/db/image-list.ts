@@ -3,7 +3,7 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { Image } from './image.ts'
 import { imagesOfRows } from './images.ts'
-import { followsMarker, orderOf, type SortKey } from './keyset.ts'
+import { after, orderOf, type SortColumn } from './keyset.ts'
 import { images, imageTags } from './schema/image.ts'
 
 export const IMAGE_SORT_KEYS = [
@@ -75,7 +75,7 @@ export async function listImages(
   const visible = visibleTo(viewer)
   const conditions = [visible, ...page.filters.map(conditionOf)]
   if (page.marker !== undefined)
-    conditions.push(followsMarker(keys, await markerValues(db, page.marker, visible, keys)))
+    conditions.push(after(keys, await markerValues(db, page.marker, visible, keys)))
   const rows = await db.orm
     .select()
     .from(images)
@@ -150,27 +150,27 @@ function conditionOf(filter: ImageFilter): SQL | undefined {
   }
 }
 
-const SORT_EXPRESSIONS: Readonly<Record<ImageSortKey, SQL>> = {
-  name: sql`COALESCE(${images.name}, '')`,
-  status: sql`${images.status}`,
-  container_format: sql`COALESCE(${images.containerFormat}, '')`,
-  disk_format: sql`COALESCE(${images.diskFormat}, '')`,
-  size: sql`COALESCE(${images.sizeBytes}, 0)`,
-  id: sql`${images.id}`,
-  created_at: sql`${images.createdAt}`,
-  updated_at: sql`${images.updatedAt}`,
-}
+const SORT_COLUMNS = {
+  name: images.name,
+  status: images.status,
+  container_format: images.containerFormat,
+  disk_format: images.diskFormat,
+  size: images.sizeBytes,
+  id: images.id,
+  created_at: images.createdAt,
+  updated_at: images.updatedAt,
+} as const
 
 /** As asked, then by creation and id in the first key's direction, as Glance completes an order. */
-function sortKeys(asked: ImagePage['sort']): readonly SortKey[] {
+function sortKeys(asked: ImagePage['sort']): readonly SortColumn[] {
   const direction = asked[0]?.direction ?? 'desc'
   const names = new Set(asked.map(({ key }) => key))
   const completion = (['created_at', 'id'] as const)
     .filter((key) => !names.has(key))
     .map((key) => ({ key, direction }))
   return [...asked, ...completion].map(({ key, direction }) => ({
-    by: SORT_EXPRESSIONS[key],
-    direction,
+    column: SORT_COLUMNS[key],
+    isDescending: direction === 'desc',
   }))
 }
 
@@ -178,9 +178,9 @@ async function markerValues(
   db: Executor,
   marker: string,
   visible: SQL | undefined,
-  keys: readonly SortKey[],
+  keys: readonly SortColumn[],
 ): Promise<readonly unknown[]> {
-  const columns = Object.fromEntries(keys.map(({ by }, i) => [`k${i}`, by]))
+  const columns = Object.fromEntries(keys.map(({ column }, i) => [`k${i}`, sql`${column}`]))
   const [row] = await db.orm
     .select(columns)
     .from(images)

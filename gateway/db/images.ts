@@ -43,6 +43,23 @@ export async function updateImage(
   await insertTags(tx, image.id, tags)
 }
 
+/** Moves the image from one status to another; false when it is not in the first. */
+export async function changeImageStatus(
+  db: Executor,
+  change: {
+    readonly id: string
+    readonly from: ImageStatus
+    readonly to: ImageStatus
+    readonly now: Date
+  },
+): Promise<boolean> {
+  const [result] = await db.orm
+    .update(images)
+    .set({ status: change.to, updatedAt: change.now, revision: sql`${images.revision} + 1` })
+    .where(and(eq(images.id, change.id), eq(images.status, change.from)))
+  return result.affectedRows === 1
+}
+
 /** Afterwards no image has this id; throws `conflict` when it changed since `revision` was read. */
 export async function deleteImageRow(tx: Tx, image: Pick<Image, 'id' | 'revision'>): Promise<void> {
   const [result] = await tx.orm

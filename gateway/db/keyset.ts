@@ -1,22 +1,30 @@
-import { asc, desc, type SQL, sql } from 'drizzle-orm'
+import { asc, desc, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 
-/** One key of an order. The expression must never be NULL: wrap nullable columns in COALESCE. */
-export interface SortKey {
-  readonly by: SQL
-  readonly direction: 'asc' | 'desc'
+/** One key of an order: an SQL expression, its direction, and its value in the row a page starts after. */
+export interface SortColumn {
+  readonly column: SQLWrapper
+  readonly isDescending: boolean
 }
 
-/** ORDER BY of these keys; the last must be unique, so that pages neither repeat nor skip. */
-export function orderOf(keys: readonly SortKey[]): SQL[] {
-  return keys.map(({ by, direction }) => (direction === 'asc' ? asc(by) : desc(by)))
+/** The terms of ORDER BY. */
+export function orderOf(columns: readonly SortColumn[]): SQL[] {
+  return columns.map(({ column, isDescending }) => (isDescending ? desc(column) : asc(column)))
 }
 
-/** Rows that follow the one whose keys have `values`: (a > x) OR (a = x AND b > y) OR … */
-export function followsMarker(keys: readonly SortKey[], values: readonly unknown[]): SQL {
-  const branches = keys.map(({ by, direction }, last) => {
-    const equal = keys.slice(0, last).map((key, i) => sql`${key.by} = ${values[i]}`)
-    const beyond = direction === 'asc' ? sql`${by} > ${values[last]}` : sql`${by} < ${values[last]}`
-    return sql`(${sql.join([...equal, beyond], sql` AND `)})`
-  })
-  return sql`(${sql.join(branches, sql` OR `)})`
+/**
+ * True of the rows that come after the row with these values, in this order. NULL sorts lowest, as in MySQL. The
+ * last column must be unique, so that no row is skipped or shown twice.
+ */
+export function after(columns: readonly SortColumn[], values: readonly unknown[]): SQL {
+  const [first, ...rest] = columns
+  if (first === undefined) return sql`false`
+  const [value, ...restValues] = values
+  const beyond = beyondValue(first, value)
+  if (rest.length === 0) return beyond
+  return sql`(${beyond} or (${first.column} <=> ${value} and ${after(rest, restValues)}))`
+}
+
+function beyondValue({ column, isDescending }: SortColumn, value: unknown): SQL {
+  if (value === null) return isDescending ? sql`false` : sql`${column} is not null`
+  return isDescending ? sql`(${column} < ${value} or ${column} is null)` : sql`${column} > ${value}`
 }

@@ -2,7 +2,7 @@ import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { MySqlColumn, MySqlTable } from 'drizzle-orm/mysql-core'
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { followsMarker, orderOf, type SortKey } from './keyset.ts'
+import { after, orderOf, type SortColumn } from './keyset.ts'
 
 export type FilterValue = string | number | boolean
 
@@ -44,11 +44,11 @@ export async function pageClauses(
 ): Promise<PageClauses> {
   const keys = sortKeys(collection, page)
   const filters = page.filters.map((filter) => filterClause(collection, filter))
-  const after =
+  const follows =
     page.marker === undefined
       ? undefined
-      : followsMarker(keys, await markerValues(db, collection, page.marker, keys))
-  return { where: and(visible, ...filters, after), orderBy: orderOf(keys), limit: page.limit }
+      : after(keys, await markerValues(db, collection, page.marker, keys))
+  return { where: and(visible, ...filters, follows), orderBy: orderOf(keys), limit: page.limit }
 }
 
 function filterClause(
@@ -66,24 +66,21 @@ function columnOf(collection: Collection, attribute: string): MySqlColumn {
   throw new Failure('invalid', `'${attribute}' is not an attribute this list can be ordered by.`)
 }
 
-function sortKeys(collection: Collection, page: ResourcePage): readonly SortKey[] {
-  const asked = page.sort
-    .filter(({ attribute }) => attribute !== 'id')
-    .map(({ attribute, direction }) => ({
-      by: sql`COALESCE(${columnOf(collection, attribute)}, '')`,
-      direction,
-    }))
-  const idDirection = page.sort.find(({ attribute }) => attribute === 'id')?.direction ?? 'asc'
-  return [...asked, { by: sql`${collection.id}`, direction: idDirection }]
+function sortKeys(collection: Collection, page: ResourcePage): readonly SortColumn[] {
+  const asked = page.sort.map(({ attribute, direction }) => ({
+    column: columnOf(collection, attribute),
+    isDescending: direction === 'desc',
+  }))
+  return [...asked, { column: collection.id, isDescending: false }]
 }
 
 async function markerValues(
   db: Executor,
   collection: Collection,
   marker: string,
-  keys: readonly SortKey[],
+  keys: readonly SortColumn[],
 ): Promise<readonly unknown[]> {
-  const columns = Object.fromEntries(keys.map(({ by }, i) => [`k${i}`, by]))
+  const columns = Object.fromEntries(keys.map(({ column }, i) => [`k${i}`, sql`${column}`]))
   const [row] = await db.orm.select(columns).from(collection.table).where(eq(collection.id, marker))
   if (row === undefined) throw new Failure('invalid', `The marker ${marker} could not be found.`)
   return keys.map((_, i) => row[`k${i}`])

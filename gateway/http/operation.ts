@@ -29,8 +29,8 @@ export interface RawRequest {
 }
 
 /** What a handler answers: the widest object; the document prunes it and knows the status. */
-export interface Answer {
-  readonly body?: unknown
+export interface Answer<Op = unknown> {
+  readonly body?: SuccessOf<Op>
   readonly headers?: Readonly<Record<string, string>>
   /** Only where the document declares several successes. */
   readonly status?: number
@@ -38,7 +38,7 @@ export interface Answer {
   readonly stream?: ReadableStream<Uint8Array>
 }
 
-export type Handler<Op = unknown> = (call: Call<Op>) => Promise<Answer>
+export type Handler<Op = unknown> = (call: Call<Op>) => Promise<Answer<Op>>
 
 /** Handlers by operationId. Their parameter differs by operation, so the table cannot name it. */
 export type Handlers = Readonly<Record<string, (call: never) => Promise<Answer>>>
@@ -55,4 +55,15 @@ export type BodyOf<Op> = Op extends {
   requestBody?: { content: { 'application/json': infer B } }
 }
   ? B
+  : unknown
+
+type SuccessStatus = 200 | 201 | 202 | 203 | 204 | 300
+
+/** The JSON of any success the document declares. */
+export type SuccessOf<Op> = Op extends { responses: infer R }
+  ? {
+      [S in keyof R & SuccessStatus]: R[S] extends { content: { 'application/json': infer B } }
+        ? B
+        : undefined
+    }[keyof R & SuccessStatus]
   : unknown

@@ -40,8 +40,8 @@ export async function describeToken(
   const granted =
     credential === null ? owned : within(owned, effectiveRoles(model, credential.roleIds))
   if (scope.type !== 'none' && granted.length === 0) return undefined
-  const parts = { user, project, domain, roles: granted }
-  return { record, ...parts, applicationCredential: credential, caller: callerOf(record, parts) }
+  const parts = { user, project, domain, roles: granted, applicationCredential: credential }
+  return { record, ...parts, caller: callerOf(record, parts) }
 }
 
 function isExpired(credential: ApplicationCredential | null, now: Date): boolean {
@@ -59,9 +59,11 @@ interface Parts {
   readonly project: NamedRef | null
   readonly domain: DomainRef | null
   readonly roles: readonly RoleRef[]
+  readonly applicationCredential: ApplicationCredential | null
 }
 
-function callerOf(record: TokenRecord, { user, project, domain, roles }: Parts): Caller {
+function callerOf(record: TokenRecord, parts: Parts): Caller {
+  const { user, project, domain, roles, applicationCredential } = parts
   const names = new Set(roles.map(({ name }) => name))
   return {
     userId: user.id as UserId,
@@ -77,6 +79,7 @@ function callerOf(record: TokenRecord, { user, project, domain, roles }: Parts):
     isSystemScoped: record.scope.type === 'system',
     roles: names,
     isAdmin: names.has('admin'),
+    mayDelegate: applicationCredential?.unrestricted ?? true,
     tokenId: record.id,
   }
 }

@@ -2,11 +2,13 @@ import { hash } from 'node:crypto'
 import { type Clock, systemClock } from '#common/clock.ts'
 import type { Database } from '#common/db/database.ts'
 import type { Logger } from '#common/log.ts'
+import { RunningReconciler } from '#common/reconciler.ts'
 import { findToken } from '../../db/identity/tokens.ts'
 import { describeToken } from './describe-token.ts'
 import { LoginThrottle } from './login-throttle.ts'
 import { watchRevocations } from './revocation-watch.ts'
 import { TokenCache } from './token-cache.ts'
+import { tokenPurge } from './token-purge.ts'
 import type { TokenVerifier } from './token-verifier.ts'
 import type { TokenView } from './token-view.ts'
 
@@ -34,7 +36,9 @@ export interface IdentityOptions {
 export function createIdentity(options: IdentityOptions): Identity {
   const { db, log, region, tokenLifetimeS, clock = systemClock } = options
   const cache = new TokenCache(clock)
-  const watch = watchRevocations({ db, cache, clock, log })
+  const running = new AsyncDisposableStack()
+  running.use(watchRevocations({ db, cache, clock, log }))
+  running.use(new RunningReconciler(tokenPurge(db, clock), clock, log))
   const loading = new Map<string, Promise<TokenView | undefined>>()
 
   const viewOf = async (token: string): Promise<TokenView | undefined> => {
@@ -50,7 +54,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     tokenLifetimeS,
     viewOf,
     callerOf: async (token) => (await viewOf(token))?.caller,
-    [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }
 

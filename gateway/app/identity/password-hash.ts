@@ -10,7 +10,7 @@ const SALT_BYTES = 16
 /** Of libuv's four threads: file and DNS work of the process keeps the others. */
 const PARALLEL_MAX = 2
 /** More waiting hashes than this take longer than a client waits. */
-const WAITING_MAX = 200
+const WAITING_MAX = 100
 
 const scryptAsync = promisify(
   scrypt as (

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { Failure } from '#common/errors.ts'
 
 /** `v1.<expiry, ms since the epoch>.<cell id>.<HMAC-SHA-256, base64url>` */
@@ -8,6 +8,14 @@ export interface TicketClaim {
   readonly imageId: string
   readonly cellId: string
   readonly expiresAtMs: number
+}
+
+const KEY_BYTES = 32
+
+/** The key for tickets alone, derived from the deployment's secret (RFC 5869). */
+export function ticketKey(secretHex: string): Uint8Array {
+  const secret = Buffer.from(secretHex, 'hex')
+  return new Uint8Array(hkdfSync('sha256', secret, '', 'weir image tickets', KEY_BYTES))
 }
 
 /** A bearer proof that this cell may read this image until the expiry. */

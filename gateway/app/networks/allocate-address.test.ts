@@ -45,7 +45,7 @@ test('ports made at once get every address of the subnet, each once, and then a 
     result.status === 'fulfilled' ? result.value.fixedIps.map((ip) => ip.address) : [],
   )
   const refusals = results.flatMap((result) =>
-    result.status === 'rejected' ? [result.reason] : [],
+    result.status === 'rejected' ? [result.reason as Error] : [],
   )
   // 32 less the network, the gateway and broadcast.
   expect(new Set(addresses).size).toBe(29)
@@ -55,7 +55,9 @@ test('ports made at once get every address of the subnet, each once, and then a 
   expect(addresses).not.toContain('10.1.0.31')
   expect(refusals).toHaveLength(11)
   for (const refusal of refusals) expect(isFailure(refusal, 'conflict')).toBe(true)
-  expect(refusals[0].message).toBe(`No more IP addresses available on network ${subnet.networkId}.`)
+  expect(refusals[0]?.message).toBe(
+    `No more IP addresses available on network ${subnet.networkId}.`,
+  )
 })
 
 test('an address is free again as soon as its port is deleted', async () => {
@@ -76,7 +78,7 @@ test('a refused port leaves nothing behind', async () => {
   await createPort(networks, requester, draft)
   await expect(createPort(networks, requester, draft)).rejects.toThrow('No more IP addresses')
 
-  const left = await listPorts(networks, requester, [['network_id', subnet.networkId]])
+  const { items: left } = await listPorts(networks, requester, [['network_id', subnet.networkId]])
 
   expect(left).toHaveLength(1)
 })
@@ -130,5 +132,5 @@ test('the port quota holds for ports made at once', async () => {
   expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(5)
   const [refused] = results.filter((result) => result.status === 'rejected')
   expect(isFailure(refused?.reason, 'over-quota')).toBe(true)
-  expect(await listPorts(networks, member, [])).toHaveLength(5)
+  expect((await listPorts(networks, member, [])).items).toHaveLength(5)
 })

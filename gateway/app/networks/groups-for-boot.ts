@@ -2,26 +2,30 @@ import { Failure } from '#common/errors.ts'
 import { securityGroupsNamed } from '../../db/security-groups.ts'
 import { ensureDefaultGroup } from './default-group.ts'
 import type { Networks } from './networks.ts'
+import type { NicPlan } from './nic-request.ts'
 
 const GROUPS_MAX = 100
 
-/** The ids of the groups named. Throws `invalid` for one that is not the project's, `conflict` for an ambiguous name. */
+/** The groups named. Throws `invalid` for one that is not the project's, `conflict` for an ambiguous name. */
 export async function groupsForBoot(
   networks: Networks,
   projectId: string,
   idsOrNames: readonly string[],
   needsGroups: boolean,
-): Promise<readonly string[]> {
+): Promise<NicPlan['securityGroups']> {
   const asked = [...new Set(idsOrNames)]
   if (asked.length > GROUPS_MAX)
     throw new Failure('invalid', `A server takes at most ${GROUPS_MAX} security groups.`)
   const isDefaultOnly = asked.length === 0 || (asked.length === 1 && asked[0] === 'default')
-  if (isDefaultOnly) return needsGroups ? [await ensureDefaultGroup(networks, projectId)] : []
+  if (isDefaultOnly) {
+    if (!needsGroups) return []
+    return [{ id: await ensureDefaultGroup(networks, projectId), name: 'default' }]
+  }
   if (asked.includes('default')) await ensureDefaultGroup(networks, projectId)
   const found = await securityGroupsNamed(networks.db, projectId, asked, GROUPS_MAX * 2)
   return asked.map((wanted) => {
     const byId = found.find((group) => group.id === wanted)
-    if (byId !== undefined) return byId.id
+    if (byId !== undefined) return byId
     const [named, second] = found.filter((group) => group.name === wanted)
     if (named === undefined)
       throw new Failure('invalid', `Unable to find security_group with name or id '${wanted}'`)
@@ -30,6 +34,6 @@ export async function groupsForBoot(
         'conflict',
         `Multiple security_group matches found for name '${wanted}', use an ID to be more specific.`,
       )
-    return named.id
+    return named
   })
 }

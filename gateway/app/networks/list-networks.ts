@@ -1,7 +1,7 @@
 import type { Network } from '../../db/network.ts'
 import { listNetworks as readNetworks } from '../../db/networks.ts'
 import type { Requester } from '../requester.ts'
-import { type FilterKinds, type ListQuery, pageOf } from './list-query.ts'
+import { type FilterKinds, type Listed, type ListQuery, listed, pageOf } from './list-query.ts'
 import type { Networks } from './networks.ts'
 import { scopeOf } from './visible.ts'
 
@@ -20,10 +20,11 @@ const FILTERS: FilterKinds = {
 }
 
 /** A page of the networks the requester may see. */
-export function listNetworks(
+export async function listNetworks(
   networks: Networks,
   requester: Requester,
   query: ListQuery,
-): Promise<readonly Network[]> {
-  return readNetworks(networks.db, scopeOf(requester), pageOf(query, FILTERS))
+): Promise<Listed<Network>> {
+  const page = pageOf(query, FILTERS)
+  return listed(await readNetworks(networks.db, scopeOf(requester), page), page)
 }

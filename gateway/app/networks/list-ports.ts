@@ -1,7 +1,7 @@
 import type { Port } from '../../db/network.ts'
 import { listPorts as readPorts } from '../../db/ports.ts'
 import type { Requester } from '../requester.ts'
-import { type FilterKinds, type ListQuery, pageOf } from './list-query.ts'
+import { type FilterKinds, type Listed, type ListQuery, listed, pageOf } from './list-query.ts'
 import type { Networks } from './networks.ts'
 import { scopeOf } from './visible.ts'
 
@@ -23,10 +23,11 @@ const FILTERS: FilterKinds = {
 }
 
 /** A page of the ports the requester may see. */
-export function listPorts(
+export async function listPorts(
   networks: Networks,
   requester: Requester,
   query: ListQuery,
-): Promise<readonly Port[]> {
-  return readPorts(networks.db, scopeOf(requester), pageOf(query, FILTERS))
+): Promise<Listed<Port>> {
+  const page = pageOf(query, FILTERS)
+  return listed(await readPorts(networks.db, scopeOf(requester), page), page)
 }

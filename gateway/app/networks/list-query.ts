@@ -44,9 +44,18 @@ export function pageOf(query: ListQuery, kinds: FilterKinds): ResourcePage {
   }
 }
 
-/** The attributes asked for with `fields`; empty: all. */
-export function fieldsOf(query: ListQuery): ReadonlySet<string> {
-  return new Set(all(query, 'fields'))
+/** A page as read. */
+export interface Listed<T> {
+  readonly items: readonly T[]
+  /** Id of the last one when there may be more. */
+  readonly nextMarker: string | undefined
+}
+
+export function listed<T extends { readonly id: string }>(
+  items: readonly T[],
+  page: ResourcePage,
+): Listed<T> {
+  return { items, nextMarker: items.length < page.limit ? undefined : items.at(-1)?.id }
 }
 
 type Filters = ResourcePage['filters']

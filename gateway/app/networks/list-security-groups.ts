@@ -2,7 +2,7 @@ import type { SecurityGroup } from '../../db/network.ts'
 import { listSecurityGroups as readGroups } from '../../db/security-groups.ts'
 import type { Requester } from '../requester.ts'
 import { ensureDefaultGroup } from './default-group.ts'
-import { type FilterKinds, type ListQuery, pageOf } from './list-query.ts'
+import { type FilterKinds, type Listed, type ListQuery, listed, pageOf } from './list-query.ts'
 import type { Networks } from './networks.ts'
 import { scopeOf } from './visible.ts'
 
@@ -19,8 +19,8 @@ export async function listSecurityGroups(
   networks: Networks,
   requester: Requester,
   query: ListQuery,
-): Promise<readonly SecurityGroup[]> {
+): Promise<Listed<SecurityGroup>> {
   const page = pageOf(query, FILTERS)
   if (requester.projectId !== null) await ensureDefaultGroup(networks, requester.projectId)
-  return readGroups(networks.db, scopeOf(requester), page)
+  return listed(await readGroups(networks.db, scopeOf(requester), page), page)
 }

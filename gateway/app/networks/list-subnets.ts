@@ -1,7 +1,7 @@
 import type { Subnet } from '../../db/network.ts'
 import { listSubnets as readSubnets } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
-import { type FilterKinds, type ListQuery, pageOf } from './list-query.ts'
+import { type FilterKinds, type Listed, type ListQuery, listed, pageOf } from './list-query.ts'
 import type { Networks } from './networks.ts'
 import { scopeOf } from './visible.ts'
 
@@ -19,10 +19,11 @@ const FILTERS: FilterKinds = {
 }
 
 /** A page of the subnets the requester may see. */
-export function listSubnets(
+export async function listSubnets(
   networks: Networks,
   requester: Requester,
   query: ListQuery,
-): Promise<readonly Subnet[]> {
-  return readSubnets(networks.db, scopeOf(requester), pageOf(query, FILTERS))
+): Promise<Listed<Subnet>> {
+  const page = pageOf(query, FILTERS)
+  return listed(await readSubnets(networks.db, scopeOf(requester), page), page)
 }

@@ -39,7 +39,8 @@ export type PlannedNic =
 export interface NicPlan {
   readonly projectId: string
   readonly nics: readonly PlannedNic[]
-  readonly securityGroupIds: readonly string[]
+  /** For new ports, and as the server shows them. */
+  readonly securityGroups: readonly { readonly id: string; readonly name: string }[]
 }
 
 /** A NIC that a server has: its port, and what the network says of it. */

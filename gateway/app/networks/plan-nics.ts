@@ -32,13 +32,13 @@ export async function planNics(
   const projectId = projectOf(requester)
   const nics = await planned(networks, requester, request)
   const needsGroups = nics.some((nic) => nic.kind === 'new')
-  const securityGroupIds = await groupsForBoot(
+  const securityGroups = await groupsForBoot(
     networks,
     projectId,
     request.securityGroups,
     needsGroups,
   )
-  return { projectId, nics, securityGroupIds }
+  return { projectId, nics, securityGroups }
 }
 
 async function planned(

@@ -3,10 +3,13 @@ import { Failure } from '#common/errors.ts'
 import {
   chargeQuota,
   clearQuotaLimits,
+  projectsWithLimits,
+  type QuotaRow,
   quotaRows,
   refundQuota,
   setQuotaLimits,
 } from '../../db/network-quotas.ts'
+import type { Requester } from '../requester.ts'
 import type { Networks } from './networks.ts'
 
 /** What is counted, with Neutron's default limits. */
@@ -48,29 +51,71 @@ export async function refund(
   if (amount > 0) await refundQuota(tx, { projectId, resource, amount })
 }
 
+export type Quotas = Readonly<Record<NetworkResource, QuotaState>>
+
+export interface ProjectQuotas {
+  readonly projectId: string
+  readonly quotas: Quotas
+}
+
+const PROJECTS_MAX = 1_000
+
+/** The projects that have limits of their own. */
+export async function listQuotas(networks: Networks): Promise<readonly ProjectQuotas[]> {
+  const projectIds = await projectsWithLimits(networks.db, PROJECTS_MAX)
+  const listed: ProjectQuotas[] = []
+  for (const projectId of projectIds)
+    listed.push({ projectId, quotas: await quotasOf(networks, projectId) })
+  return listed
+}
+
+/** What the project may use and does use; `not-found` for another's project. */
 export async function showQuotas(
   networks: Networks,
+  requester: Requester,
   projectId: string,
-): Promise<Readonly<Record<NetworkResource, QuotaState>>> {
-  const rows = new Map((await quotaRows(networks.db, projectId)).map((row) => [row.resource, row]))
-  const states = NETWORK_RESOURCES.map((resource) => {
-    const row = rows.get(resource)
-    return [resource, { limit: row?.limit ?? DEFAULT_LIMITS[resource], used: row?.used ?? 0 }]
-  })
-  return Object.fromEntries(states) as Record<NetworkResource, QuotaState>
+): Promise<Quotas> {
+  refuseForeign(requester, projectId)
+  return quotasOf(networks, projectId)
+}
+
+/** What a project may use that has no limits of its own; `not-found` for another's project. */
+export function showDefaultQuotas(requester: Requester, projectId: string): Quotas {
+  refuseForeign(requester, projectId)
+  return statesOf(new Map())
 }
 
 /** Afterwards these limits hold; what is used already stays. */
 export async function updateQuotas(
   networks: Networks,
+  requester: Requester,
   projectId: string,
   limits: Readonly<Partial<Record<NetworkResource, number>>>,
-): Promise<void> {
+): Promise<Quotas> {
   const given = Object.entries(limits).filter((entry) => entry[1] !== undefined)
   await networks.db.transaction((tx) => setQuotaLimits(tx, projectId, Object.fromEntries(given)))
+  return showQuotas(networks, requester, projectId)
 }
 
 /** Afterwards the defaults hold. */
 export async function resetQuotas(networks: Networks, projectId: string): Promise<void> {
   await networks.db.transaction((tx) => clearQuotaLimits(tx, projectId))
+}
+
+function refuseForeign(requester: Requester, projectId: string): void {
+  if (requester.isAdmin || requester.projectId === projectId) return
+  throw new Failure('not-found', `No quota is found for project ${projectId}.`)
+}
+
+async function quotasOf(networks: Networks, projectId: string): Promise<Quotas> {
+  const rows = await quotaRows(networks.db, projectId)
+  return statesOf(new Map(rows.map((row) => [row.resource, row])))
+}
+
+function statesOf(rows: ReadonlyMap<string, QuotaRow>): Quotas {
+  const states = NETWORK_RESOURCES.map((resource) => {
+    const row = rows.get(resource)
+    return [resource, { limit: row?.limit ?? DEFAULT_LIMITS[resource], used: row?.used ?? 0 }]
+  })
+  return Object.fromEntries(states) as Quotas
 }

@@ -9,7 +9,7 @@ import {
 } from '../../db/security-group-rules.ts'
 import { lockSecurityGroup } from '../../db/security-groups.ts'
 import type { Requester } from '../requester.ts'
-import { type FilterKinds, type ListQuery, pageOf } from './list-query.ts'
+import { type FilterKinds, type Listed, type ListQuery, listed, pageOf } from './list-query.ts'
 import type { Networks } from './networks.ts'
 import { charge, refund } from './quotas.ts'
 import { type RuleDraft, ruleOf } from './rule-of.ts'
@@ -31,12 +31,13 @@ const FILTERS: FilterKinds = {
 }
 
 /** A page of the rules of the groups the requester may see. */
-export function listSecurityGroupRules(
+export async function listSecurityGroupRules(
   networks: Networks,
   requester: Requester,
   query: ListQuery,
-): Promise<readonly SecurityGroupRule[]> {
-  return readRules(networks.db, scopeOf(requester), pageOf(query, FILTERS))
+): Promise<Listed<SecurityGroupRule>> {
+  const page = pageOf(query, FILTERS)
+  return listed(await readRules(networks.db, scopeOf(requester), page), page)
 }
 
 /** The rule, if its group is the requester's; else `not-found`. */

@@ -123,7 +123,7 @@ async function makePort(
       nicTag: tag,
       hostName: '',
       hasPortSecurity: network.hasPortSecurity,
-      securityGroupIds: network.hasPortSecurity ? plan.securityGroupIds : [],
+      securityGroupIds: network.hasPortSecurity ? plan.securityGroups.map(({ id }) => id) : [],
       wishes: fixedIp === null ? undefined : [fixedIp],
       subnets,
     })

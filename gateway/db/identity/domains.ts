@@ -1,7 +1,7 @@
-import { asc, eq, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
-import type { Domain } from '../../app/identity/model.ts'
+import type { Domain, NameFilter } from '../../app/identity/model.ts'
 import { domains } from '../schema/identity.ts'
 
 const FIND = statement(
@@ -28,9 +28,29 @@ export async function findDomainByName(db: Executor, name: string): Promise<Doma
   return row
 }
 
-/** Every domain, in the order of their ids. */
-export async function listDomains(db: Executor, limit: number): Promise<readonly Domain[]> {
-  return db.orm.select().from(domains).orderBy(asc(domains.id)).limit(limit)
+export interface DomainFilter extends NameFilter {
+  readonly ids?: readonly string[]
+}
+
+/** Domains that fit every given filter, in the order of their ids. */
+export async function listDomains(
+  db: Executor,
+  filter: DomainFilter,
+  limit: number,
+): Promise<readonly Domain[]> {
+  if (filter.ids?.length === 0) return []
+  return db.orm
+    .select()
+    .from(domains)
+    .where(
+      and(
+        filter.name === undefined ? undefined : eq(domains.name, filter.name),
+        filter.enabled === undefined ? undefined : eq(domains.enabled, filter.enabled),
+        filter.ids === undefined ? undefined : inArray(domains.id, [...filter.ids]),
+      ),
+    )
+    .orderBy(asc(domains.id))
+    .limit(limit)
 }
 
 /** Afterwards the domain exists; one that exists is left as it is. */

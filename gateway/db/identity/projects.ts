@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { NameFilter, Project } from '../../app/identity/model.ts'
@@ -13,12 +13,17 @@ const COLUMNS = {
   domainName: sql<string>`${domains.name}`.as('domain_name'),
 }
 
-const FIND = statement(
-  builder
-    .select(COLUMNS)
-    .from(projects)
-    .innerJoin(domains, eq(domains.id, projects.domainId))
-    .where(eq(projects.id, sql.placeholder('id'))),
+const find = (where: SQL) =>
+  statement(
+    builder
+      .select(COLUMNS)
+      .from(projects)
+      .innerJoin(domains, eq(domains.id, projects.domainId))
+      .where(where),
+  )
+const FIND = find(sql`${projects.id} = ${sql.placeholder('id')}`)
+const FIND_BY_NAME = find(
+  sql`${projects.name} = ${sql.placeholder('name')} AND (${domains.id} = ${sql.placeholder('domainId')} OR ${domains.name} = ${sql.placeholder('domainName')})`,
 )
 
 interface Row {
@@ -32,7 +37,20 @@ interface Row {
 
 /** A project of a disabled domain is disabled. */
 export async function findProject(db: Executor, id: string): Promise<Project | undefined> {
-  const [row] = await db.rows<Row>(FIND, { id })
+  return projectOf(await db.rows<Row>(FIND, { id }))
+}
+
+/** The project of this name in a domain given by id or by name. */
+export async function findProjectByName(
+  db: Executor,
+  name: string,
+  domain: { readonly id?: string; readonly name?: string },
+): Promise<Project | undefined> {
+  const values = { name, domainId: domain.id ?? null, domainName: domain.name ?? null }
+  return projectOf(await db.rows<Row>(FIND_BY_NAME, values))
+}
+
+function projectOf([row]: readonly Row[]): Project | undefined {
   if (row === undefined) return undefined
   return {
     id: row.id,

@@ -1,4 +1,4 @@
-import { and, asc, eq, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { NameFilter, User } from '../../app/identity/model.ts'
@@ -85,12 +85,17 @@ export async function findLogin(db: Executor, who: UserReference): Promise<Login
   return row === undefined ? undefined : { user: userOf(row), passwordHash: row.password_hash }
 }
 
+export interface UserFilter extends NameFilter {
+  readonly ids?: readonly string[]
+}
+
 /** Users that fit every given filter, in the order of their ids. */
 export async function listUsers(
   db: Executor,
-  filter: NameFilter,
+  filter: UserFilter,
   limit: number,
 ): Promise<readonly User[]> {
+  if (filter.ids?.length === 0) return []
   const rows = await db.orm
     .select(COLUMNS)
     .from(users)
@@ -100,6 +105,7 @@ export async function listUsers(
         filter.name === undefined ? undefined : eq(users.name, filter.name),
         filter.domainId === undefined ? undefined : eq(users.domainId, filter.domainId),
         filter.enabled === undefined ? undefined : eq(users.enabled, filter.enabled),
+        filter.ids === undefined ? undefined : inArray(users.id, [...filter.ids]),
       ),
     )
     .orderBy(asc(users.id))

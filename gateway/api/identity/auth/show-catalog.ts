@@ -1,0 +1,13 @@
+import type { operations } from '#openapi/identity.gen.ts'
+import { catalogAt } from '../../../app/identity/catalog.ts'
+import type { Answer, Call } from '../../../http/operation.ts'
+import { catalogView } from '../../../views/identity/catalog.ts'
+import { listBody } from '../list-body.ts'
+
+type Op = operations['showCatalog']
+
+/** GET /v3/auth/catalog */
+export async function showCatalog(call: Call<Op>): Promise<Answer<Op>> {
+  const items = catalogView(catalogAt(call.links.root, call.app.identity.region))
+  return { body: listBody(call, 'catalog', { items, isTruncated: false }, (entry) => entry) }
+}

@@ -1,0 +1,12 @@
+import type { operations } from '#openapi/identity.gen.ts'
+import { oneEndpoint } from '../../../app/identity/catalog-entries.ts'
+import type { Answer, Call } from '../../../http/operation.ts'
+import { endpointView } from '../../../views/identity/catalog.ts'
+
+type Op = operations['showEndpoint']
+
+/** GET /v3/endpoints/{endpoint_id} */
+export async function showEndpoint({ app, params, links }: Call<Op>): Promise<Answer<Op>> {
+  const found = oneEndpoint(app.identity, links.root, params.endpoint_id)
+  return { body: { endpoint: endpointView(found.endpoint, found.serviceId, links) } }
+}

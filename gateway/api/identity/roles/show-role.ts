@@ -1,0 +1,13 @@
+import type { operations } from '#openapi/identity.gen.ts'
+import { oneRole } from '../../../app/identity/roles.ts'
+import type { Answer, Call } from '../../../http/operation.ts'
+import { roleView } from '../../../views/identity/role.ts'
+
+type Op = operations['showRole']
+
+/** GET /v3/roles/{role_id} */
+export async function showRole(call: Call<Op>): Promise<Answer<Op>> {
+  const { app, params, links } = call
+  const role = await oneRole(app.identity, params.role_id)
+  return { body: { role: roleView(role, links) } }
+}

@@ -1,0 +1,17 @@
+import type { operations } from '#openapi/identity.gen.ts'
+import { catalogAt } from '../../../app/identity/catalog.ts'
+import { logIn } from '../../../app/identity/log-in.ts'
+import type { LoginRequest } from '../../../app/identity/login-request.ts'
+import type { Answer, Call } from '../../../http/operation.ts'
+import { tokenBody } from '../../../views/identity/token.ts'
+
+type Op = operations['createToken']
+
+/** POST /v3/auth/tokens */
+export async function createToken(call: Call<Op>): Promise<Answer<Op>> {
+  const { app, body, query, links } = call
+  const { token, view } = await logIn(app.identity, body.auth as LoginRequest)
+  const catalog =
+    query.nocatalog === undefined ? catalogAt(links.root, app.identity.region) : undefined
+  return { body: tokenBody(view, catalog), headers: { 'X-Subject-Token': token } }
+}

@@ -1,0 +1,10 @@
+import type { operations } from '#openapi/network.gen.ts'
+import { deleteSubnet as remove } from '../../../app/networks/delete-subnet.ts'
+import type { Handler } from '../../../http/operation.ts'
+
+/** DELETE /v2.0/subnets/{subnet_id} */
+export const deleteSubnet: Handler<operations['deleteSubnet']> = async (call) => {
+  const { app, context, params } = call
+  await remove(app.networks, context, params.subnet_id)
+  return {}
+}

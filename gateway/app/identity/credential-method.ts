@@ -1,0 +1,68 @@
+import { Failure } from '#common/errors.ts'
+import {
+  findApplicationCredential,
+  listApplicationCredentials,
+} from '../../db/identity/application-credentials.ts'
+import { findLogin } from '../../db/identity/users.ts'
+import type { ApplicationCredential } from './application-credential.ts'
+import type { Identity } from './identity.ts'
+import { loginRefused, type Proof } from './issue-token.ts'
+import type { LoginRequest } from './login-request.ts'
+import { NOBODYS_HASH, verifyPassword } from './password-hash.ts'
+import { refuseExhausted } from './password-method.ts'
+import { userReference } from './user-reference.ts'
+
+type Request = NonNullable<LoginRequest['identity']['application_credential']>
+
+/** What an application credential proves: its user, and the one project it is for. */
+export interface CredentialProof {
+  readonly proof: Proof
+  readonly projectId: string
+}
+
+/** Proves a user by application credential; throws `unauthenticated`, after the same work whether or not it exists. */
+export async function proveCredential(
+  identity: Identity,
+  request: Request | undefined,
+): Promise<CredentialProof> {
+  if (request === undefined)
+    throw new Failure(
+      'invalid',
+      "Method 'application_credential' needs 'identity.application_credential'.",
+    )
+  const credential = await findCredential(identity, request)
+  const account = credential?.id ?? request.id ?? JSON.stringify([request.user, request.name])
+  refuseExhausted(identity, account)
+
+  const isRight = await verifyPassword(request.secret, credential?.secretHash ?? NOBODYS_HASH)
+  if (credential === undefined || !isRight) {
+    identity.throttle.failed(account)
+    throw loginRefused(`application credential login of ${account}`)
+  }
+  identity.throttle.succeeded(account)
+  const proof = {
+    userId: credential.userId,
+    defaultProjectId: null,
+    methods: ['application_credential'],
+    applicationCredentialId: credential.id,
+    parent: undefined,
+  }
+  return { proof, projectId: credential.projectId }
+}
+
+async function findCredential(
+  { db }: Identity,
+  request: Request,
+): Promise<ApplicationCredential | undefined> {
+  if (request.id !== undefined) return findApplicationCredential(db, request.id)
+  if (request.name === undefined || request.user === undefined)
+    throw new Failure(
+      'invalid',
+      "identity.application_credential needs an 'id', or a 'name' and the 'user' it belongs to.",
+    )
+  const who = userReference(request.user, 'identity.application_credential.user')
+  const login = await findLogin(db, who)
+  if (login === undefined) return undefined
+  const [credential] = await listApplicationCredentials(db, login.user.id, request.name, 1)
+  return credential
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { effectiveRoles } from './effective-roles.ts'
+
+const roles = ['admin', 'member', 'reader', 'service'].map((name) => ({ id: name, name }))
+const implied = [
+  { priorId: 'admin', impliedId: 'member' },
+  { priorId: 'member', impliedId: 'reader' },
+  { priorId: 'reader', impliedId: 'admin' },
+]
+const names = (ids: readonly string[], model = { roles, implied: implied.slice(0, 2) }) =>
+  effectiveRoles(model, ids).map(({ name }) => name)
+
+test('a role brings all that it implies, over any number of steps', () => {
+  expect(names(['admin'])).toEqual(['admin', 'member', 'reader'])
+  expect(names(['member', 'service'])).toEqual(['member', 'reader', 'service'])
+})
+
+test('roles that imply each other end', () => {
+  expect(names(['reader'], { roles, implied })).toEqual(['admin', 'member', 'reader'])
+})
+
+test('an id that is no role brings nothing', () => {
+  expect(names(['gone'])).toEqual([])
+})

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import { Failure } from '#common/errors.ts'
+import { insertToken } from '../../db/identity/tokens.ts'
+import { describeToken } from './describe-token.ts'
+import { type Identity, tokenId } from './identity.ts'
+import type { Scope, TokenRecord, TokenView } from './token-view.ts'
+
+const TOKEN_BYTES = 32
+/** As Keystone's: 22 characters of base64. */
+const AUDIT_BYTES = 16
+
+/** What a login proved: who it is, how, and what a token for it may be. */
+export interface Proof {
+  readonly userId: string
+  /** The scope meant when the request names none. */
+  readonly defaultProjectId: string | null
+  readonly methods: readonly string[]
+  readonly applicationCredentialId: string | null
+  /** Of the token this one is made from. */
+  readonly parent: { readonly expiresAt: Date; readonly auditChainId: string } | undefined
+}
+
+export interface IssuedToken {
+  /** What the client sends from now on; only its hash is kept. */
+  readonly token: string
+  readonly view: TokenView
+}
+
+/** Afterwards the token is valid at every gateway; undefined when the user may not have the scope. */
+export async function issueToken(
+  identity: Identity,
+  proof: Proof,
+  scope: Scope,
+): Promise<IssuedToken | undefined> {
+  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  const record = recordOf(identity, token, proof, scope)
+  const { mark } = identity.cache
+  const view = await describeToken(identity.db, record, record.issuedAt)
+  if (view === undefined) return undefined
+  await insertToken(identity.db, record)
+  identity.cache.put(view, mark)
+  return { token, view }
+}
+
+/** One answer for every reason, so that logins tell nothing about users, projects or roles. */
+export function loginRefused(detail: string): Failure {
+  return new Failure('unauthenticated', 'The credentials or the scope asked for are not valid.', {
+    detail,
+  })
+}
+
+function recordOf(identity: Identity, token: string, proof: Proof, scope: Scope): TokenRecord {
+  const now = identity.clock.now()
+  const auditId = randomBytes(AUDIT_BYTES).toString('base64url')
+  return {
+    id: tokenId(token),
+    auditId,
+    auditChainId: proof.parent?.auditChainId ?? auditId,
+    userId: proof.userId,
+    scope,
+    applicationCredentialId: proof.applicationCredentialId,
+    methods: proof.methods,
+    issuedAt: new Date(now),
+    // A token made from another lives no longer than that one: else rescoping would extend it without end.
+    expiresAt: proof.parent?.expiresAt ?? new Date(now + identity.tokenLifetimeS * 1_000),
+  }
+}

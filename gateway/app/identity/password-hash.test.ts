@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { hashPassword, NOBODYS_HASH, verifyPassword } from './password-hash.ts'
+
+test('a hash fits its password only, and is salted', async () => {
+  const [one, two] = await Promise.all([hashPassword('pässword'), hashPassword('pässword')])
+
+  expect(one).not.toBe(two)
+  expect(one).toMatch(/^\$scrypt\$16384\$8\$1\$/)
+  expect(await verifyPassword('pässword', one)).toBe(true)
+  expect(await verifyPassword('password', one)).toBe(false)
+})
+
+test('the same characters match however they were typed', async () => {
+  const hash = await hashPassword('é'.normalize('NFC'))
+
+  expect(await verifyPassword('é'.normalize('NFD'), hash)).toBe(true)
+})
+
+test('nobody’s hash fits nothing', async () => {
+  expect(await verifyPassword('', NOBODYS_HASH)).toBe(false)
+})
+
+test('beyond what can wait, a login is refused for now', async () => {
+  const many = await Promise.allSettled(
+    Array.from({ length: 110 }, () => verifyPassword('x', NOBODYS_HASH)),
+  )
+
+  const refused = many.filter(({ status }) => status === 'rejected')
+  expect(refused.length).toBeGreaterThan(0)
+  expect(refused[0]).toMatchObject({ reason: { kind: 'unavailable' } })
+})

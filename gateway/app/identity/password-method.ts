@@ -1,0 +1,48 @@
+import { Failure } from '#common/errors.ts'
+import { findLogin, type UserReference } from '../../db/identity/users.ts'
+import type { Identity } from './identity.ts'
+import { loginRefused, type Proof } from './issue-token.ts'
+import type { LoginRequest } from './login-request.ts'
+import { NOBODYS_HASH, verifyPassword } from './password-hash.ts'
+import { userReference } from './user-reference.ts'
+
+/** Proves a user by password; throws `unauthenticated`, after the same work whether or not the user exists. */
+export async function provePassword(
+  identity: Identity,
+  request: LoginRequest['identity']['password'],
+): Promise<Proof> {
+  if (request === undefined)
+    throw new Failure('invalid', "Method 'password' needs 'identity.password'.")
+  const who = userReference(request.user, 'identity.password.user')
+  const login = await findLogin(identity.db, who)
+  const account = login?.user.id ?? accountText(who)
+  refuseExhausted(identity, account)
+
+  const isRight = await verifyPassword(request.user.password, login?.passwordHash ?? NOBODYS_HASH)
+  if (login === undefined || !isRight || !login.user.enabled) {
+    identity.throttle.failed(account)
+    throw loginRefused(`password login of ${account}`)
+  }
+  identity.throttle.succeeded(account)
+  return {
+    userId: login.user.id,
+    defaultProjectId: login.user.defaultProjectId,
+    methods: ['password'],
+    applicationCredentialId: null,
+    parent: undefined,
+  }
+}
+
+/** Throws `unauthenticated` for an account with too many failures of late; existing or not, so it tells nothing. */
+export function refuseExhausted({ throttle }: Identity, account: string): void {
+  if (!throttle.isExhausted(account)) return
+  throw new Failure(
+    'unauthenticated',
+    'There were too many failed logins for this account. Please wait a minute and try again.',
+  )
+}
+
+function accountText(who: UserReference): string {
+  if ('id' in who) return who.id
+  return `${who.domain.id ?? ''}\0${who.domain.name ?? ''}\0${who.name}`
+}

@@ -1,0 +1,51 @@
+import { beforeEach, expect, test } from 'vitest'
+import { BLIND_MAX_MS, TokenCache } from './token-cache.ts'
+import type { TokenView } from './token-view.ts'
+
+let now: number
+let cache: TokenCache
+
+beforeEach(() => {
+  now = 1_000_000
+  cache = new TokenCache({ now: () => now, sleep: () => Promise.resolve() })
+  cache.heard(now)
+})
+
+function view(id: string, livesMs = 60_000): TokenView {
+  return { record: { id, expiresAt: new Date(now + livesMs) } } as TokenView
+}
+
+test('a kept token is given out until it expires', () => {
+  cache.put(view('a', 100), cache.mark)
+  expect(cache.get('a')).toBeDefined()
+
+  now += 100
+  expect(cache.get('a')).toBeUndefined()
+})
+
+test('nothing is given out while revocations are not heard of', () => {
+  cache.put(view('a'), cache.mark)
+
+  now += BLIND_MAX_MS + 1
+  expect(cache.get('a')).toBeUndefined()
+
+  cache.heard(now)
+  expect(cache.get('a')).toBeDefined()
+})
+
+test('a dropped token is gone, and others stay', () => {
+  for (const id of ['a', 'b']) cache.put(view(id), cache.mark)
+
+  cache.drop('a')
+
+  expect([cache.get('a'), cache.get('b')?.record.id]).toEqual([undefined, 'b'])
+})
+
+test('a token read before a revocation is not kept after it', () => {
+  const { mark } = cache
+  cache.drop('b')
+
+  cache.put(view('a'), mark)
+
+  expect(cache.get('a')).toBeUndefined()
+})

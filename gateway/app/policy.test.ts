@@ -1,0 +1,91 @@
+import { globSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { loadContract } from '#openapi/contract.ts'
+import { presentDocuments } from '#openapi/load-document.ts'
+import { PUBLIC_POLICY } from '#openapi/projection/operation.ts'
+import { enforce, isAllowed, POLICY, policyCheck, type Who } from './policy.ts'
+import { ANONYMOUS, type Caller } from './request-context.ts'
+
+const DOCUMENT_RULES = new Set(
+  presentDocuments()
+    .flatMap((name) => loadContract(name).operations)
+    .map(({ policy }) => policy)
+    .filter((policy) => policy !== PUBLIC_POLICY),
+)
+
+/** Rules that code names beside those of the documents: literals given to a check inside an operation. */
+const CODE_RULES = new Set(
+  globSync('gateway/**/*.ts')
+    .filter((file) => !/policy(\.test)?\.ts$/.test(file))
+    .flatMap((file) => [
+      ...readFileSync(file, 'utf8').matchAll(/'((?:os_compute_api|compute|identity):[\w:-]+)'/g),
+    ])
+    .map(([, rule]) => rule ?? ''),
+)
+
+test('every rule a document names is in the table', () => {
+  expect([...DOCUMENT_RULES].filter((rule) => POLICY[rule] === undefined)).toEqual([])
+})
+
+test('every rule the code names is in the table', () => {
+  expect([...CODE_RULES].filter((rule) => POLICY[rule] === undefined)).toEqual([])
+})
+
+const project = { projectId: 'p' as Caller['projectId'] }
+const CALLERS: Readonly<Record<string, Caller>> = {
+  administrator: callerWith(['admin', 'manager', 'member', 'reader'], {
+    ...project,
+    isAdmin: true,
+  }),
+  'system administrator': callerWith(['admin', 'manager', 'member', 'reader'], {
+    isSystemScoped: true,
+    isAdmin: true,
+  }),
+  member: callerWith(['member', 'reader'], project),
+  reader: callerWith(['reader'], project),
+  'system reader': callerWith(['reader'], { isSystemScoped: true }),
+  service: callerWith(['service'], project),
+  stranger: callerWith([], project),
+  unscoped: callerWith([], {}),
+}
+
+/** Who of CALLERS each class of rule allows. */
+const ALLOWED: Readonly<Record<Who, readonly string[]>> = {
+  authenticated: Object.keys(CALLERS),
+  reader: ['administrator', 'system administrator', 'member', 'reader'],
+  member: ['administrator', 'system administrator', 'member'],
+  admin: ['administrator', 'system administrator'],
+  'system-reader': ['administrator', 'system administrator', 'system reader'],
+  service: ['administrator', 'system administrator', 'system reader', 'service'],
+}
+
+describe.each(Object.entries(POLICY))('%s', (rule, who) => {
+  test(`allows who ‘${who}’ means, and nobody else`, () => {
+    const allowed = Object.entries(CALLERS).filter(([, caller]) => isAllowed(caller, rule))
+
+    expect(allowed.map(([name]) => name)).toEqual(ALLOWED[who])
+  })
+})
+
+test('a refusal is `forbidden` and names the rule', () => {
+  const check = policyCheck('os_compute_api:servers:create')
+
+  for (const refuse of [
+    check,
+    (caller: Caller) => enforce(caller, 'os_compute_api:servers:create'),
+  ])
+    expect(() => refuse(callerWith(['reader'], project))).toThrow(
+      expect.objectContaining({
+        kind: 'forbidden',
+        message: expect.stringContaining('os_compute_api:servers:create') as string,
+      }) as Error,
+    )
+})
+
+test('an unknown rule is a bug, found when routes are bound', () => {
+  expect(() => policyCheck('os_compute_api:nothing')).toThrow('no rule os_compute_api:nothing')
+})
+
+function callerWith(roles: readonly string[], rest: Partial<Caller>): Caller {
+  return { ...ANONYMOUS, roles: new Set(roles), ...rest }
+}

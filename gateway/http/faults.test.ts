@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { ERROR_KINDS, Failure } from '#common/errors.ts'
+import { faultOf } from './faults.ts'
+import { HttpRefusal } from './http-refusal.ts'
+
+const NOVA = {
+  invalid: [400, 'badRequest'],
+  unauthenticated: [401, 'unauthorized'],
+  forbidden: [403, 'forbidden'],
+  'not-found': [404, 'itemNotFound'],
+  conflict: [409, 'conflictingRequest'],
+  'over-quota': [403, 'forbidden'],
+  'too-large': [413, 'overLimit'],
+  'no-capacity': [503, 'serviceUnavailable'],
+  unsupported: [501, 'notImplemented'],
+  unavailable: [503, 'serviceUnavailable'],
+  internal: [500, 'computeFault'],
+} as const
+
+test.each(ERROR_KINDS)('%s has Nova’s status and name', (kind) => {
+  const fault = faultOf(new Failure(kind, 'Text.'), 'nova')
+  const [status, name] = NOVA[kind]
+
+  expect(fault.status).toBe(status)
+  expect(JSON.parse(fault.body)).toMatchObject({ [name]: { code: status } })
+})
+
+test.each([
+  ['nova', { itemNotFound: { code: 404, message: 'Text.' } }],
+  ['keystone', { error: { code: 404, message: 'Text.', title: 'Not Found' } }],
+  ['glance', { error: { code: 404, message: 'Text.', title: 'Not Found' } }],
+  ['neutron', { NeutronError: { type: 'HTTPNotFound', message: 'Text.', detail: '' } }],
+] as const)('%s has an envelope of its own', (style, expected) => {
+  expect(JSON.parse(faultOf(new Failure('not-found', 'Text.'), style).body)).toEqual(expected)
+})
+
+test.each([
+  ['a bug', new TypeError('secret of a bug')],
+  ['an internal failure', new Failure('internal', 'secret of a failure')],
+  ['a detail', new Failure('conflict', 'Text.', { detail: 'secret detail' })],
+  ['a cause', new Failure('unavailable', 'Text.', { cause: new Error('secret cause') })],
+])('%s does not leave the process', (_name, error) => {
+  expect(faultOf(error, 'nova').body).not.toContain('secret')
+})
+
+test('what may pass says when to ask again', () => {
+  expect(faultOf(new Failure('unavailable', 'Text.'), 'keystone').retryAfter).toBeGreaterThan(0)
+  expect(faultOf(new Failure('conflict', 'Text.'), 'keystone').retryAfter).toBeUndefined()
+})
+
+test('an unsupported microversion is a computeFault, as Nova has no name for 406', () => {
+  const { status, body } = faultOf(new HttpRefusal(406, 'Text.'), 'nova')
+
+  expect(status).toBe(406)
+  expect(JSON.parse(body)).toEqual({ computeFault: { code: 406, message: 'Text.' } })
+})

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { MAX, MIN } from '#openapi/microversions.ts'
+import { negotiateMicroversion } from './microversion.ts'
+
+test.each([
+  ['no header', undefined, undefined, MIN],
+  ['the legacy header', undefined, '2.53', '2.53'],
+  ['the general header', 'compute 2.79', undefined, '2.79'],
+  ['both: the general one wins', 'compute 2.79', '2.1', '2.79'],
+  ['another service only', 'image 2.6', undefined, MIN],
+  ['another service, and the legacy header', 'identity 3.1', '2.26', '2.26'],
+  ['several services', 'identity 3.1, compute 2.60', undefined, '2.60'],
+  ['another case', 'Compute 2.60', undefined, '2.60'],
+  ['latest', 'compute latest', undefined, MAX],
+  ['latest in the legacy header', undefined, 'latest', MAX],
+])('%s', (_name, general, legacy, expected) => {
+  expect(negotiateMicroversion(general, legacy)).toBe(expected)
+})
+
+test.each(['compute 2', 'compute x.y', 'compute', 'compute 2.1.1', 'compute 02.1', 'compute 2.-1'])(
+  '%s is malformed',
+  (header) => {
+    expect(() => negotiateMicroversion(header, undefined)).toThrow(
+      expect.objectContaining({ kind: 'invalid' }) as Error,
+    )
+  },
+)
+
+test.each(['1.0', '2.0', '2.999', '3.0'])('%s is not served: 406 naming the range', (version) => {
+  expect(() => negotiateMicroversion(`compute ${version}`, undefined)).toThrow(
+    expect.objectContaining({
+      status: 406,
+      message: expect.stringMatching(`${MIN} to ${MAX}`) as string,
+    }) as Error,
+  )
+})

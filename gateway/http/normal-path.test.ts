@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import type { ProjectId } from '#common/ids.ts'
+import { ANONYMOUS } from '../app/request-context.ts'
+import { normalPath, refuseForeignProject } from './normal-path.ts'
+
+const HEX = '0123456789abcdef0123456789abcdef'
+const UUID = '01234567-89ab-cdef-0123-456789abcdef'
+
+test.each([
+  ['/', '/identity'],
+  ['/v3', '/identity/v3'],
+  ['/v3/auth/tokens', '/identity/v3/auth/tokens'],
+  ['/identity/', '/identity'],
+  ['/v3x', '/v3x'],
+  ['/compute/v2.1/', '/compute/v2.1'],
+  ['/compute/v2.1/servers/', '/compute/v2.1/servers'],
+  [`/compute/v2.1/${HEX}/servers?limit=1`, '/compute/v2.1/servers'],
+  [`/compute/v2.1/${UUID}/servers/${UUID}`, `/compute/v2.1/servers/${UUID}`],
+  [`/compute/v2.1/${HEX}`, '/compute/v2.1'],
+  [`/compute/v2.1/servers/${UUID}`, `/compute/v2.1/servers/${UUID}`],
+  ['/image/v2/images/', '/image/v2/images'],
+])('%s is routed as %s', (path, expected) => {
+  expect(normalPath(new Request(`http://cloud.test${path}`))).toBe(expected)
+})
+
+test('a project in the URL must be the one of the token', () => {
+  const caller = { ...ANONYMOUS, projectId: HEX as ProjectId }
+  const ask = (path: string) =>
+    refuseForeignProject(new Request(`http://cloud.test${path}`), caller)
+
+  expect(() => ask(`/compute/v2.1/${HEX}/servers`)).not.toThrow()
+  expect(() => ask('/compute/v2.1/servers')).not.toThrow()
+  expect(() => ask(`/compute/v2.1/${UUID}/servers`)).toThrow('Malformed request URL')
+})

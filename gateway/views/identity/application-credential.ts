@@ -1,0 +1,25 @@
+import type { ApplicationCredential } from '#openapi/identity.gen.ts'
+import type { CredentialView } from '../../app/identity/application-credentials.ts'
+import type { Links } from '../../http/links.ts'
+import { keystoneTime } from './keystone-time.ts'
+import { reference } from './references.ts'
+
+/** Without the secret, which nobody can show again. */
+export function applicationCredentialView(
+  credential: CredentialView,
+  links: Links,
+): ApplicationCredential {
+  const { id, userId, projectId, name, description, roles, expiresAt, unrestricted } = credential
+  return {
+    id,
+    name,
+    description,
+    project_id: projectId,
+    user_id: userId,
+    roles: roles.map(reference),
+    expires_at: expiresAt === null ? null : keystoneTime(expiresAt),
+    unrestricted,
+    system: null,
+    links: { self: links.to(`/identity/v3/users/${userId}/application_credentials/${id}`) },
+  }
+}

@@ -1,0 +1,33 @@
+import type { Image } from '../../db/image.ts'
+import { zonedTime } from '../time.ts'
+
+/** An image as Glance shows it: its properties stand beside its attributes. Paths have no prefix, as there. */
+export function imageView(image: Image) {
+  const { content } = image
+  const path = `/v2/images/${image.id}`
+  return {
+    ...image.properties,
+    id: image.id,
+    name: image.name,
+    status: image.status,
+    visibility: image.visibility,
+    owner: image.owner,
+    size: content?.sizeBytes ?? null,
+    virtual_size: content?.virtualSizeBytes ?? null,
+    checksum: content?.md5 ?? null,
+    os_hash_algo: content === null ? null : 'sha512',
+    os_hash_value: content?.sha512 ?? null,
+    disk_format: image.diskFormat,
+    container_format: image.containerFormat,
+    min_disk: image.minDiskGb,
+    min_ram: image.minRamMb,
+    protected: image.isProtected,
+    os_hidden: image.isHidden,
+    tags: image.tags,
+    created_at: zonedTime(image.createdAt),
+    updated_at: zonedTime(image.updatedAt),
+    self: path,
+    file: `${path}/file`,
+    schema: '/v2/schemas/image',
+  }
+}

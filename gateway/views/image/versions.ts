@@ -1,0 +1,20 @@
+import type { Links } from '../../http/links.ts'
+
+/** Minor versions of Glance's v2 up to the one that brought hidden images, the newest thing served. */
+const NEWEST_MINOR = 7
+
+/** Every version, newest first; clients take the first they know. */
+export function versionViews(links: Links) {
+  const minors = Array.from({ length: NEWEST_MINOR + 1 }, (_, i) => NEWEST_MINOR - i)
+  return minors.map((minor) => versionView(links, minor))
+}
+
+/** The newest version. */
+export function newestVersionView(links: Links) {
+  return versionView(links, NEWEST_MINOR)
+}
+
+function versionView(links: Links, minor: number) {
+  const status = minor === NEWEST_MINOR ? ('CURRENT' as const) : ('SUPPORTED' as const)
+  return { id: `v2.${minor}`, status, links: [{ rel: 'self', href: links.to('/image/v2/') }] }
+}

@@ -1,0 +1,17 @@
+import type { Described } from '../../db/network.ts'
+import { zonedTime } from '../time.ts'
+
+/** The attributes every object of Neutron's has; `tenant_id` is the older name of `project_id`. */
+export function describedView(object: Described) {
+  return {
+    id: object.id,
+    name: object.name,
+    description: object.description,
+    project_id: object.projectId,
+    tenant_id: object.projectId,
+    tags: [],
+    created_at: zonedTime(object.createdAt),
+    updated_at: zonedTime(object.updatedAt),
+    revision_number: object.revision,
+  }
+}

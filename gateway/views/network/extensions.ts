@@ -1,0 +1,85 @@
+import { Failure } from '#common/errors.ts'
+
+interface Extension {
+  readonly alias: string
+  readonly name: string
+  readonly description: string
+  readonly updated: string
+  readonly links: readonly never[]
+}
+
+const extension = (
+  alias: string,
+  name: string,
+  description: string,
+  updated: string,
+): Extension => ({
+  alias,
+  name,
+  description,
+  updated: `${updated}T00:00:00Z`,
+  links: [],
+})
+
+/** Only what is served. Clients take an alias as a promise: without `router` none of them asks for floating IPs. */
+export const EXTENSIONS: readonly Extension[] = [
+  extension('binding', 'Port Binding', 'The host a port is on', '2014-02-03'),
+  extension(
+    'external-net',
+    'Neutron external network',
+    'Networks marked as external',
+    '2013-01-14',
+  ),
+  extension(
+    'filter-validation',
+    'Filter parameters validation',
+    'Lists refuse unknown filters',
+    '2018-03-21',
+  ),
+  extension('net-mtu', 'Network MTU', 'The MTU of a network', '2015-03-25'),
+  extension(
+    'net-mtu-writable',
+    'Network MTU (writable)',
+    'The MTU of a network can be set',
+    '2017-07-12',
+  ),
+  extension('pagination', 'Pagination support', 'Lists can be read in pages', '2016-06-12'),
+  extension(
+    'port-security',
+    'Port Security',
+    'Filtering of a port can be switched off',
+    '2012-07-23',
+  ),
+  extension('project-id', 'project_id field enabled', 'Objects have a project_id', '2016-09-09'),
+  extension('quotas', 'Quota management support', 'Limits per project', '2012-07-29'),
+  extension('quota_details', 'Quota details management support', 'Use beside limits', '2017-02-10'),
+  extension('security-group', 'security-group', 'Security groups and their rules', '2012-10-05'),
+  extension('sorting', 'Sorting support', 'Lists can be sorted', '2016-06-12'),
+  extension(
+    'standard-attr-description',
+    'standard-attr-description',
+    'Objects have a description',
+    '2016-02-10',
+  ),
+  extension(
+    'standard-attr-revisions',
+    'Resource revision numbers',
+    'Objects have a revision',
+    '2016-04-11',
+  ),
+  extension('standard-attr-timestamp', 'Resource timestamps', 'Objects have times', '2016-09-12'),
+  extension(
+    'weir-cells',
+    'Cells of a network',
+    'weir:cells says which cells a network reaches',
+    '2026-11-01',
+  ),
+]
+
+/** Throws `not-found`, by which clients learn that there is no such extension. */
+export function extensionNamed(alias: string): Extension {
+  const found = EXTENSIONS.find((each) => each.alias === alias)
+  if (found === undefined)
+    throw new Failure('not-found', `Extension with alias ${alias} does not exist`)
+  return found
+}

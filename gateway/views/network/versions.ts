@@ -1,0 +1,26 @@
+import type { Links } from '../../http/links.ts'
+
+/** The one version there is. */
+export function versionView(links: Links) {
+  const href = links.to('/networking/v2.0/')
+  return { id: 'v2.0', status: 'CURRENT' as const, links: [{ rel: 'self', href }] }
+}
+
+const COLLECTIONS = [
+  ['network', 'networks'],
+  ['subnet', 'subnets'],
+  ['port', 'ports'],
+  ['security_group', 'security-groups'],
+  ['security_group_rule', 'security-group-rules'],
+  ['quota', 'quotas'],
+  ['extension', 'extensions'],
+] as const
+
+/** The collections of the version, which Neutron answers at its root. */
+export function resourceViews(links: Links) {
+  return COLLECTIONS.map(([name, path]) => ({
+    name,
+    collection: path.replaceAll('-', '_'),
+    links: [{ rel: 'self', href: links.to(`/networking/v2.0/${path}`) }],
+  }))
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto'
+import type { Hono } from 'hono'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { configFromEnv } from '#gateway/config.ts'
+import { createGateway, type Gateway } from '#gateway/context.ts'
+import { MIGRATIONS_FOLDER } from '#gateway/db/readiness.ts'
+import { createServer } from '#gateway/server.ts'
+import { freshDatabase } from '../env/fresh-database.ts'
+
+/** Gateways on one database with the first users, their identity API answered in process. */
+export class IdentityWorld implements AsyncDisposable {
+  readonly databaseUrl: string
+  readonly passwords: { readonly admin: string; readonly demo: string }
+  readonly #parts = new AsyncDisposableStack()
+
+  constructor(databaseUrl: string, passwords: { readonly admin: string; readonly demo: string }) {
+    this.databaseUrl = databaseUrl
+    this.passwords = passwords
+  }
+
+  async addGateway(env: Readonly<Record<string, string>> = {}): Promise<Face> {
+    const config = configFromEnv({
+      GATEWAY_DATABASE_URL: this.databaseUrl,
+      GATEWAY_DATABASE_CONNECTIONS: '4',
+      GATEWAY_LOG_LEVEL: 'error',
+      ...env,
+    })
+    const gateway = this.#parts.use(await createGateway(config))
+    return new Face(gateway, createServer(gateway, ['identity']))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#parts.disposeAsync()
+  }
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Json
+}
+
+/** JSON of any shape, looked into by tests that then assert on what they find. */
+export interface Json {
+  readonly [key: string]: Json | undefined
+}
+
+/** One gateway's HTTP face. */
+export class Face {
+  readonly gateway: Gateway
+  readonly app: Hono
+
+  constructor(gateway: Gateway, app: Hono) {
+    this.gateway = gateway
+    this.app = app
+  }
+
+  async ask(
+    method: string,
+    path: string,
+    options: {
+      readonly token?: string | undefined
+      readonly body?: unknown
+      readonly headers?: Readonly<Record<string, string>>
+    } = {},
+  ): Promise<Reply> {
+    const headers = new Headers({ host: 'cloud.test:8774', ...options.headers })
+    if (options.token !== undefined) headers.set('x-auth-token', options.token)
+    if (options.body !== undefined && !headers.has('content-type'))
+      headers.set('content-type', 'application/json')
+    const body =
+      options.body === undefined
+        ? {}
+        : {
+            body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body),
+          }
+    const response = await this.app.request(`http://cloud.test:8774${path}`, {
+      method,
+      headers,
+      ...body,
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.includes('json') === true
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (isJson && text !== '' ? JSON.parse(text) : text) as Json,
+    }
+  }
+
+  /** A token by password; `scope` as in the request, the user's own project when absent. */
+  async logIn(user: string, password: string, scope?: unknown): Promise<string> {
+    const reply = await this.ask('POST', '/v3/auth/tokens', {
+      body: passwordAuth(user, password, scope),
+    })
+    const token = reply.headers.get('x-subject-token')
+    if (reply.status !== 201 || token === null)
+      throw new Error(`login of ${user} answered ${reply.status} ${JSON.stringify(reply.body)}`)
+    return token
+  }
+}
+
+export function passwordAuth(user: string, password: string, scope?: unknown): object {
+  return {
+    auth: {
+      identity: {
+        methods: ['password'],
+        password: { user: { name: user, domain: { id: 'default' }, password } },
+      },
+      ...(scope !== undefined && { scope }),
+    },
+  }
+}
+
+export async function identityWorld(): Promise<IdentityWorld> {
+  const url = await freshDatabase('identity')
+  await migrateDatabase(url, MIGRATIONS_FOLDER)
+  const world = new IdentityWorld(url, { admin: secret(), demo: secret() })
+  return world
+}
+
+function secret(): string {
+  return randomBytes(12).toString('base64url')
+}
