@@ -25,11 +25,9 @@ export async function planEmbeddedNics(
   request: NicRequest,
 ): Promise<NicsPlan> {
   const plan = await planNics(networks, requester, request)
-  const hasGroups = plan.securityGroupIds.length > 0
-  const asked = request.securityGroups.length === 0 ? ['default'] : request.securityGroups
   return {
     reaches: (cellId) => nicsReach(plan.nics, cellId),
-    securityGroups: hasGroups ? [...new Set(asked)] : [],
+    securityGroups: plan.securityGroups.map(({ name }) => name),
     allocate: async (tx, serverId, zone) => {
       const server = { serverId, zone: zone ?? '', now: new Date(networks.clock.now()) }
       const nics = await allocatePorts(tx, server, plan)
