@@ -33,7 +33,7 @@ export interface RawRequest {
  * to the types of the document, where the widest object is one of them.
  */
 export interface Answer<Op = unknown> {
-  readonly body?: SuccessOf<Op>
+  readonly body?: Absent<SuccessOf<Op>>
   readonly headers?: Readonly<Record<string, string>>
   /** Only where the document declares several successes. */
   readonly status?: number
@@ -70,3 +70,16 @@ export type SuccessOf<Op> = Op extends { responses: infer R }
         : undefined
     }[keyof R & SuccessStatus]
   : unknown
+
+/** The same shape, in which what may be absent may also be undefined: a serializer leaves both out. */
+type Absent<T> = T extends readonly (infer E)[]
+  ? readonly Absent<E>[]
+  : T extends object
+    ? { readonly [K in keyof T as IsOptional<T, K> extends true ? never : K]: Absent<T[K]> } & {
+        readonly [K in keyof T as IsOptional<T, K> extends true ? K : never]?:
+          | Absent<T[K]>
+          | undefined
+      }
+    : T
+
+type IsOptional<T, K extends keyof T> = Pick<T, K> extends Required<Pick<T, K>> ? false : true
