@@ -28,7 +28,10 @@ export interface RawRequest {
   readonly signal: AbortSignal
 }
 
-/** What a handler answers: the widest object; the document prunes it and knows the status. */
+/**
+ * What a handler answers: the widest object; the document prunes it and knows the status. `Answer<Op>` holds the body
+ * to the types of the document, where the widest object is one of them.
+ */
 export interface Answer<Op = unknown> {
   readonly body?: Absent<SuccessOf<Op>>
   readonly headers?: Readonly<Record<string, string>>
@@ -38,7 +41,7 @@ export interface Answer<Op = unknown> {
   readonly stream?: ReadableStream<Uint8Array>
 }
 
-export type Handler<Op = unknown> = (call: Call<Op>) => Promise<Answer<Op>>
+export type Handler<Op = unknown> = (call: Call<Op>) => Promise<Answer>
 
 /** Handlers by operationId. Their parameter differs by operation, so the table cannot name it. */
 export type Handlers = Readonly<Record<string, (call: never) => Promise<Answer>>>
