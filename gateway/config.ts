@@ -60,7 +60,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     imageDirectory: read.text('IMAGE_DIRECTORY'),
     imageSizeMaxBytes: read.integer('IMAGE_SIZE_MAX_BYTES', IMAGE_SIZE_MAX_BYTES, 1),
     networkMtuMax: read.integer('NETWORK_MTU_MAX', MTU.usual, MTU.min, MTU.max),
-    processName: read.text('PROCESS', 'gateway'),
+    processName: read.text('PROCESS'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
