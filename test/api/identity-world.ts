@@ -6,25 +6,25 @@ import { createGateway, type Gateway } from '#gateway/context.ts'
 import { MIGRATIONS_FOLDER } from '#gateway/db/readiness.ts'
 import { createServer } from '#gateway/server.ts'
 import { freshDatabase } from '../env/fresh-database.ts'
+import { gatewayEnv } from '../env/gateway-env.ts'
 
 /** Gateways on one database with the first users, their identity API answered in process. */
 export class IdentityWorld implements AsyncDisposable {
   readonly databaseUrl: string
-  readonly passwords: { readonly admin: string; readonly demo: string }
+  readonly passwords = { admin: secret(), demo: secret() }
+  readonly #env: Readonly<Record<string, string>>
   readonly #parts = new AsyncDisposableStack()
+  #gateways = 0
 
-  constructor(databaseUrl: string, passwords: { readonly admin: string; readonly demo: string }) {
+  constructor(databaseUrl: string, env: Readonly<Record<string, string>>) {
     this.databaseUrl = databaseUrl
-    this.passwords = passwords
+    this.#env = env
   }
 
   async addGateway(env: Readonly<Record<string, string>> = {}): Promise<Face> {
-    const config = configFromEnv({
-      GATEWAY_DATABASE_URL: this.databaseUrl,
-      GATEWAY_DATABASE_CONNECTIONS: '4',
-      GATEWAY_LOG_LEVEL: 'error',
-      ...env,
-    })
+    this.#gateways += 1
+    const name = { GATEWAY_PROCESS: `gateway-${this.#gateways}` }
+    const config = configFromEnv({ ...this.#env, ...name, ...env })
     const gateway = this.#parts.use(await createGateway(config))
     return new Face(gateway, createServer(gateway, ['identity']))
   }
@@ -115,8 +115,7 @@ export function passwordAuth(user: string, password: string, scope?: unknown): o
 export async function identityWorld(): Promise<IdentityWorld> {
   const url = await freshDatabase('identity')
   await migrateDatabase(url, MIGRATIONS_FOLDER)
-  const world = new IdentityWorld(url, { admin: secret(), demo: secret() })
-  return world
+  return new IdentityWorld(url, await gatewayEnv(url))
 }
 
 function secret(): string {

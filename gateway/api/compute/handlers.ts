@@ -6,6 +6,7 @@ import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
 import { serverReadHandlers } from './servers/read-handlers.ts'
+import { serverWriteHandlers } from './servers/write-handlers.ts'
 import { serviceHandlers } from './services/handlers.ts'
 import { zoneHandlers } from './zones/handlers.ts'
 
@@ -20,4 +21,5 @@ export const computeHandlers: Handlers = {
   ...serverReadHandlers,
   ...serviceHandlers,
   ...zoneHandlers,
+  ...serverWriteHandlers,
 }
