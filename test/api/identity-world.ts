@@ -1,32 +1,47 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import type { Hono } from 'hono'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { configFromEnv } from '#gateway/config.ts'
 import { createGateway, type Gateway } from '#gateway/context.ts'
 import { MIGRATIONS_FOLDER } from '#gateway/db/readiness.ts'
 import { createServer } from '#gateway/server.ts'
+import type { DocumentName } from '#openapi/load-document.ts'
 import { freshDatabase } from '../env/fresh-database.ts'
+import { testServices } from '../env/services.ts'
 
 /** Gateways on one database with the first users, their identity API answered in process. */
 export class IdentityWorld implements AsyncDisposable {
   readonly databaseUrl: string
   readonly passwords: { readonly admin: string; readonly demo: string }
+  readonly imageDirectory: string
+  readonly #secretKey = randomBytes(32).toString('hex')
   readonly #parts = new AsyncDisposableStack()
 
-  constructor(databaseUrl: string, passwords: { readonly admin: string; readonly demo: string }) {
+  constructor(
+    databaseUrl: string,
+    passwords: { readonly admin: string; readonly demo: string },
+    imageDirectory: string,
+  ) {
     this.databaseUrl = databaseUrl
     this.passwords = passwords
+    this.imageDirectory = imageDirectory
   }
 
-  async addGateway(env: Readonly<Record<string, string>> = {}): Promise<Face> {
+  async addGateway(
+    env: Readonly<Record<string, string>> = {},
+    served: readonly DocumentName[] = ['identity'],
+  ): Promise<Face> {
     const config = configFromEnv({
       GATEWAY_DATABASE_URL: this.databaseUrl,
       GATEWAY_DATABASE_CONNECTIONS: '4',
       GATEWAY_LOG_LEVEL: 'error',
+      GATEWAY_SECRET_KEY: this.#secretKey,
+      GATEWAY_IMAGE_DIRECTORY: this.imageDirectory,
       ...env,
     })
     const gateway = this.#parts.use(await createGateway(config))
-    return new Face(gateway, createServer(gateway, ['identity']))
+    return new Face(gateway, createServer(gateway, served))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -115,8 +130,9 @@ export function passwordAuth(user: string, password: string, scope?: unknown): o
 export async function identityWorld(): Promise<IdentityWorld> {
   const url = await freshDatabase('identity')
   await migrateDatabase(url, MIGRATIONS_FOLDER)
-  const world = new IdentityWorld(url, { admin: secret(), demo: secret() })
-  return world
+  const { directory } = await testServices()
+  const passwords = { admin: secret(), demo: secret() }
+  return new IdentityWorld(url, passwords, join(directory, `images-${randomUUID()}`))
 }
 
 function secret(): string {
