@@ -1173,7 +1173,7 @@ export interface components {
         /** @enum {string} */
         readonly KeypairType: "ssh" | "x509";
         readonly NewKeypair: {
-            readonly name: string | unknown | unknown;
+            readonly name: string;
             readonly public_key?: string;
             /** @enum {string} */
             readonly type?: "ssh" | "x509";

@@ -30,3 +30,8 @@ export function reportSubject(
 export function eventSubject(cell: CellId | '*', what: 'feed' | 'heartbeat'): string {
   return `ev.${cell}.v${WIRE_VERSION}.${what}`
 }
+
+/** Between the processes of one cell; nobody else is told. */
+export function innerSubject(cell: CellId, what: 'feed-changed'): string {
+  return `in.${cell}.v${WIRE_VERSION}.${what}`
+}

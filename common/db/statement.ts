@@ -1,4 +1,5 @@
-import { is, Param, Placeholder } from 'drizzle-orm'
+import { is, Param, Placeholder, type SQL } from 'drizzle-orm'
+import { MySqlDialect } from 'drizzle-orm/mysql-core'
 import { drizzle } from 'drizzle-orm/mysql2'
 import type { ExecuteValues } from 'mysql2'
 
@@ -22,6 +23,13 @@ export function statement(query: { toSQL(): { sql: string; params: unknown[] } }
     text,
     bind: (values) => slots.map((slot) => slot(values)) as ExecuteValues,
   }
+}
+
+const dialect = new MySqlDialect()
+
+/** Like `statement`, for SQL that the query builder cannot say. */
+export function sqlStatement(query: SQL): Statement {
+  return statement({ toSQL: () => dialect.sqlToQuery(query) })
 }
 
 type Slot = (values: Readonly<Record<string, unknown>>) => unknown

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
 import type { WorkContext } from '../context.ts'
-import type { Transactional, Tx } from '../db/database.ts'
+import type { Transactional } from '../db/database.ts'
 import { errorChain, isFailure } from '../errors.ts'
 import { newId, type SagaId } from '../ids.ts'
 import { errorFields, type Logger } from '../log.ts'
-import { type Execution, execute, firstTransaction } from './execution.ts'
+import { type Execution, execute, type FirstTransaction, firstTransaction } from './execution.ts'
 import { type Lease, renewLease, seizeLease } from './lease.ts'
 import { adoptSagas, type SagaRecord } from './log.ts'
 import type { Json, Saga, SagaOutcome } from './saga.ts'
@@ -20,17 +20,19 @@ export interface SagaEngineOptions<Deps> {
   readonly log: Logger
 }
 
-export interface SagaStart<Params> {
+export interface SagaStart<Params> extends FirstTransaction {
+  /** Chosen by the caller where other rows name the saga; absent: a new one. */
+  readonly id?: SagaId
   readonly subject: string
   readonly params: Params
   readonly work: WorkContext
-  /** Runs first in the saga's first transaction. */
-  readonly before?: (tx: Tx) => Promise<void>
 }
 
 /** A saga whose first transaction has committed. */
 export interface SagaRun {
   readonly id: SagaId
+  /** What a step of the first transaction gave; undefined for a step that was not in it. */
+  output<T extends Json>(step: string): T | undefined
   /** Settles when this process is through with it; 'handed-over' when it goes on later or elsewhere. */
   readonly finished: Promise<SagaOutcome | 'handed-over'>
 }
@@ -67,17 +69,29 @@ export class SagaEngine<Deps> implements AsyncDisposable {
    * that first transaction leaves nothing behind and is thrown here.
    */
   async start<Params>(saga: Saga<Deps, Params>, start: SagaStart<Params>): Promise<SagaRun> {
-    const record: SagaRecord = {
-      id: newId(),
-      name: saga.name,
-      version: saga.version,
-      subject: start.subject,
-      params: start.params as Json,
-      work: start.work,
-    }
-    const execution = this.#execution(saga as Saga<Deps, never>, record)
-    await firstTransaction(execution, start.before)
-    return { id: record.id, finished: this.#track(execution) }
+    const [run] = await this.startTogether(saga, [start], start)
+    if (run === undefined) throw new Error('One saga began and none was returned')
+    return run
+  }
+
+  /** Like `start`, for several sagas at once: all of them begin in one transaction, or none does. */
+  async startTogether<Params>(
+    saga: Saga<Deps, Params>,
+    starts: readonly Omit<SagaStart<Params>, keyof FirstTransaction>[],
+    around: FirstTransaction,
+  ): Promise<readonly SagaRun[]> {
+    const executions = starts.map((start) => {
+      const { id = newId<SagaId>(), subject, params, work } = start
+      const { name, version } = saga
+      const record = { id, name, version, subject, params: params as Json, work }
+      return this.#execution(saga as Saga<Deps, never>, record)
+    })
+    await firstTransaction(this.#options.db, executions, around)
+    return executions.map((execution) => ({
+      id: execution.record.id,
+      output: <T extends Json>(step: string) => execution.progress?.output(step) as T | undefined,
+      finished: this.#track(execution),
+    }))
   }
 
   /** A reconciler: takes up every unfinished saga that is due and not running here. Returns how many. */

@@ -33,21 +33,38 @@ type AnyStep = Step<unknown, never>
 const PAUSES_MS = [100, 300, 1_000]
 const REST_MS = 3_000
 
-/** Commits the saga's row, its local steps up to the first remote one, and that one's `started` row. */
+/** What else commits together with the beginning of sagas. */
+export interface FirstTransaction {
+  /** Runs first. */
+  readonly before?: (tx: Tx) => Promise<void>
+  /** Runs last: for rows many transactions want, so that they are locked for the shortest time. */
+  readonly after?: (tx: Tx) => Promise<void>
+}
+
+/** Commits each saga's row, its local steps up to the first remote one, and that one's `started` row. */
 export async function firstTransaction(
-  execution: Execution,
-  before: ((tx: Tx) => Promise<void>) | undefined,
+  db: Transactional,
+  executions: readonly Execution[],
+  around: FirstTransaction,
 ): Promise<void> {
-  const { db, record, lease } = execution
-  execution.progress = await db.transaction(async (tx) => {
-    await before?.(tx)
-    await insertSaga(tx, record, lease)
-    const draft: Draft = { progress: new Progress(), rows: [] }
-    const isDone = (await runLocals(execution, tx, draft)) === undefined
-    await appendEvents(tx, record.id, draft.rows)
-    if (isDone) await holdSaga(tx, record.id, lease, 'done')
-    return draft.progress
+  const begun = await db.transaction(async (tx) => {
+    await around.before?.(tx)
+    const progresses: Progress[] = []
+    for (const execution of executions) progresses.push(await begin(execution, tx))
+    await around.after?.(tx)
+    return progresses
   })
+  for (const [index, execution] of executions.entries()) execution.progress = begun[index]!
+}
+
+async function begin(execution: Execution, tx: Tx): Promise<Progress> {
+  const { record, lease } = execution
+  await insertSaga(tx, record, lease)
+  const draft: Draft = { progress: new Progress(), rows: [] }
+  const isDone = (await runLocals(execution, tx, draft)) === undefined
+  await appendEvents(tx, record.id, draft.rows)
+  if (isDone) await holdSaga(tx, record.id, lease, 'done')
+  return draft.progress
 }
 
 /** Takes the saga to its end from wherever the log says it is, or leaves it for later when a remote is silent. */

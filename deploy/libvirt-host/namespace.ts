@@ -49,7 +49,17 @@ export async function runInside(
   options: RunOptions,
 ): Promise<RunResult> {
   const { pid } = holder
-  const enter = ['--target', String(pid), '--mount', '--net', '--uts', '--ipc']
+  // Joining a mount namespace leaves a chroot: `--root` goes back into it.
+  const enter = [
+    '--target',
+    String(pid),
+    '--root',
+    '--wdns=/',
+    '--mount',
+    '--net',
+    '--uts',
+    '--ipc',
+  ]
   // The holder itself stays outside: only its children are in the PID namespace.
   const pids = `--pid=/proc/${pid}/ns/pid_for_children`
   return run('nsenter', [...enter, pids, '--', command, ...args], options)

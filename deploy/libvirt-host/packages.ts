@@ -1,11 +1,16 @@
-/** Debian packages that a libvirt host needs. */
+/**
+ * Debian packages that a libvirt host needs. Not libvirt-daemon-system: that starts and enables a daemon for the
+ * whole machine.
+ */
 export const LIBVIRT_PACKAGES = [
   'dnsmasq-base',
   'genisoimage',
   'iproute2',
   'iptables',
+  'libvirt-clients',
+  'libvirt-daemon',
   'libvirt-daemon-driver-qemu',
-  'libvirt-daemon-system',
+  'mount',
   'procps',
   'qemu-system-x86',
   'qemu-utils',

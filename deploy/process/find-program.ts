@@ -1,13 +1,18 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { Failure } from '#common/errors.ts'
+import { programsDirectory } from '../paths.ts'
 
 /** Debian keeps servers where an ordinary user's PATH does not look. */
-const SYSTEM_DIRECTORIES = ['/usr/sbin', '/sbin', '/usr/lib/libvirt']
+const SYSTEM_DIRECTORIES = ['/usr/sbin', '/sbin']
 
 /** The path of an installed program, or undefined. */
 export function programPath(name: string): string | undefined {
-  const directories = [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_DIRECTORIES]
+  const directories = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    ...SYSTEM_DIRECTORIES,
+    ...SYSTEM_DIRECTORIES.map((directory) => join(programsDirectory, directory)),
+  ]
   return directories.map((directory) => join(directory, name)).find(isExecutable)
 }
 

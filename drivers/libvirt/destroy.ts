@@ -31,17 +31,19 @@ export async function removeInstance(
   }
   const files = filesOf(host, id)
   const record = await readInstanceRecord(files)
-  const isUsed = (network: NetworkId) => isUsedByOthers(host, id, network)
-  for (const nic of record?.nics ?? []) await host.networks.unplug(nic, isUsed, signal)
-  await removeInstanceFiles(files)
+  const isUsed = (network: NetworkId) => isUsedByOthers(host, network)
+  host.leaving.add(id)
+  try {
+    for (const nic of record?.nics ?? []) await host.networks.unplug(nic, isUsed, signal)
+    await removeInstanceFiles(files)
+  } finally {
+    host.leaving.delete(id)
+  }
 }
 
-async function isUsedByOthers(
-  host: LibvirtHost,
-  id: InstanceId,
-  network: NetworkId,
-): Promise<boolean> {
+/** Instances that leave do not count, or the last two to leave at once would each keep the network for the other. */
+async function isUsedByOthers(host: LibvirtHost, network: NetworkId): Promise<boolean> {
   const records = await listInstanceRecords(host.stateDirectory)
-  records.delete(id)
+  for (const id of host.leaving) records.delete(id)
   return [...records.values()].some((r) => r.nics.some((nic) => nic.networkId === network))
 }

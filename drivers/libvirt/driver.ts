@@ -62,6 +62,7 @@ export async function createLibvirtDriver(
     consoleLog: libvirtConsoleLog(host),
     async [Symbol.asyncDispose]() {
       await host.images[Symbol.asyncDispose]()
+      await host.slowSession[Symbol.asyncDispose]()
       await host.session[Symbol.asyncDispose]()
     },
   }
@@ -78,14 +79,17 @@ async function createHost(
   const images = new ImageCache(join(stateDirectory, 'images'), environment.images)
   await images.prepare()
   const session = new LibvirtSession(address, logger)
+  const slowSession = new LibvirtSession(address)
   return {
     owner,
     stateDirectory,
     session,
-    domains: domainCalls(session),
-    networks: new HostNetworks(networkCalls(session), owner),
+    slowSession,
+    domains: domainCalls(session, slowSession),
+    networks: new HostNetworks(networkCalls(slowSession), owner),
     images,
     locks: new InstanceLocks(),
+    leaving: new Set(),
     virtType: virtTypeOf(session, stateDirectory, settings, address.local),
     logger,
   }

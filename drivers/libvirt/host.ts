@@ -13,11 +13,16 @@ import type { LibvirtSession } from './session.ts'
 export interface LibvirtHost {
   readonly owner: Owner
   readonly stateDirectory: string
+  /** For events and for whatever is answered at once. */
   readonly session: LibvirtSession
+  /** For what takes the daemon a second or more: one connection has five calls under way at most. */
+  readonly slowSession: LibvirtSession
   readonly domains: DomainCalls
   readonly networks: HostNetworks
   readonly images: ImageCache
   readonly locks: InstanceLocks
+  /** Instances whose domain is gone and whose networks and files are being removed. */
+  readonly leaving: Set<InstanceId>
   /** Settled once: how guests run here. */
   readonly virtType: (signal: AbortSignal) => Promise<VirtType>
   readonly logger: Logger | undefined

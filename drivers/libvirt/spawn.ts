@@ -37,7 +37,7 @@ export async function spawn(
       await build(host, spec, spawnSignal)
     } catch (error) {
       // The daemon may have done what it was asked: only a later spawn or destroy can tell.
-      if (!isFailure(error, 'unavailable') || host.session.connected) await cleanUp(host, spec)
+      if (!isFailure(error, 'unavailable') || host.slowSession.connected) await cleanUp(host, spec)
       throw error
     }
   })

@@ -80,10 +80,11 @@ function mapNode(properties: Node, way: Way): Node {
 }
 
 function widestVariants(node: Node, variants: readonly Node[], way: Way): unknown {
-  const { 'x-variants': _, ...shared } = node
+  const { 'x-variants': _, description, ...shared } = node
   const canJoin = way === 'response' && variants.every((variant) => variant['type'] === 'object')
-  const joined = canJoin ? joinObjects(variants) : { anyOf: variants }
-  return widestSchema({ ...shared, ...joined }, way)
+  if (canJoin) return widestSchema({ description, ...shared, ...joinObjects(variants) }, way)
+  const whole = variants.map((variant) => ({ ...shared, ...variant }))
+  return widestSchema({ description, anyOf: whole }, way)
 }
 
 function joinObjects(variants: readonly Node[]): Node {

@@ -130,6 +130,18 @@ describe.skipIf(why !== undefined)(
         expect(await networks()).toEqual([''])
       })
 
+      test('NICs with and without address share a network, which goes with the last two at once', async () => {
+        const nic = nicWith('10.97.0.10', NEXT_MAC)
+        const specs = [nic, { ...nic, macAddress: 'fa:16:3e:00:00:21', fixedIps: [] }].map((n) =>
+          instanceSpec(harness.image, { nics: [n] }),
+        )
+        await Promise.all(specs.map((spec) => driver.spawn(spec, signal())))
+
+        await Promise.all(specs.map((spec) => driver.destroy(spec.id, signal())))
+
+        expect(await harness.leftovers(specs[0]!.id)).toEqual([])
+      })
+
       test('spawn() takes over an address whose former holder left its entry behind', async () => {
         const nic = nicWith('10.92.0.10', 'fa:16:3e:00:00:13')
         const keeper = instanceSpec(harness.image, {

@@ -1,5 +1,4 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { dirname, join, normalize } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { run } from '../../run.ts'
@@ -18,7 +17,8 @@ export async function writeConfigDrive(
   signal: AbortSignal,
 ): Promise<void> {
   checkFiles(files)
-  const folder = await mkdtemp(join(tmpdir(), 'weir-config-drive-'))
+  // Beside the image, so that what a crash leaves goes with the instance.
+  const folder = await mkdtemp(`${path}-`)
   try {
     for (const [name, content] of Object.entries(files)) {
       const target = join(folder, name)

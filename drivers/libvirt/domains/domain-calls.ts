@@ -14,8 +14,11 @@ const SHUTDOWN_ACPI = 1
 /** virDomainUndefineFlagsValues: managed save, snapshots, NVRAM and checkpoints go too. */
 const UNDEFINE_ALL = 1 | 2 | 4 | 16
 
-/** libvirt's calls about domains, typed. A domain that is absent is undefined or `not-found`, never an error text. */
-export function domainCalls(session: LibvirtSession) {
+/**
+ * libvirt's calls about domains, typed. A domain that is absent is undefined or `not-found`, never an error text.
+ * What takes a second goes over `slow`, so that looking never waits for doing.
+ */
+export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
   const onDomain = (domain: DomainRef) => new XdrWriter().domain(domain)
   return {
     async find(id: InstanceId, signal: AbortSignal): Promise<DomainRef | undefined> {
@@ -53,7 +56,7 @@ export function domainCalls(session: LibvirtSession) {
     },
     async start(domain: DomainRef, signal: AbortSignal): Promise<void> {
       const args = onDomain(domain).uint(0)
-      await session.call(PROCEDURES.domainCreateWithFlags, args, signal)
+      await slow.call(PROCEDURES.domainCreateWithFlags, args, signal)
     },
     async pressPowerButton(domain: DomainRef, signal: AbortSignal): Promise<void> {
       const args = onDomain(domain).uint(SHUTDOWN_ACPI)
@@ -61,7 +64,7 @@ export function domainCalls(session: LibvirtSession) {
     },
     /** Cuts the power: the guest is told nothing. */
     async cut(domain: DomainRef, signal: AbortSignal): Promise<void> {
-      await session.call(PROCEDURES.domainDestroyFlags, onDomain(domain).uint(0), signal)
+      await slow.call(PROCEDURES.domainDestroyFlags, onDomain(domain).uint(0), signal)
     },
     async undefine(domain: DomainRef, signal: AbortSignal): Promise<void> {
       const args = onDomain(domain).uint(UNDEFINE_ALL)

@@ -25,16 +25,21 @@ export class HostNetworks {
     this.#owner = owner
   }
 
-  /** Afterwards the NIC's network is up and its DHCP knows the NIC, and nobody else, by this address. */
+  /**
+   * Afterwards the NIC's network is up, and its DHCP knows the NIC, and nobody else, by its address. A network has the
+   * subnets of the NIC it was made for, as libvirt cannot add one while guests use it: a NIC on another subnet is left
+   * to its config drive.
+   */
   async plug(nic: NicSpec, signal: AbortSignal): Promise<void> {
     await this.#locks.run(nic.networkId, signal, async () => {
       const network =
         (await this.#find(nic.networkId, signal)) ??
         (await this.#calls.define(networkXml(this.#owner, nic), signal))
       if (!(await this.#calls.isActive(network, signal))) await this.#calls.start(network, signal)
-      const address = dhcpAddress(nic)
-      if (address !== undefined)
-        await this.#reserve(network, { mac: nic.macAddress.toLowerCase(), address }, signal)
+      const ip = dhcpAddress(nic)
+      if (ip === undefined || (await this.#gateway(network, signal)) !== ip.gateway) return
+      const { address } = ip
+      await this.#reserve(network, { mac: nic.macAddress.toLowerCase(), address }, signal)
     })
   }
 
@@ -72,6 +77,11 @@ export class HostNetworks {
         detail: `libvirt network ${network.name} is not of this cell and host`,
       })
     return network
+  }
+
+  async #gateway(network: NetworkRef, signal: AbortSignal): Promise<string> {
+    const document = parseXml(await this.#calls.xml(network, signal))
+    return attributeAt(document, 'address', 'network', 'ip')
   }
 
   async #reserve(network: NetworkRef, wanted: DhcpHost, signal: AbortSignal): Promise<void> {

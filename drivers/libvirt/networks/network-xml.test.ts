@@ -51,7 +51,7 @@ describe('networkXml()', () => {
     }
 
     expect(ips(still, v4).map((ip) => attributeAt(ip, 'address'))).toEqual(['10.0.0.1', '10.1.0.1'])
-    expect(dhcpAddress(nic(still, v4))).toBe('10.0.0.5')
+    expect(dhcpAddress(nic(still, v4))).toEqual(v4)
     expect(dhcpAddress(nic(still))).toBeUndefined()
   })
 

@@ -33,10 +33,10 @@ export function networkXml(owner: Owner, nic: NicSpec): string {
   )
 }
 
-/** The address that DHCP gives this NIC: libvirt serves one IPv4 subnet of a network, here the first. */
-export function dhcpAddress(nic: NicSpec): string | undefined {
+/** What DHCP is to give this NIC: libvirt serves one IPv4 subnet of a network, here the first. */
+export function dhcpAddress(nic: NicSpec): Gatewayed | undefined {
   const first = subnetsOf(nic)[0]
-  return first?.dhcp === true ? first.address : undefined
+  return first?.dhcp === true ? first : undefined
 }
 
 /** The DHCP entry of one NIC. */

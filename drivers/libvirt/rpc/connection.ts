@@ -146,10 +146,10 @@ export class RpcConnection implements Disposable {
     this.#write({ program: PROGRAMS.keepalive, ...pong, body: Buffer.alloc(0) })
   }
 
-  #answer({ serial, status, body }: Packet): void {
+  #answer({ procedure, serial, status, body }: Packet): void {
     const pending = this.#pending.get(serial)
     if (status === PACKET_STATUSES.ok) pending?.resolve(new XdrReader(body))
-    else pending?.reject(remoteFailure(new XdrReader(body)))
+    else pending?.reject(remoteFailure(procedure, new XdrReader(body)))
   }
 
   #close(why: string): void {

@@ -1,11 +1,9 @@
 /** Numbers of libvirt's `remote` program that Weir calls or is called with (src/remote/remote_protocol.x). */
 export const PROCEDURES = {
   connectOpen: 1,
-  connectClose: 2,
   connectGetVersion: 4,
   nodeGetInfo: 6,
   connectGetCapabilities: 7,
-  domainGetXmlDesc: 14,
   domainLookupByUuid: 24,
   domainResume: 28,
   domainSuspend: 34,

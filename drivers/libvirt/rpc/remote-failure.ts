@@ -17,11 +17,11 @@ const KIND_OF_CODE: Readonly<Record<number, ErrorKind>> = {
 }
 
 /** The failure an error answer stands for. libvirt's text may name paths and commands, so it is detail only. */
-export function remoteFailure(answer: XdrReader): Failure {
+export function remoteFailure(procedure: number, answer: XdrReader): Failure {
   const code = answer.int()
   const domain = answer.int()
   const message = answer.optionalText() ?? 'no message'
   return new Failure(KIND_OF_CODE[code] ?? 'internal', 'The hypervisor refused the request.', {
-    detail: `libvirt error ${code} of ${domain}: ${message}`,
+    detail: `libvirt error ${code} of ${domain} at procedure ${procedure}: ${message}`,
   })
 }

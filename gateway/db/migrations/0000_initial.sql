@@ -295,6 +295,64 @@ CREATE TABLE `subnets` (
 	CONSTRAINT `subnets_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `flavor_access` (
+	`flavor_id` varchar(255) NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `flavor_access_flavor_id_project_id_pk` PRIMARY KEY(`flavor_id`,`project_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `flavors` (
+	`id` varchar(255) NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`vcpus` int NOT NULL,
+	`memory_mb` int NOT NULL,
+	`root_gb` int NOT NULL,
+	`ephemeral_gb` int NOT NULL,
+	`swap_mb` int NOT NULL,
+	`rxtx_factor` double NOT NULL,
+	`is_public` boolean NOT NULL,
+	`is_disabled` boolean NOT NULL DEFAULT false,
+	`description` text,
+	`extra_specs` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3),
+	CONSTRAINT `flavors_id` PRIMARY KEY(`id`),
+	CONSTRAINT `flavors_name` UNIQUE(`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `keypairs` (
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`type` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`public_key` text NOT NULL,
+	`fingerprint` varchar(80) character set ascii collate ascii_bin NOT NULL,
+	`serial` int AUTO_INCREMENT NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `keypairs_user_id_name_pk` PRIMARY KEY(`user_id`,`name`),
+	CONSTRAINT `keypairs_serial_unique` UNIQUE(`serial`)
+);
+--> statement-breakpoint
+CREATE TABLE `quota_classes` (
+	`class_name` varchar(255) NOT NULL,
+	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`hard_limit` int NOT NULL,
+	CONSTRAINT `quota_classes_class_name_resource_pk` PRIMARY KEY(`class_name`,`resource`)
+);
+--> statement-breakpoint
+CREATE TABLE `quota_limits` (
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`hard_limit` int NOT NULL,
+	CONSTRAINT `quota_limits_project_id_resource_pk` PRIMARY KEY(`project_id`,`resource`)
+);
+--> statement-breakpoint
+CREATE TABLE `quota_usages` (
+	`owner_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`used` int NOT NULL,
+	CONSTRAINT `quota_usages_owner_id_resource_pk` PRIMARY KEY(`owner_id`,`resource`)
+);
+--> statement-breakpoint
 CREATE TABLE `leases` (
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`holder` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -340,19 +398,25 @@ CREATE TABLE `idempotency_keys` (
 CREATE TABLE `instance_mappings` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`cores` int NOT NULL,
+	`ram_mb` int NOT NULL,
 	`cell_id` char(36) character set ascii collate ascii_bin,
 	`attempt` int NOT NULL,
+	`tried_cells` json NOT NULL,
 	`is_deleting` boolean NOT NULL DEFAULT false,
 	`saga_id` char(36) character set ascii collate ascii_bin,
 	`is_not_built` boolean NOT NULL DEFAULT false,
+	`not_built_reason` text,
 	`created_at` datetime(3) NOT NULL,
+	`changed_at` datetime(3) NOT NULL,
 	CONSTRAINT `instance_mappings_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `request_specs` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`spec` json NOT NULL,
-	`sealed_secrets` mediumtext,
+	`sealed_user_data` mediumtext,
+	`sealed_password` text,
 	CONSTRAINT `request_specs_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
@@ -406,8 +470,8 @@ CREATE TABLE `server_index` (
 	`reservation_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`launch_index` int NOT NULL,
 	`disk_config` varchar(8) character set ascii collate ascii_bin NOT NULL,
-	`user_data` mediumtext,
 	`requested_zone` varchar(255),
+	`is_deleting` boolean NOT NULL DEFAULT false,
 	`vm_state` varchar(20) character set ascii collate ascii_bin NOT NULL,
 	`task_state` varchar(32) character set ascii collate ascii_bin,
 	`power_state` tinyint NOT NULL,
@@ -450,13 +514,17 @@ CREATE INDEX `security_group_rules_by_remote` ON `security_group_rules` (`remote
 CREATE INDEX `security_groups_by_project` ON `security_groups` (`project_id`,`id`);--> statement-breakpoint
 CREATE INDEX `subnets_by_network` ON `subnets` (`network_id`,`id`);--> statement-breakpoint
 CREATE INDEX `subnets_by_project` ON `subnets` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `flavor_access_project` ON `flavor_access` (`project_id`);--> statement-breakpoint
+CREATE INDEX `flavors_memory` ON `flavors` (`memory_mb`);--> statement-breakpoint
+CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `sagas_subject` ON `sagas` (`subject`);--> statement-breakpoint
 CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);--> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint
-CREATE INDEX `instance_mappings_pending` ON `instance_mappings` (`is_not_built`,`is_deleting`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_not_built` ON `instance_mappings` (`is_not_built`,`changed_at`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_deleting` ON `instance_mappings` (`is_deleting`,`changed_at`);--> statement-breakpoint
 CREATE INDEX `server_action_events_started` ON `server_action_events` (`started_at`);--> statement-breakpoint
 CREATE INDEX `server_actions_started` ON `server_actions` (`started_at`);--> statement-breakpoint
 CREATE INDEX `server_index_project` ON `server_index` (`project_id`,`deleted_at`,`created_at`,`server_id`);--> statement-breakpoint

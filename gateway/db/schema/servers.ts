@@ -18,30 +18,41 @@ export const instanceMappings = mysqlTable(
   {
     serverId: uuid('server_id').primaryKey(),
     projectId: token('project_id').notNull(),
+    /** What the quota ledger was charged for this server, to be given back when its row goes. */
+    cores: int('cores').notNull(),
+    ramMb: int('ram_mb').notNull(),
     /** Null while no cell has it, and when none could build it. */
     cellId: uuid('cell_id'),
     attempt: int('attempt').notNull(),
+    /** Ids of the cells that refused it or gave it up, which are not asked again. */
+    triedCells: json('tried_cells').notNull(),
     /** Set by a delete; every later step of a boot is conditional on its absence. */
     isDeleting: boolean('is_deleting').notNull().default(false),
     /** The saga that is changing the server now; null when none is. */
     sagaId: uuid('saga_id'),
     /** Set when the mapped cell reported that it gave up before the guest ran: another cell may be tried. */
     isNotBuilt: boolean('is_not_built').notNull().default(false),
+    notBuiltReason: text('not_built_reason'),
     createdAt: time('created_at').notNull(),
+    /** Of the last change of intent, so that reconcilers leave fresh ones to their saga. */
+    changedAt: time('changed_at').notNull(),
   },
   (t) => [
     index('instance_mappings_cell').on(t.cellId),
     index('instance_mappings_project').on(t.projectId),
-    index('instance_mappings_pending').on(t.isNotBuilt, t.isDeleting),
+    index('instance_mappings_not_built').on(t.isNotBuilt, t.changedAt),
+    index('instance_mappings_deleting').on(t.isDeleting, t.changedAt),
   ],
 )
 
 /** What the user asked for, complete enough to build it anywhere. Secrets in it are sealed. */
 export const requestSpecs = mysqlTable('request_specs', {
   serverId: uuid('server_id').primaryKey(),
-  /** InstanceBuild without ticket; `userData` and `adminPassword` sealed apart. */
+  /** InstanceBuild without the image's ticket and without the secrets, which stand sealed beside it. */
   spec: json('spec').notNull(),
-  sealedSecrets: mediumtext('sealed_secrets'),
+  sealedUserData: mediumtext('sealed_user_data'),
+  /** Erased once the guest has run: nobody needs it again. */
+  sealedPassword: text('sealed_password'),
 })
 
 /**
@@ -78,8 +89,9 @@ export const serverIndex = mysqlTable(
     reservationId: token('reservation_id').notNull(),
     launchIndex: int('launch_index').notNull(),
     diskConfig: token('disk_config', 8).notNull(),
-    userData: mediumtext('user_data'),
     requestedZone: text255('requested_zone'),
+    /** The user's wish, shown over whatever the cell last said. */
+    isDeleting: boolean('is_deleting').notNull().default(false),
     // Owned by the cell.
     vmState: token('vm_state', 20).notNull(),
     taskState: token('task_state', 32),

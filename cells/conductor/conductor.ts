@@ -1,0 +1,30 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { Clock } from '#common/clock.ts'
+import type { Transactional } from '#common/db/database.ts'
+import type { CellId } from '#common/ids.ts'
+import type { Logger } from '#common/log.ts'
+import type { HostRegistry } from '../hosts/host-registry.ts'
+import type { AllocationRatios } from '../placement/ratios.ts'
+import type { Scheduling } from '../scheduler/policy.ts'
+import type { Builds } from './builds.ts'
+
+/** What the cell's sagas and handlers work with. */
+export interface Conductor {
+  readonly cellId: CellId
+  /** Zone of hosts that name none. */
+  readonly zone: string
+  readonly db: Transactional
+  readonly nats: NatsConnection
+  readonly clock: Clock
+  readonly log: Logger
+  readonly hosts: HostRegistry
+  readonly builds: Builds
+  readonly scheduling: Scheduling
+  readonly ratios: AllocationRatios
+  /** How long a guest is given to shut down before it is cut off. */
+  readonly stopGraceMs: number
+  /** Longest wait for one answer of a host. */
+  readonly hostTimeoutMs: number
+  /** Makes rows just committed to the feed go out soon. */
+  readonly feedChanged: () => void
+}

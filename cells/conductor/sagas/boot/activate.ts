@@ -1,0 +1,51 @@
+import type { Tx } from '#common/db/database.ts'
+import type { LocalStep } from '#common/saga/saga.ts'
+import { addToFeed } from '../../../db/feed.ts'
+import { updateOwnInstance } from '../../../db/instances.ts'
+import { endedEvent } from '../../action-event.ts'
+import type { Conductor } from '../../conductor.ts'
+import { type Instance, instanceView } from '../../instance.ts'
+import { building } from './building.ts'
+import { latest } from './outputs.ts'
+import type { BootCall, BootParams } from './params.ts'
+
+/** Afterwards the server is active, what it was built from is forgotten, and the gateway is told. */
+export const activate: LocalStep<Conductor, BootParams> = {
+  kind: 'local',
+  name: 'activate',
+  when: (call) => latest(call).spawned?.outcome === 'running',
+  run: finish,
+  forwardOnly: true,
+  undo: 'none',
+}
+
+async function finish(tx: Tx, call: BootCall): Promise<null> {
+  const { deps, params, sagaId, work } = call
+  const { claimed, spawned } = latest(call)
+  if (claimed.outcome !== 'claimed' || spawned?.outcome !== 'running') return null
+  const at = deps.clock.now()
+  const to: Instance = {
+    ...building(params, claimed.placed, claimed.version + 1, sagaId),
+    vmState: 'active',
+    taskState: null,
+    powerState: spawned.powerState,
+    launchedAt: at,
+    sagaId: null,
+  }
+  // Taken by a delete: that brings it to its end.
+  if (!(await updateOwnInstance(tx, sagaId, { to }))) return null
+  const event = endedEvent({
+    serverId: to.id,
+    requestId: work.requestId,
+    event: 'build',
+    startedAt: params.startedAt,
+    finishedAt: at,
+    host: claimed.placed.host,
+  })
+  await addToFeed(tx, [
+    { kind: 'instance', view: instanceView(to) },
+    { kind: 'action-event', event },
+  ])
+  deps.feedChanged()
+  return null
+}

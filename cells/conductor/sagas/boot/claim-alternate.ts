@@ -1,0 +1,50 @@
+import type { Tx } from '#common/db/database.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { LocalStep } from '#common/saga/saga.ts'
+import { addToFeed } from '../../../db/feed.ts'
+import { lockOwnInstance, updateOwnInstance } from '../../../db/instances.ts'
+import { recordTrace } from '../../../db/operations.ts'
+import { release } from '../../../placement/release.ts'
+import { noHostReason } from '../../../scheduler/trace.ts'
+import { claimCandidate } from '../../claim-candidate.ts'
+import type { Conductor } from '../../conductor.ts'
+import { decide } from '../../decide.ts'
+import { instanceView } from '../../instance.ts'
+import { building } from './building.ts'
+import { type Claimed, claimOf, claimStep, mayTryAgain, triedHosts } from './outputs.ts'
+import type { BootCall, BootParams } from './params.ts'
+
+/** Afterwards the server is claimed on a host that has not been tried yet, and on that one only. */
+export function claimAlternate(nth: number): LocalStep<Conductor, BootParams> {
+  return {
+    kind: 'local',
+    name: claimStep(nth),
+    when: (call) => mayTryAgain(call, nth),
+    run: (tx, call) => moveOn(tx, call, nth),
+    // The first claim's undo removes whatever the server holds.
+    undo: 'none',
+  }
+}
+
+async function moveOn(tx: Tx, call: BootCall, nth: number): Promise<Claimed> {
+  const { deps, params, sagaId } = call
+  const { serverId, attempt } = params.operation
+  const id = serverId as InstanceId
+  const before = claimOf(call, nth - 1)
+  const build = await deps.builds.get(tx, { id, attempt })
+  const isOurs = await lockOwnInstance(tx, sagaId, { id, attempt })
+  if (before?.outcome !== 'claimed' || build === undefined || !isOurs)
+    return { outcome: 'unwanted' }
+  const decision = decide(deps, build, triedHosts(call, nth))
+  await release(tx, serverId)
+  const candidates = decision.selection.hosts.map(({ hostId }) => hostId)
+  const { placed, lost } = await claimCandidate(tx, deps, candidates, serverId, params.resources)
+  const trace = decision.trace({ lostClaims: lost, chosen: placed?.host ?? null })
+  await recordTrace(tx, { id, attempt }, trace)
+  await addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
+  if (placed === undefined) return { outcome: 'none', reason: noHostReason(decision.selection) }
+  const to = building(params, placed, before.version + 1, sagaId)
+  await updateOwnInstance(tx, sagaId, { to, keepsBuild: true })
+  await addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+  return { outcome: 'claimed', placed: { ...placed }, version: to.version, lost }
+}

@@ -1,0 +1,32 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { LocalStep } from '#common/saga/saga.ts'
+import { insertInstance } from '../../../db/instances.ts'
+import { claimCandidate } from '../../claim-candidate.ts'
+import type { Conductor } from '../../conductor.ts'
+import { building } from './building.ts'
+import { giveUp } from './give-up.ts'
+import { type Claimed, claimStep } from './outputs.ts'
+import type { BootCall, BootParams } from './params.ts'
+
+/** Afterwards the server is in this cell, on the first candidate that still had room. */
+export const claimFirst: LocalStep<Conductor, BootParams> = {
+  kind: 'local',
+  name: claimStep(1),
+  run: claimOneOf,
+  undo: (tx, call) => giveUp(tx, call, 'The build ended unexpectedly.'),
+}
+
+/** Throws `no-capacity` when every candidate has filled up. */
+async function claimOneOf(tx: Tx, call: BootCall): Promise<Claimed> {
+  const { deps, params, sagaId } = call
+  const { operation, resources, candidates } = params
+  const { serverId, attempt } = operation
+  const build = await deps.builds.get(tx, { id: serverId as InstanceId, attempt })
+  const { placed, lost } = await claimCandidate(tx, deps, candidates, serverId, resources)
+  if (placed === undefined)
+    throw new Failure('no-capacity', 'Every host that fitted filled up while it was claimed.')
+  await insertInstance(tx, building(params, placed, 1, sagaId), JSON.stringify(build))
+  return { outcome: 'claimed', placed: { ...placed }, version: 1, lost }
+}

@@ -1,0 +1,50 @@
+import type { Tx } from '#common/db/database.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { LocalStep } from '#common/saga/saga.ts'
+import { addToFeed } from '../../../db/feed.ts'
+import { removeOwnInstance } from '../../../db/instances.ts'
+import { endAttempt } from '../../../db/operations.ts'
+import { release } from '../../../placement/release.ts'
+import { endedEvent } from '../../action-event.ts'
+import type { Conductor } from '../../conductor.ts'
+import { failureOf, latest } from './outputs.ts'
+import type { BootCall, BootParams } from './params.ts'
+
+/** Afterwards the cell has nothing of the attempt, and the gateway is told that another cell may try. */
+export const giveUpStep: LocalStep<Conductor, BootParams> = {
+  kind: 'local',
+  name: 'give-up',
+  when: (call) => failureOf(call) !== undefined,
+  run: async (tx, call) => {
+    await giveUp(tx, call, failureOf(call) ?? '')
+    return null
+  },
+  forwardOnly: true,
+  undo: 'none',
+}
+
+/** Does nothing once a delete has taken the instance: the delete then leaves nothing. */
+export async function giveUp(tx: Tx, call: BootCall, reason: string): Promise<void> {
+  const { deps, params, sagaId, work } = call
+  const { serverId, attempt } = params.operation
+  const id = serverId as InstanceId
+  if (!(await removeOwnInstance(tx, sagaId, { id, attempt }))) return
+  await release(tx, serverId)
+  await endAttempt(tx, { id, attempt }, 'not-built', reason)
+  const { claimed } = latest(call)
+  const at = deps.clock.now()
+  const event = endedEvent({
+    serverId,
+    requestId: work.requestId,
+    event: 'build',
+    startedAt: params.startedAt,
+    finishedAt: at,
+    host: claimed.outcome === 'claimed' ? claimed.placed.host : null,
+    failure: reason,
+  })
+  await addToFeed(tx, [
+    { kind: 'not-built', serverId, attempt, reason, at },
+    { kind: 'action-event', event },
+  ])
+  deps.feedChanged()
+}

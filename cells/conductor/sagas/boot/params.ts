@@ -1,0 +1,18 @@
+import type { HostId } from '#common/ids.ts'
+import type { StepCall } from '#common/saga/saga.ts'
+import type { OperationRef } from '#openapi/wire/instance.ts'
+import type { Resources } from '../../../placement/resources.ts'
+import type { Conductor } from '../../conductor.ts'
+
+/** All but what is to be built, which stands in the instance's row until the boot is over. */
+export interface BootParams {
+  readonly operation: OperationRef
+  readonly projectId: string
+  readonly resources: Resources
+  /** Hosts that fitted, best first. */
+  readonly candidates: readonly HostId[]
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+}
+
+export type BootCall = StepCall<Conductor, BootParams>

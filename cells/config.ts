@@ -1,0 +1,89 @@
+import { type Env, EnvReader } from '#common/env.ts'
+import { type CellId, parseId } from '#common/ids.ts'
+import type { AllocationRatios } from './placement/ratios.ts'
+import { FILTERS } from './scheduler/filters.ts'
+import { SCHEDULING_POLICIES, type SchedulingPolicy } from './scheduler/policy.ts'
+import { WEIGHERS } from './scheduler/weighers.ts'
+
+export interface CellConfig {
+  readonly cellId: CellId
+  readonly cellName: string
+  /** Availability zone of hosts that name none. */
+  readonly zone: string
+  /** Stable over restarts, unique in the cell: a restarted process takes up its own unfinished work at once. */
+  readonly processName: string
+  readonly databaseUrl: string
+  readonly databaseConnectionsMax: number
+  readonly natsUrl: string
+  readonly natsCredentialsFile: string | undefined
+  readonly logLevel: string
+  readonly ratios: AllocationRatios
+  readonly schedulingPolicy: SchedulingPolicy
+  /** Names of filters, in the order they run. */
+  readonly filters: readonly string[]
+  /** Name of weigher -> weight; 0 or absent: not used. */
+  readonly weights: Readonly<Record<string, number>>
+  readonly hostSilentAfterMs: number
+  readonly hostTimeoutMs: number
+  readonly stopGraceMs: number
+  readonly retention: Retention
+}
+
+export interface Retention {
+  /** What the cell answered; must outlive deleted servers at the gateway. */
+  readonly operationsMs: number
+  readonly sagasMs: number
+  /** Changes no gateway fetches; what is missing then takes a resync. */
+  readonly feedMs: number
+  readonly feedRowsMax: number
+}
+
+const DAY_MS = 86_400_000
+const WEIGHTS = { ram: 1, cpu: 1, disk: 1, instances: 0 }
+
+/** Reads the CELL_* variables; throws one error that names every problem. */
+export function configFromEnv(env: Env): CellConfig {
+  const read = new EnvReader(env, 'CELL_')
+  const id = read.text('ID')
+  const config = {
+    cellName: read.text('NAME'),
+    zone: read.text('ZONE', 'nova'),
+    processName: read.text('PROCESS'),
+    databaseUrl: read.secret('DATABASE_URL'),
+    databaseConnectionsMax: read.integer('DATABASE_CONNECTIONS_MAX', 16, 2, 500),
+    natsUrl: read.text('NATS_URL'),
+    natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
+    ratios: {
+      vcpus: read.number('CPU_ALLOCATION_RATIO', 16),
+      memoryMb: read.number('RAM_ALLOCATION_RATIO', 1.5),
+      diskGb: read.number('DISK_ALLOCATION_RATIO', 1),
+    },
+    schedulingPolicy: read.choice('SCHEDULING_POLICY', SCHEDULING_POLICIES, 'filter'),
+    filters: read.list(
+      'SCHEDULING_FILTERS',
+      FILTERS.map(({ name }) => name),
+    ),
+    weights: weightsFrom(read),
+    hostSilentAfterMs: read.integer('HOST_SILENT_AFTER_MS', 5_000, 100),
+    hostTimeoutMs: read.integer('HOST_TIMEOUT_MS', 10_000, 100),
+    stopGraceMs: read.integer('STOP_GRACE_MS', 60_000),
+    retention: {
+      operationsMs: read.integer('OPERATIONS_RETENTION_DAYS', 30, 1) * DAY_MS,
+      sagasMs: read.integer('SAGAS_RETENTION_DAYS', 7, 1) * DAY_MS,
+      feedMs: read.integer('FEED_RETENTION_HOURS', 24, 1) * (DAY_MS / 24),
+      feedRowsMax: read.integer('FEED_ROWS_MAX', 500_000, 1_000),
+    },
+  }
+  read.finish()
+  return { ...config, cellId: parseId<CellId>(id, 'CELL_ID') }
+}
+
+function weightsFrom(read: EnvReader): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    WEIGHERS.map(({ name }) => [
+      name,
+      read.number(`WEIGHT_${name.toUpperCase()}`, WEIGHTS[name as keyof typeof WEIGHTS]),
+    ]),
+  )
+}

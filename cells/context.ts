@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { connectBus } from '#common/bus/connect.ts'
+import { type Clock, systemClock } from '#common/clock.ts'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { createLogger } from '#common/log.ts'
+import { RunningReconciler } from '#common/reconciler.ts'
+import { SagaEngine } from '#common/saga/engine.ts'
+import type { Cell } from './cell.ts'
+import { Builds } from './conductor/builds.ts'
+import type { Conductor } from './conductor/conductor.ts'
+import { bootSaga } from './conductor/sagas/boot.ts'
+import { deleteSaga } from './conductor/sagas/delete.ts'
+import { powerSaga } from './conductor/sagas/power.ts'
+import type { CellConfig } from './config.ts'
+import { beginFeed } from './db/feed.ts'
+import { FeedRelay } from './feed/feed-relay.ts'
+import { HostListener } from './hosts/host-listener.ts'
+import { HostRegistry } from './hosts/host-registry.ts'
+import { heartbeat } from './reconcilers/heartbeat.ts'
+import { hostLiveness } from './reconcilers/host-liveness.ts'
+import { sagaRecovery } from './reconcilers/saga-recovery.ts'
+import { schedulingFrom } from './scheduler/scheduling-from.ts'
+import { serveCell } from './serve.ts'
+
+const MIGRATIONS = fileURLToPath(new URL('db/migrations', import.meta.url))
+
+/** A cell process that serves. Disposing finishes what was begun and leaves the rest to the cell's other processes. */
+export interface RunningCell extends AsyncDisposable {
+  readonly cell: Cell
+  readonly reconcilers: readonly RunningReconciler[]
+}
+
+/** Connects, brings the database up to date, takes up what a predecessor left, and serves until disposed. */
+export async function startCell(
+  config: CellConfig,
+  clock: Clock = systemClock,
+): Promise<RunningCell> {
+  const { cellId, processName, databaseUrl } = config
+  const log = createLogger('cell', config.logLevel).child({
+    cell: config.cellName,
+    process: processName,
+  })
+  const scheduling = schedulingFrom(config, Math.random)
+  await migrateDatabase(databaseUrl, MIGRATIONS)
+  await using owned = new AsyncDisposableStack()
+  const connectionsMax = config.databaseConnectionsMax
+  const db = owned.use(new Database({ url: databaseUrl, connectionsMax }))
+  const { incarnation } = await beginFeed(db)
+  let relay: FeedRelay | undefined
+  const nats = await connectBus(
+    {
+      url: config.natsUrl,
+      credentialsFile: config.natsCredentialsFile,
+      name: `cell ${config.cellName} ${processName}`,
+      onReconnect: () => relay?.nudge(),
+    },
+    log,
+  )
+  owned.defer(() => nats.close())
+  const hosts = new HostRegistry({ db, clock, silentAfterMs: config.hostSilentAfterMs })
+  await hosts.refresh()
+  const { zone, ratios, stopGraceMs, hostTimeoutMs } = config
+  const builds = new Builds()
+  const feedChanged = () => relay?.nudge()
+  const conductor: Conductor = {
+    cellId,
+    zone,
+    db,
+    nats,
+    clock,
+    log,
+    hosts,
+    builds,
+    scheduling,
+    ratios,
+    stopGraceMs,
+    hostTimeoutMs,
+    feedChanged,
+  }
+  const sagas = owned.use(
+    await SagaEngine.open<Conductor>({
+      db,
+      deps: conductor,
+      sagas: [bootSaga, deleteSaga, powerSaga],
+      processName,
+      clock,
+      log,
+    }),
+  )
+  const cell: Cell = { conductor, sagas, incarnation }
+  const holder = `${processName}-${randomUUID().slice(0, 8)}`
+  relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
+  owned.use(new HostListener(cell))
+  const reconcilers = [
+    sagaRecovery(cell),
+    hostLiveness(cell, holder),
+    heartbeat(cell, processName),
+  ].map((reconciler) => owned.use(new RunningReconciler(reconciler, clock, log)))
+  for (const served of serveCell(cell)) owned.use(served)
+  log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
+  const running = owned.move()
+  return { cell, reconcilers, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}

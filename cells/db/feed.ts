@@ -1,0 +1,202 @@
+import { asc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
+import type { Executor, Transactional, Tx } from '#common/db/database.ts'
+import { builder, type Statement, statement } from '#common/db/statement.ts'
+import { newId } from '#common/ids.ts'
+import type { FeedBody, FeedRow } from '#openapi/wire/feed.ts'
+import { feed, feedState } from './schema/feed.ts'
+
+const p = sql.placeholder
+const STATE_ID = 1
+
+export interface FeedState {
+  readonly incarnation: string
+  readonly last: number
+  readonly acknowledged: number
+  readonly removed: number
+}
+
+/** A numbered row whose body is still the text it was stored as. */
+export interface NumberedText {
+  readonly n: number
+  readonly body: string
+}
+
+const STATE_COLUMNS = {
+  incarnation: feedState.incarnation,
+  last: feedState.last,
+  acknowledged: feedState.acknowledged,
+  removed: feedState.removed,
+}
+const STATE = statement(
+  builder.select(STATE_COLUMNS).from(feedState).where(eq(feedState.id, STATE_ID)),
+)
+const LOCKED_STATE = statement(
+  builder.select(STATE_COLUMNS).from(feedState).where(eq(feedState.id, STATE_ID)).for('update'),
+)
+const SET_LAST = statement(
+  builder
+    .update(feedState)
+    .set({ last: sql`${p('last')}` })
+    .where(eq(feedState.id, STATE_ID)),
+)
+const ACKNOWLEDGE = statement(
+  builder
+    .update(feedState)
+    .set({ acknowledged: sql`greatest(acknowledged, least(last, ${p('position')}))` })
+    .where(eq(feedState.id, STATE_ID)),
+)
+const SET_REMOVED = statement(
+  builder
+    .update(feedState)
+    .set({ removed: sql`greatest(removed, ${p('position')})` })
+    .where(eq(feedState.id, STATE_ID)),
+)
+const UNNUMBERED = statement(
+  builder
+    .select({ id: feed.id, body: feed.body })
+    .from(feed)
+    .where(isNull(feed.n))
+    .orderBy(asc(feed.id))
+    .limit(p('max')),
+)
+const NUMBERED = statement(
+  builder
+    .select({ n: feed.n, body: feed.body })
+    .from(feed)
+    .where(gt(feed.n, p('after')))
+    .orderBy(asc(feed.n))
+    .limit(p('max')),
+)
+const REMOVE = statement(
+  builder
+    .delete(feed)
+    .where(lte(feed.n, p('position')))
+    .limit(p('max')),
+)
+const OLDEST_KEPT = statement(
+  builder
+    .select({ n: feed.n })
+    .from(feed)
+    .where(gt(feed.createdAt, sql`now(3) - interval ${p('ageMs')} * 1000 microsecond`))
+    .orderBy(asc(feed.n))
+    .limit(1),
+)
+
+/** Statements that insert one, two, … rows: a change and what it tells cost one round trip. */
+const INSERTS = new Map<number, Statement>()
+
+/** Tells the gateways of changes once the transaction has committed. */
+export async function addToFeed(tx: Executor, bodies: readonly FeedBody[]): Promise<void> {
+  if (bodies.length === 0) return
+  const values: Record<string, unknown> = {}
+  bodies.forEach((body, index) => {
+    values[`id${index}`] = newId()
+    values[`body${index}`] = JSON.stringify(body)
+  })
+  await tx.run(insertOf(bodies.length), values)
+}
+
+/** Afterwards the database has an incarnation; the first process to come gives it one. */
+export async function beginFeed(db: Transactional): Promise<FeedState> {
+  await db.orm
+    .insert(feedState)
+    .values({ id: STATE_ID, incarnation: newId(), last: 0, acknowledged: 0, removed: 0 })
+    .onDuplicateKeyUpdate({ set: { id: STATE_ID } })
+  return readFeedState(db)
+}
+
+export async function readFeedState(db: Executor): Promise<FeedState> {
+  return stateFrom(await db.rows<FeedState>(STATE, {}))
+}
+
+/** The state, locked until the transaction ends: one process at a time gives numbers or takes rows away. */
+export async function lockFeedState(tx: Tx): Promise<FeedState> {
+  return stateFrom(await tx.rows<FeedState>(LOCKED_STATE, {}))
+}
+
+/**
+ * Gives numbers to at most `max` committed rows and returns how many got one. Rows of transactions that have not
+ * committed are not seen and get later numbers; the lock on the state keeps numbers free of holes and repetitions.
+ */
+export async function numberFeed(db: Transactional, max: number): Promise<number> {
+  // Most often there is nothing: then nothing is locked.
+  if ((await db.rows(UNNUMBERED, { max: '1' })).length === 0) return 0
+  return db.transaction(async (tx) => {
+    const { last } = await lockFeedState(tx)
+    const rows = await tx.rows<{ id: string }>(UNNUMBERED, { max: String(max) })
+    if (rows.length === 0) return 0
+    const ids = sql.join(
+      rows.map(({ id }) => sql`${id}`),
+      sql`, `,
+    )
+    await tx.orm.execute(
+      sql`update ${feed} set n = ${last} + field(id, ${ids}) where id in (${ids})`,
+    )
+    await tx.run(SET_LAST, { last: last + rows.length })
+    return rows.length
+  })
+}
+
+/** Rows after a position as stored, in order. */
+export async function feedTextAfter(
+  db: Executor,
+  after: number,
+  max: number,
+): Promise<readonly NumberedText[]> {
+  return db.rows<NumberedText>(NUMBERED, { after, max: String(max) })
+}
+
+/** Rows after a position, in order. */
+export async function feedAfter(
+  db: Executor,
+  after: number,
+  max: number,
+): Promise<readonly FeedRow[]> {
+  const rows = await feedTextAfter(db, after, max)
+  return rows.map(({ n, body }) => ({ n, body: JSON.parse(body) as FeedBody }))
+}
+
+/** Remembers that the gateways have applied everything up to a position. */
+export async function acknowledgeFeed(db: Executor, position: number): Promise<void> {
+  await db.run(ACKNOWLEDGE, { position })
+}
+
+/** Removes at most `max` rows up to a position and returns how many; readers before it are told of the gap. */
+export async function removeFeed(
+  db: Transactional,
+  position: number,
+  max: number,
+): Promise<number> {
+  return db.transaction(async (tx) => {
+    await lockFeedState(tx)
+    await tx.run(SET_REMOVED, { position })
+    const { affectedRows } = await tx.run(REMOVE, { position, max: String(max) })
+    return affectedRows
+  })
+}
+
+/** The number of the oldest row not older than `ageMs`; undefined when all are older. */
+export async function oldestFeedWithin(db: Executor, ageMs: number): Promise<number | undefined> {
+  const [row] = await db.rows<{ n: number | null }>(OLDEST_KEPT, { ageMs })
+  return row?.n ?? undefined
+}
+
+function stateFrom(rows: readonly FeedState[]): FeedState {
+  const [state] = rows
+  if (state === undefined) throw new Error('The feed has no state row')
+  return state
+}
+
+function insertOf(count: number): Statement {
+  const known = INSERTS.get(count)
+  if (known !== undefined) return known
+  const rows = Array.from({ length: count }, (_, index) => ({
+    id: p(`id${index}`),
+    n: null,
+    body: p(`body${index}`),
+    createdAt: sql`now(3)`,
+  }))
+  const made = statement(builder.insert(feed).values(rows))
+  INSERTS.set(count, made)
+  return made
+}

@@ -1,0 +1,145 @@
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import type { Executor } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import type { HostId } from '#common/ids.ts'
+import type { Inventory } from '#openapi/wire/host.ts'
+import type { Host, Provider } from '../hosts/host.ts'
+import { hosts } from './schema/hosts.ts'
+import { resourceProviders } from './schema/placement.ts'
+
+type HostRow = typeof hosts.$inferSelect
+type ProviderRow = typeof resourceProviders.$inferSelect
+
+/** The part of a host that changes with every claim, and the version by which the rest is known. */
+export interface HostUsage {
+  readonly id: HostId
+  readonly version: number
+  readonly shownGeneration: number
+  readonly provider: Provider | null
+}
+
+const USAGE = statement(
+  builder
+    .select({
+      id: hosts.hostId,
+      version: hosts.version,
+      shown: hosts.shownGeneration,
+      generation: resourceProviders.generation,
+      vcpus_limit: resourceProviders.vcpusLimit,
+      memory_limit: resourceProviders.memoryMbLimit,
+      disk_limit: resourceProviders.diskGbLimit,
+      vcpus_used: resourceProviders.vcpusUsed,
+      memory_used: resourceProviders.memoryMbUsed,
+      disk_used: resourceProviders.diskGbUsed,
+      instances: resourceProviders.instances,
+    })
+    .from(hosts)
+    .leftJoin(resourceProviders, eq(resourceProviders.id, hosts.hostId)),
+)
+
+interface UsageRow {
+  readonly host_id: HostId
+  readonly version: number
+  readonly shown_generation: number
+  readonly generation: number | null
+  readonly vcpus_limit: number
+  readonly memory_mb_limit: number
+  readonly disk_gb_limit: number
+  readonly vcpus_used: number
+  readonly memory_mb_used: number
+  readonly disk_gb_used: number
+  readonly instances: number
+}
+
+/** Usage of every host: read often, so it leaves out what seldom changes. */
+export async function hostUsage(db: Executor): Promise<readonly HostUsage[]> {
+  const rows = await db.rows<UsageRow>(USAGE, {})
+  return rows.map((row) => ({
+    id: row.host_id,
+    version: row.version,
+    shownGeneration: row.shown_generation,
+    provider:
+      row.generation === null
+        ? null
+        : {
+            generation: row.generation,
+            limits: {
+              vcpus: row.vcpus_limit,
+              memoryMb: row.memory_mb_limit,
+              diskGb: row.disk_gb_limit,
+            },
+            used: { vcpus: row.vcpus_used, memoryMb: row.memory_mb_used, diskGb: row.disk_gb_used },
+            instances: row.instances,
+          },
+  }))
+}
+
+/** These hosts whole; absent ones are left out. */
+export function findHosts(db: Executor, ids: readonly HostId[]): Promise<readonly Host[]> {
+  return ids.length === 0 ? Promise.resolve([]) : hostsWhere(db, inArray(hosts.hostId, [...ids]))
+}
+
+export function allHosts(db: Executor): Promise<readonly Host[]> {
+  return hostsWhere(db, undefined)
+}
+
+async function hostsWhere(db: Executor, condition: SQL | undefined): Promise<readonly Host[]> {
+  const rows = await db.orm
+    .select({ host: hosts, provider: resourceProviders })
+    .from(hosts)
+    .leftJoin(resourceProviders, eq(resourceProviders.id, hosts.hostId))
+    .where(condition)
+  return rows.map(({ host, provider }) => fromRow(host, provider))
+}
+
+/** Adds the host, as version 1; false when it is there already. */
+export async function insertHost(db: Executor, host: Host): Promise<boolean> {
+  const [result] = await db.orm
+    .insert(hosts)
+    .ignore()
+    .values({ hostId: host.id, ...columnsOf(host) })
+  return result.affectedRows === 1
+}
+
+/** Writes the host if nobody has changed it since it was at `seenVersion`. */
+export async function updateHost(db: Executor, seenVersion: number, host: Host): Promise<boolean> {
+  const [result] = await db.orm
+    .update(hosts)
+    .set(columnsOf(host))
+    .where(and(eq(hosts.hostId, host.id), eq(hosts.version, seenVersion)))
+  return result.affectedRows === 1
+}
+
+function columnsOf(host: Host): Omit<HostRow, 'hostId'> {
+  const { id: _, provider, startedAt, lastSeenAt, ...shown } = host
+  return {
+    ...shown,
+    shownGeneration: provider?.generation ?? 0,
+    startedAt: new Date(startedAt),
+    lastSeenAt: new Date(lastSeenAt),
+    capabilities: [...host.capabilities],
+    inventory: host.inventory ?? sql`null`,
+  }
+}
+
+function fromRow(host: HostRow, provider: ProviderRow | null): Host {
+  const { hostId, shownGeneration: _, ...row } = host
+  return {
+    ...row,
+    id: hostId as HostId,
+    capabilities: row.capabilities as string[],
+    inventory: row.inventory as Inventory | null,
+    startedAt: row.startedAt.getTime(),
+    lastSeenAt: row.lastSeenAt.getTime(),
+    provider: provider === null ? null : providerFrom(provider),
+  }
+}
+
+function providerFrom(row: ProviderRow): Provider {
+  return {
+    generation: row.generation,
+    limits: { vcpus: row.vcpusLimit, memoryMb: row.memoryMbLimit, diskGb: row.diskGbLimit },
+    used: { vcpus: row.vcpusUsed, memoryMb: row.memoryMbUsed, diskGb: row.diskGbUsed },
+    instances: row.instances,
+  }
+}

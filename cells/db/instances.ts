@@ -1,0 +1,273 @@
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
+import type { Task, VmState } from '#common/states/instance-states.ts'
+import type { Fault, InstanceBuild } from '#openapi/wire/instance.ts'
+import type { Instance } from '../conductor/instance.ts'
+import { instances } from './schema/instances.ts'
+
+const p = sql.placeholder
+const now = sql`now(3)`
+
+const INSERT = statement(
+  builder.insert(instances).values({
+    serverId: p('id'),
+    attempt: p('attempt'),
+    version: p('version'),
+    projectId: p('projectId'),
+    vmState: p('vmState'),
+    taskState: p('taskState'),
+    powerState: p('powerState'),
+    hostId: p('hostId'),
+    host: p('host'),
+    hypervisorHostname: p('hypervisorHostname'),
+    zone: p('zone'),
+    fault: null,
+    launchedAt: null,
+    sagaId: p('sagaId'),
+    build: p('build'),
+    createdAt: now,
+    updatedAt: now,
+  }),
+)
+
+/** Everything that may change, in one statement; `build` only goes away. */
+const CHANGE = {
+  version: sql`${p('version')}`,
+  vmState: sql`${p('vmState')}`,
+  taskState: sql`${p('taskState')}`,
+  powerState: sql`${p('powerState')}`,
+  hostId: sql`${p('hostId')}`,
+  host: sql`${p('host')}`,
+  hypervisorHostname: sql`${p('hypervisorHostname')}`,
+  zone: sql`${p('zone')}`,
+  fault: sql`${p('fault')}`,
+  launchedAt: sql`${p('launchedAt')}`,
+  sagaId: sql`${p('sagaId')}`,
+  build: sql`if(${p('keepsBuild')}, build, null)`,
+  updatedAt: now,
+}
+
+const isThis = and(eq(instances.serverId, p('id')), eq(instances.attempt, p('attempt')))
+
+const UPDATE_AS_OWNER = statement(
+  builder
+    .update(instances)
+    .set(CHANGE)
+    .where(and(isThis, eq(instances.sagaId, p('owner')))),
+)
+
+const UPDATE_SEEN = statement(
+  builder
+    .update(instances)
+    .set(CHANGE)
+    .where(and(isThis, eq(instances.version, p('seenVersion')))),
+)
+
+const REMOVE = statement(
+  builder.delete(instances).where(and(isThis, eq(instances.sagaId, p('owner')))),
+)
+
+const COLUMNS = {
+  server_id: instances.serverId,
+  attempt: instances.attempt,
+  version: instances.version,
+  project_id: instances.projectId,
+  vm_state: instances.vmState,
+  task_state: instances.taskState,
+  power_state: instances.powerState,
+  host_id: instances.hostId,
+  host: instances.host,
+  hypervisor_hostname: instances.hypervisorHostname,
+  zone: instances.zone,
+  fault: instances.fault,
+  launched_at: instances.launchedAt,
+  saga_id: instances.sagaId,
+}
+
+interface Row {
+  readonly server_id: InstanceId
+  readonly attempt: number
+  readonly version: number
+  readonly project_id: string
+  readonly vm_state: VmState
+  readonly task_state: Task | null
+  readonly power_state: number
+  readonly host_id: HostId
+  readonly host: string
+  readonly hypervisor_hostname: string
+  readonly zone: string
+  readonly fault: Fault | null
+  readonly launched_at: Date | null
+  readonly saga_id: SagaId | null
+}
+
+const FIND = statement(
+  builder
+    .select(COLUMNS)
+    .from(instances)
+    .where(eq(instances.serverId, p('id'))),
+)
+
+const FIND_BUILD = statement(
+  builder.select({ build: instances.build }).from(instances).where(isThis),
+)
+
+const LOCK_OWN = statement(
+  builder
+    .select({ version: instances.version })
+    .from(instances)
+    .where(and(isThis, eq(instances.sagaId, p('owner'))))
+    .for('update'),
+)
+
+const FIND_OWNER = statement(
+  builder.select({ saga_id: instances.sagaId }).from(instances).where(isThis),
+)
+
+const ON_HOST = statement(
+  builder
+    .select(COLUMNS)
+    .from(instances)
+    .where(and(eq(instances.hostId, p('hostId')), gt(instances.serverId, p('after'))))
+    .orderBy(asc(instances.serverId))
+    .limit(p('max')),
+)
+
+const PAGE = statement(
+  builder
+    .select(COLUMNS)
+    .from(instances)
+    .where(gt(instances.serverId, p('after')))
+    .orderBy(asc(instances.serverId))
+    .limit(p('max')),
+)
+
+/** Throws a duplicate-key error when the cell has a row of this server already. `build` is kept as JSON text. */
+export async function insertInstance(
+  tx: Executor,
+  instance: Instance,
+  build: string,
+): Promise<void> {
+  await tx.run(INSERT, { ...instance, ...instance.placed, build })
+}
+
+/** What a saga leaves an instance like. `keepsBuild`: a host may still have to be asked to build it. */
+export interface InstanceChange {
+  readonly to: Instance
+  readonly keepsBuild?: boolean
+}
+
+/** Writes the instance if `owner` is still the saga that may change it; false when it was taken from it. */
+export async function updateOwnInstance(
+  tx: Executor,
+  owner: SagaId,
+  change: InstanceChange,
+): Promise<boolean> {
+  const { affectedRows } = await tx.run(UPDATE_AS_OWNER, { ...changeValues(change), owner })
+  return affectedRows === 1
+}
+
+/** Writes the instance if nothing has changed it since `seen` was read. */
+export async function updateSeenInstance(
+  tx: Executor,
+  seen: Instance,
+  change: InstanceChange,
+): Promise<boolean> {
+  const values = { ...changeValues(change), seenVersion: seen.version }
+  const { affectedRows } = await tx.run(UPDATE_SEEN, values)
+  return affectedRows === 1
+}
+
+/** Afterwards the row is gone, if `owner` may change it; false when it may not, or did so before. */
+export async function removeOwnInstance(
+  tx: Executor,
+  owner: SagaId,
+  { id, attempt }: Pick<Instance, 'id' | 'attempt'>,
+): Promise<boolean> {
+  const { affectedRows } = await tx.run(REMOVE, { id, attempt, owner })
+  return affectedRows === 1
+}
+
+export async function findInstance(db: Executor, id: InstanceId): Promise<Instance | undefined> {
+  const [row] = await db.rows<Row>(FIND, { id })
+  return row === undefined ? undefined : fromRow(row)
+}
+
+/** What the attempt is to be built from; undefined once that is no longer known. */
+export async function findBuild(
+  db: Executor,
+  { id, attempt }: Pick<Instance, 'id' | 'attempt'>,
+): Promise<InstanceBuild | undefined> {
+  const [row] = await db.rows<{ build: string | null }>(FIND_BUILD, { id, attempt })
+  return row?.build == null ? undefined : (JSON.parse(row.build) as InstanceBuild)
+}
+
+/** True when `owner` is the saga that may change the attempt, which then stays so until the transaction ends. */
+export async function lockOwnInstance(
+  tx: Tx,
+  owner: SagaId,
+  { id, attempt }: Pick<Instance, 'id' | 'attempt'>,
+): Promise<boolean> {
+  return (await tx.rows(LOCK_OWN, { id, attempt, owner })).length === 1
+}
+
+/** The saga that may change the attempt; undefined when there is no such attempt, null when nobody is at it. */
+export async function findOwner(
+  db: Executor,
+  { id, attempt }: Pick<Instance, 'id' | 'attempt'>,
+): Promise<SagaId | null | undefined> {
+  const [row] = await db.rows<{ saga_id: SagaId | null }>(FIND_OWNER, { id, attempt })
+  return row?.saga_id
+}
+
+/** At most `max` instances of a host, in order of id, after one. */
+export async function instancesOnHost(
+  db: Executor,
+  hostId: HostId,
+  after: string,
+  max: number,
+): Promise<readonly Instance[]> {
+  return (await db.rows<Row>(ON_HOST, { hostId, after, max: String(max) })).map(fromRow)
+}
+
+/** At most `max` instances in order of id, after one. */
+export async function instancePage(
+  db: Executor,
+  after: string,
+  max: number,
+): Promise<readonly Instance[]> {
+  return (await db.rows<Row>(PAGE, { after, max: String(max) })).map(fromRow)
+}
+
+function changeValues({ to, keepsBuild = false }: InstanceChange): Record<string, unknown> {
+  return {
+    ...to,
+    ...to.placed,
+    fault: to.fault === null ? null : JSON.stringify(to.fault),
+    launchedAt: to.launchedAt === null ? null : new Date(to.launchedAt),
+    keepsBuild,
+  }
+}
+
+function fromRow(row: Row): Instance {
+  return {
+    id: row.server_id,
+    attempt: row.attempt,
+    version: row.version,
+    projectId: row.project_id,
+    vmState: row.vm_state,
+    taskState: row.task_state,
+    powerState: row.power_state,
+    placed: {
+      hostId: row.host_id,
+      host: row.host,
+      hypervisorHostname: row.hypervisor_hostname,
+      zone: row.zone,
+    },
+    fault: row.fault,
+    launchedAt: row.launched_at === null ? null : row.launched_at.getTime(),
+    sagaId: row.saga_id,
+  }
+}

@@ -1,0 +1,28 @@
+import { bigint, int, mediumtext, mysqlTable, uniqueIndex } from 'drizzle-orm/mysql-core'
+import { time, uuid } from '#common/db/columns.ts'
+
+/** Changes to tell the gateways of. Committed without number; the relay numbers them, as commit order has none. */
+export const feed = mysqlTable(
+  'feed',
+  {
+    id: uuid('id').primaryKey(),
+    n: bigint('n', { mode: 'number' }),
+    /** FeedBody as JSON text: it is only ever passed on. */
+    body: mediumtext('body').notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [uniqueIndex('feed_n').on(t.n)],
+)
+
+/** One row: where the feed stands. Its lock is what makes numbers free of holes and repetitions. */
+export const feedState = mysqlTable('feed_state', {
+  id: int('id').primaryKey(),
+  /** Random, new with the database: positions of another incarnation mean nothing. */
+  incarnation: uuid('incarnation').notNull(),
+  /** The highest number given. */
+  last: bigint('last', { mode: 'number' }).notNull(),
+  /** The highest number the gateways have applied. */
+  acknowledged: bigint('acknowledged', { mode: 'number' }).notNull(),
+  /** The highest number that has been removed. */
+  removed: bigint('removed', { mode: 'number' }).notNull(),
+})

@@ -1,0 +1,29 @@
+import { boolean, index, int, json, mysqlTable, text } from 'drizzle-orm/mysql-core'
+import { text255, time, token, uuid } from '#common/db/columns.ts'
+
+/** Every compute that ever reported to this cell, as last seen. */
+export const hosts = mysqlTable(
+  'hosts',
+  {
+    hostId: uuid('host_id').primaryKey(),
+    /** Grows with every change that is shown. */
+    version: int('version').notNull(),
+    name: token('name').notNull(),
+    zone: text255('zone').notNull(),
+    driver: token('driver').notNull(),
+    simulated: boolean('simulated').notNull(),
+    capabilities: json('capabilities').notNull(),
+    isUp: boolean('is_up').notNull(),
+    /** Why the backend cannot be used; null while it can. */
+    down: text('down'),
+    isDisabled: boolean('is_disabled').notNull().default(false),
+    disabledReason: text255('disabled_reason'),
+    isForcedDown: boolean('is_forced_down').notNull().default(false),
+    inventory: json('inventory'),
+    /** The provider's generation when its usage was last put into the feed. */
+    shownGeneration: int('shown_generation').notNull(),
+    startedAt: time('started_at').notNull(),
+    lastSeenAt: time('last_seen_at').notNull(),
+  },
+  (t) => [index('hosts_name').on(t.name)],
+)

@@ -1,0 +1,67 @@
+import {
+  index,
+  int,
+  json,
+  mediumtext,
+  mysqlTable,
+  primaryKey,
+  text,
+  tinyint,
+} from 'drizzle-orm/mysql-core'
+import { text255, time, token, uuid } from '#common/db/columns.ts'
+
+/** One row per server the cell has now: it is removed once nothing is left of the server here. */
+export const instances = mysqlTable(
+  'instances',
+  {
+    serverId: uuid('server_id').primaryKey(),
+    attempt: int('attempt').notNull(),
+    /** Grows with every change within an attempt. */
+    version: int('version').notNull(),
+    projectId: token('project_id').notNull(),
+    vmState: token('vm_state', 20).notNull(),
+    taskState: token('task_state', 32),
+    powerState: tinyint('power_state').notNull(),
+    /** The only host that may hold anything of it. */
+    hostId: uuid('host_id').notNull(),
+    host: token('host').notNull(),
+    hypervisorHostname: text255('hypervisor_hostname').notNull(),
+    zone: text255('zone').notNull(),
+    fault: json('fault'),
+    launchedAt: time('launched_at'),
+    /** The saga that is changing it; null when none is. */
+    sagaId: uuid('saga_id'),
+    /** InstanceBuild, secrets included, for as long as the boot may have to ask a host again; then null. */
+    build: mediumtext('build'),
+    createdAt: time('created_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
+  },
+  (t) => [index('instances_host').on(t.hostId)],
+)
+
+/**
+ * What the cell has answered, so that it never answers otherwise. `slot` is 'build' for the one answer an attempt
+ * gets (a build accepted or refused, or a delete that came first), else the operation's id.
+ */
+export const operations = mysqlTable(
+  'operations',
+  {
+    serverId: uuid('server_id').notNull(),
+    attempt: int('attempt').notNull(),
+    slot: token('slot', 36).notNull(),
+    operationId: uuid('operation_id').notNull(),
+    /** accepted, refused, deleted. */
+    outcome: token('outcome', 16).notNull(),
+    /** Of an accepted build: how the attempt ended here (`deleted`, `not-built`); null while the cell has it. */
+    ended: token('ended', 16),
+    /** Why it was refused, or ended. */
+    reason: text('reason'),
+    /** Trace of the newest decision about this attempt, as JSON text: it is only ever passed on. */
+    trace: mediumtext('trace'),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.serverId, t.attempt, t.slot] }),
+    index('operations_created').on(t.createdAt),
+  ],
+)

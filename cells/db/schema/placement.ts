@@ -1,0 +1,45 @@
+import { bigint, double, int, mysqlTable, primaryKey } from 'drizzle-orm/mysql-core'
+import { time, token, uuid } from '#common/db/columns.ts'
+
+/**
+ * One per host, under the host's id. `used*` are the sums of its allocations; a claim raises them by one conditional
+ * update against `*Limit`, which is (total - reserved) * ratio of the inventory, rounded down.
+ */
+export const resourceProviders = mysqlTable('resource_providers', {
+  id: uuid('id').primaryKey(),
+  name: token('name').notNull(),
+  /** Grows with every change of usage or inventory. */
+  generation: int('generation').notNull(),
+  vcpusLimit: bigint('vcpus_limit', { mode: 'number' }).notNull(),
+  memoryMbLimit: bigint('memory_mb_limit', { mode: 'number' }).notNull(),
+  diskGbLimit: bigint('disk_gb_limit', { mode: 'number' }).notNull(),
+  vcpusUsed: bigint('vcpus_used', { mode: 'number' }).notNull().default(0),
+  memoryMbUsed: bigint('memory_mb_used', { mode: 'number' }).notNull().default(0),
+  diskGbUsed: bigint('disk_gb_used', { mode: 'number' }).notNull().default(0),
+  instances: int('instances').notNull().default(0),
+})
+
+export const inventories = mysqlTable(
+  'inventories',
+  {
+    providerId: uuid('provider_id').notNull(),
+    resourceClass: token('resource_class').notNull(),
+    total: bigint('total', { mode: 'number' }).notNull(),
+    reserved: bigint('reserved', { mode: 'number' }).notNull(),
+    allocationRatio: double('allocation_ratio').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.providerId, t.resourceClass] })],
+)
+
+/** Who holds how much of what. The consumer is a server, or a migration that holds its source. */
+export const allocations = mysqlTable(
+  'allocations',
+  {
+    consumerId: uuid('consumer_id').notNull(),
+    providerId: uuid('provider_id').notNull(),
+    resourceClass: token('resource_class').notNull(),
+    used: bigint('used', { mode: 'number' }).notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.consumerId, t.providerId, t.resourceClass] })],
+)

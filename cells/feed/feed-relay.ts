@@ -1,0 +1,156 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { Clock } from '#common/clock.ts'
+import type { Transactional } from '#common/db/database.ts'
+import type { CellId } from '#common/ids.ts'
+import { errorFields, type Logger } from '#common/log.ts'
+import { acquireLease } from '#common/saga/lease.ts'
+import { eventSubject, innerSubject } from '#openapi/wire.ts'
+import { feedTextAfter, type NumberedText, numberFeed, readFeedState } from '../db/feed.ts'
+
+export interface FeedRelayOptions {
+  readonly db: Transactional
+  readonly nats: NatsConnection
+  readonly clock: Clock
+  readonly log: Logger
+  readonly cellId: CellId
+  readonly incarnation: string
+  /** Unique among the cell's processes, living and dead. */
+  readonly holder: string
+}
+
+const LEASE_NAME = 'feed-relay'
+const LEASE_TTL_MS = 5_000
+const LEASE_RENEW_MS = 1_500
+/** Changes that come close together go out together. */
+const GATHER_MS = 5
+/** In case a nudge was lost, or came before its commit. */
+const POLL_MS = 200
+const BATCH_ROWS = 200
+/** A round ends after so many batches, so that the lease is looked after. */
+const BATCHES_MAX = 50
+/** Below the 1 MiB that NATS servers take by default, with room for the batch's frame. */
+const PAYLOAD_MAX_BYTES = 512 * 1024
+
+/** Numbers what has been committed to the feed and sends it out; one process of the cell does it at a time. */
+export class FeedRelay implements AsyncDisposable {
+  readonly #options: FeedRelayOptions
+  readonly #stop = new AbortController()
+  readonly #loop: Promise<void>
+  readonly #unsubscribe: () => void
+  #wake: () => void = () => {}
+  #isNudged = false
+  #leaseCheckAt = 0
+  #isHolder = false
+  #sent = 0
+
+  constructor(options: FeedRelayOptions) {
+    this.#options = options
+    const { nats, cellId } = options
+    const subscription = nats.subscribe(innerSubject(cellId, 'feed-changed'), {
+      callback: () => {
+        if (this.#isHolder) this.nudge()
+      },
+    })
+    this.#unsubscribe = () => {
+      if (!nats.isClosed()) subscription.unsubscribe()
+    }
+    this.#loop = this.#run()
+  }
+
+  /** Rows have been, or are about to be, committed: they go out in a moment. */
+  nudge(): void {
+    this.#isNudged = true
+    this.#wake()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    this.#wake()
+    this.#unsubscribe()
+    await this.#loop
+  }
+
+  async #run(): Promise<void> {
+    const { log } = this.#options
+    while (!this.#stop.signal.aborted) {
+      const wasNudged = await this.#pause()
+      if (this.#stop.signal.aborted) return
+      try {
+        await this.#round(wasNudged)
+      } catch (error) {
+        this.#leaseCheckAt = 0
+        log.warn(errorFields(error), 'feed not relayed')
+      }
+    }
+  }
+
+  async #round(wasNudged: boolean): Promise<void> {
+    const { db, nats, cellId } = this.#options
+    if (!(await this.#holdsLease())) {
+      if (wasNudged && !nats.isClosed()) nats.publish(innerSubject(cellId, 'feed-changed'))
+      return
+    }
+    for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
+      const count = await numberFeed(db, BATCH_ROWS)
+      if (count > 0) await this.#send()
+      if (count < BATCH_ROWS) return
+    }
+    this.#isNudged = true
+  }
+
+  async #send(): Promise<void> {
+    const { db } = this.#options
+    const rows = await feedTextAfter(db, this.#sent, BATCH_ROWS)
+    let size = 0
+    let part: NumberedText[] = []
+    for (const row of rows) {
+      if (size > 0 && size + row.body.length > PAYLOAD_MAX_BYTES) {
+        this.#publish(part)
+        size = 0
+        part = []
+      }
+      part.push(row)
+      size += row.body.length
+    }
+    this.#publish(part)
+    this.#sent = rows.at(-1)?.n ?? this.#sent
+  }
+
+  /** Bodies are JSON already: parsing them only to write them again would be most of the relay's work. */
+  #publish(rows: readonly NumberedText[]): void {
+    const { nats, cellId, incarnation } = this.#options
+    if (rows.length === 0 || nats.isClosed()) return
+    const parts = rows.map(({ n, body }) => `{"n":${n},"body":${body}}`)
+    const payload = `{"incarnation":"${incarnation}","rows":[${parts.join(',')}]}`
+    nats.publish(eventSubject(cellId, 'feed'), payload)
+  }
+
+  async #holdsLease(): Promise<boolean> {
+    const { db, clock, holder } = this.#options
+    if (clock.now() < this.#leaseCheckAt) return this.#isHolder
+    const lease = await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)
+    this.#leaseCheckAt = clock.now() + LEASE_RENEW_MS
+    // What a predecessor numbered and did not send, gateways miss by the position in the next heartbeat.
+    if (lease !== undefined && !this.#isHolder) this.#sent = (await readFeedState(db)).last
+    this.#isHolder = lease !== undefined
+    return this.#isHolder
+  }
+
+  /** Ends soon after a nudge, or at the next poll; true for a nudge. */
+  async #pause(): Promise<boolean> {
+    const { clock } = this.#options
+    const timeout = new AbortController()
+    const nudged = new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    if (!this.#isNudged && !this.#stop.signal.aborted) {
+      const slept = clock.sleep(POLL_MS, timeout.signal).catch(() => {})
+      await Promise.race([nudged, slept])
+      timeout.abort()
+    }
+    const wasNudged = this.#isNudged
+    if (wasNudged) await clock.sleep(GATHER_MS, this.#stop.signal).catch(() => {})
+    this.#isNudged = false
+    return wasNudged
+  }
+}

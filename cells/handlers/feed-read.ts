@@ -1,0 +1,16 @@
+import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
+import type { Cell } from '../cell.ts'
+import { acknowledgeFeed, feedAfter, readFeedState } from '../db/feed.ts'
+
+/** Rows after a position, in order; what lies before it is taken as applied. */
+export async function feedRead(
+  { conductor, incarnation }: Cell,
+  ask: CellAsk<'feed.read'>,
+): Promise<CellAnswer<'feed.read'>> {
+  const { db } = conductor
+  if (ask.incarnation === incarnation) await acknowledgeFeed(db, ask.after)
+  const { last, removed } = await readFeedState(db)
+  const isGap = ask.incarnation !== incarnation || ask.after < removed || ask.after > last
+  const rows = isGap ? [] : await feedAfter(db, ask.after, ask.limit)
+  return { incarnation, isGap, last, rows: [...rows] }
+}

@@ -1,0 +1,50 @@
+import type { InstanceId } from '#common/ids.ts'
+import { POWER_STATES, type VmState } from '#common/states/instance-states.ts'
+import type { Instance } from '../conductor/instance.ts'
+
+/** Where the database and a host disagree about a guest. */
+export type AuditFinding =
+  /** It has stopped, or is gone (power state `nostate`), though it should run. */
+  | { readonly kind: 'stopped'; readonly instance: Instance; readonly powerState: number }
+  /** It runs though it should not. */
+  | { readonly kind: 'running'; readonly instance: Instance }
+  /** It is in a power state that changes nothing but what is shown. */
+  | { readonly kind: 'power'; readonly instance: Instance; readonly powerState: number }
+  | { readonly kind: 'unknown'; readonly id: InstanceId }
+
+export interface ReportedGuest {
+  readonly id: string
+  readonly powerState: number
+}
+
+const OFF: readonly number[] = [POWER_STATES.nostate, POWER_STATES.shutdown, POWER_STATES.crashed]
+/** Stable states in which a guest is on the host. */
+const ON_HOST: readonly VmState[] = ['active', 'stopped', 'paused']
+
+/**
+ * Compares what a host has with what the cell believes it has (nova: `_sync_instance_power_state`). An instance
+ * that somebody is changing is left alone.
+ */
+export function auditFindings(
+  instances: readonly Instance[],
+  guests: readonly ReportedGuest[],
+): readonly AuditFinding[] {
+  const states = new Map(guests.map(({ id, powerState }) => [id, powerState]))
+  const known = new Set<string>(instances.map(({ id }) => id))
+  const unknown = guests
+    .filter(({ id }) => !known.has(id))
+    .map(({ id }): AuditFinding => ({ kind: 'unknown', id: id as InstanceId }))
+  const differing = instances
+    .filter(({ sagaId, vmState }) => sagaId === null && ON_HOST.includes(vmState))
+    .flatMap((instance) => differenceOf(instance, states.get(instance.id)))
+  return [...unknown, ...differing]
+}
+
+function differenceOf(instance: Instance, reported: number | undefined): readonly AuditFinding[] {
+  const powerState = reported ?? POWER_STATES.nostate
+  if (powerState === instance.powerState) return []
+  const shouldRun = instance.vmState !== 'stopped'
+  if (shouldRun && OFF.includes(powerState)) return [{ kind: 'stopped', instance, powerState }]
+  if (!shouldRun && powerState === POWER_STATES.running) return [{ kind: 'running', instance }]
+  return [{ kind: 'power', instance, powerState }]
+}

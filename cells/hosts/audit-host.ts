@@ -1,0 +1,97 @@
+import { workContext } from '#common/context.ts'
+import { isFailure } from '#common/errors.ts'
+import { type HostId, type InstanceId, newId } from '#common/ids.ts'
+import type { Cell } from '../cell.ts'
+import { askHost } from '../conductor/ask-host.ts'
+import { type Instance, instanceView } from '../conductor/instance.ts'
+import { powerSaga } from '../conductor/sagas/power.ts'
+import { addToFeed } from '../db/feed.ts'
+import { instancesOnHost, updateSeenInstance } from '../db/instances.ts'
+import { newestBuildRecord } from '../db/operations.ts'
+import { type AuditFinding, auditFindings, type ReportedGuest } from './audit-findings.ts'
+
+const PAGE = 500
+const PAGES_MAX = 200
+
+/**
+ * Afterwards the cell believes of the host's guests what is true. A report may be older than what has happened
+ * since, so when one disagrees the host is asked again, after the rows were read: what it says then, of an instance
+ * that has not changed since, is the truth. Without a report it is asked at once.
+ */
+export async function auditHost(
+  cell: Cell,
+  hostId: HostId,
+  guests?: readonly ReportedGuest[],
+): Promise<number> {
+  const { conductor } = cell
+  if (guests !== undefined && auditFindings(await allOnHost(cell, hostId), guests).length === 0)
+    return 0
+  const instances = await allOnHost(cell, hostId)
+  const report = await askHost(conductor, hostId, 'report', {}, workContext({}))
+  // A backend that cannot be seen says nothing of its guests.
+  if (report.down !== null) return 0
+  const findings = auditFindings(instances, report.instances)
+  for (const finding of findings) await settle(cell, hostId, finding)
+  if (findings.length > 0) conductor.feedChanged()
+  return findings.length
+}
+
+async function allOnHost({ conductor }: Cell, hostId: HostId): Promise<readonly Instance[]> {
+  const all: Instance[] = []
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const rows = await instancesOnHost(conductor.db, hostId, all.at(-1)?.id ?? '', PAGE)
+    all.push(...rows)
+    if (rows.length < PAGE) break
+  }
+  return all
+}
+
+async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promise<void> {
+  switch (finding.kind) {
+    case 'stopped':
+      return believe(cell, finding.instance, {
+        vmState: 'stopped',
+        powerState: finding.powerState,
+      })
+    case 'power':
+      return believe(cell, finding.instance, { powerState: finding.powerState })
+    case 'running':
+      return stopAgain(cell, finding.instance)
+    case 'unknown':
+      return removeIfOver(cell, hostId, finding.id)
+  }
+}
+
+async function believe(
+  { conductor }: Cell,
+  instance: Instance,
+  change: Partial<Pick<Instance, 'vmState' | 'powerState'>>,
+): Promise<void> {
+  const to = { ...instance, ...change, version: instance.version + 1 }
+  await conductor.db.transaction(async (tx) => {
+    if (!(await updateSeenInstance(tx, instance, { to }))) return
+    await addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+  })
+  conductor.log.info({ instance: instance.id, ...change }, 'instance changed behind our back')
+}
+
+/** A server its user has stopped is not billed for; Nova stops such a guest, too. */
+async function stopAgain({ conductor, sagas }: Cell, instance: Instance): Promise<void> {
+  const operation = { id: newId(), serverId: instance.id, attempt: instance.attempt }
+  const params = { operation, action: 'stop', instance, startedAt: conductor.clock.now() } as const
+  try {
+    await sagas.start(powerSaga, { subject: instance.id, params, work: workContext({}) })
+  } catch (error) {
+    if (!isFailure(error, 'conflict')) throw error
+  }
+}
+
+/** Destroys a guest only when the cell knows that its server is over; any other is left for an operator to judge. */
+async function removeIfOver({ conductor }: Cell, hostId: HostId, id: InstanceId): Promise<void> {
+  const record = await newestBuildRecord(conductor.db, id)
+  const isOver = record !== undefined && (record.outcome !== 'accepted' || record.ended !== null)
+  conductor.log.warn({ instance: id, host: hostId, destroyed: isOver }, 'guest of no server')
+  if (!isOver) return
+  const operation = { id: newId(), serverId: id, attempt: record.attempt }
+  await askHost(conductor, hostId, 'destroy', { operation }, workContext({}))
+}

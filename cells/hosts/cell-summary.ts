@@ -1,0 +1,43 @@
+import type { CellSummary } from '#openapi/wire/feed.ts'
+import type { Resources } from '../placement/resources.ts'
+import type { HostState } from '../scheduler/host-state.ts'
+import type { Host } from './host.ts'
+
+const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
+
+/** What gateways choose cells by. Only hosts that could take a server now count as free. */
+export function cellSummary(hosts: readonly Host[], states: readonly HostState[]): CellSummary {
+  const usable = states.filter(({ isUp, isDisabled }) => isUp && !isDisabled)
+  const inventories = hosts.flatMap(({ inventory }) => (inventory === null ? [] : [inventory]))
+  const free = usable.map(freeOf)
+  return {
+    hostsUp: states.filter(({ isUp }) => isUp).length,
+    hosts: hosts.length,
+    zones: distinct(hosts.map(({ zone }) => zone)),
+    simulated: hosts.some(({ simulated }) => simulated),
+    hypervisorTypes: distinct(inventories.map(({ hypervisor }) => hypervisor.type)),
+    architectures: distinct(inventories.map(({ architecture }) => architecture)),
+    imageFormats: distinct(inventories.flatMap(({ imageFormats }) => imageFormats)),
+    traits: distinct(inventories.flatMap(({ traits }) => traits)),
+    free: free.reduce((a, b) => combine(a, b, (x, y) => x + y), NOTHING),
+    largest: free.reduce((a, b) => combine(a, b, Math.max), NOTHING),
+    instances: states.reduce((sum, { instances }) => sum + instances, 0),
+  }
+}
+
+/** A host whose inventory shrank below what is used has nothing free. */
+function freeOf({ limits, used }: HostState): Resources {
+  return combine(limits, used, (limit, taken) => Math.max(limit - taken, 0))
+}
+
+function combine(a: Resources, b: Resources, how: (x: number, y: number) => number): Resources {
+  return {
+    vcpus: how(a.vcpus, b.vcpus),
+    memoryMb: how(a.memoryMb, b.memoryMb),
+    diskGb: how(a.diskGb, b.diskGb),
+  }
+}
+
+function distinct(values: readonly string[]): string[] {
+  return [...new Set(values)].toSorted()
+}

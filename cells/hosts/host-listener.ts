@@ -1,0 +1,104 @@
+import type { Msg, Subscription } from '@nats-io/transport-node'
+import type { Static, TSchema } from 'typebox'
+import { isFailure } from '#common/errors.ts'
+import type { HostId, InstanceId } from '#common/ids.ts'
+import { errorFields } from '#common/log.ts'
+import { POWER_STATES } from '#common/states/instance-states.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import { HostAlive, HostReport, InstancePower } from '#openapi/wire/host.ts'
+import { reportSubject } from '#openapi/wire.ts'
+import type { Cell } from '../cell.ts'
+import { findInstance } from '../db/instances.ts'
+import { auditHost } from './audit-host.ts'
+import { recordReport } from './record-report.ts'
+
+/** One process of the cell writes down what all of them hear. */
+const QUEUE = 'conductor'
+/** Words of hosts in hand at once; more are dropped, since every host repeats itself. */
+const OPEN_MAX = 500
+
+/** Hears the cell's hosts until disposed: notes who lives, records what they report, and audits their guests. */
+export class HostListener implements AsyncDisposable {
+  readonly #cell: Cell
+  readonly #subscriptions: readonly Subscription[]
+  readonly #open = new Set<Promise<void>>()
+  readonly #audited = new Set<HostId>()
+
+  constructor(cell: Cell) {
+    this.#cell = cell
+    this.#subscriptions = [
+      this.#subscribe('alive', HostAlive, ({ hostId, down }) => this.#noteAlive(hostId, down)),
+      this.#subscribe('report', HostReport, ({ hostId, down }) => this.#noteAlive(hostId, down)),
+      this.#subscribe('report', HostReport, (report) => this.#record(report), QUEUE),
+      this.#subscribe('power', InstancePower, (power) => this.#doubt(power), QUEUE),
+    ]
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const subscription of this.#subscriptions)
+      if (!subscription.isClosed()) subscription.unsubscribe()
+    await Promise.allSettled(this.#open)
+  }
+
+  #subscribe<T extends TSchema>(
+    what: 'alive' | 'report' | 'power',
+    schema: T,
+    heed: (said: Static<T>) => Promise<void>,
+    queue?: string,
+  ): Subscription {
+    const { nats, cellId } = this.#cell.conductor
+    return nats.subscribe(reportSubject(cellId, '*', what), {
+      ...(queue === undefined ? {} : { queue }),
+      callback: (error, message) => {
+        if (error !== null || this.#open.size >= OPEN_MAX) return
+        const done = this.#heed(message, schema, heed)
+        this.#open.add(done)
+        void done.finally(() => this.#open.delete(done))
+      },
+    })
+  }
+
+  async #heed<T extends TSchema>(
+    message: Msg,
+    schema: T,
+    heed: (said: Static<T>) => Promise<void>,
+  ): Promise<void> {
+    const { log } = this.#cell.conductor
+    try {
+      await heed(checked(schema, message.json(), message.subject))
+    } catch (error) {
+      const level = isFailure(error, 'unavailable', 'conflict') ? 'warn' : 'error'
+      log[level]({ subject: message.subject, ...errorFields(error) }, 'word of a host not heeded')
+    }
+  }
+
+  #noteAlive(hostId: string, down: string | null): Promise<void> {
+    this.#cell.conductor.hosts.heard(hostId as HostId, down)
+    return Promise.resolve()
+  }
+
+  async #record(report: HostReport): Promise<void> {
+    const { conductor } = this.#cell
+    await recordReport(conductor, report)
+    await conductor.hosts.refresh()
+    if (report.down === null) await this.#audit(report.hostId as HostId, report.instances)
+  }
+
+  /** Every boot tells of a guest that runs; one that does not, and that nobody is changing, is looked into. */
+  async #doubt({ id, powerState }: Static<typeof InstancePower>): Promise<void> {
+    if (powerState === POWER_STATES.running) return
+    const instance = await findInstance(this.#cell.conductor.db, id as InstanceId)
+    if (instance === undefined || instance.sagaId !== null) return
+    if (instance.powerState !== powerState) await this.#audit(instance.placed.hostId)
+  }
+
+  async #audit(hostId: HostId, guests?: HostReport['instances']): Promise<void> {
+    if (this.#audited.has(hostId)) return
+    this.#audited.add(hostId)
+    try {
+      await auditHost(this.#cell, hostId, guests)
+    } finally {
+      this.#audited.delete(hostId)
+    }
+  }
+}

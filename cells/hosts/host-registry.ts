@@ -1,0 +1,147 @@
+import type { Clock } from '#common/clock.ts'
+import type { Executor } from '#common/db/database.ts'
+import type { HostId } from '#common/ids.ts'
+import type { PlacedOn } from '../conductor/instance.ts'
+import { findHosts, hostUsage } from '../db/hosts.ts'
+import type { Resources } from '../placement/resources.ts'
+import type { HostState } from '../scheduler/host-state.ts'
+import type { Host, Provider } from './host.ts'
+
+export interface HostRegistryOptions {
+  readonly db: Executor
+  readonly clock: Clock
+  /** A host unheard of for longer is down. */
+  readonly silentAfterMs: number
+}
+
+interface Heard {
+  readonly at: number
+  readonly down: string | null
+}
+
+/**
+ * What this process knows of the cell's hosts: their rows as last read, and when each was last heard. A hint for
+ * scheduling; what is true of capacity is decided by claims.
+ */
+export class HostRegistry {
+  readonly #options: HostRegistryOptions
+  readonly #openedAt: number
+  #hosts = new Map<HostId, Host>()
+  readonly #shown = new Map<HostId, number>()
+  readonly #heard = new Map<HostId, Heard>()
+
+  constructor(options: HostRegistryOptions) {
+    this.#options = options
+    this.#openedAt = options.clock.now()
+  }
+
+  /** Reads usage of all hosts, and those whole that have changed. */
+  async refresh(): Promise<void> {
+    const { db } = this.#options
+    const usage = await hostUsage(db)
+    const changed = usage.filter(({ id, version }) => this.#hosts.get(id)?.version !== version)
+    const fresh = await findHosts(
+      db,
+      changed.map(({ id }) => id),
+    )
+    const byId = new Map(fresh.map((host) => [host.id, host]))
+    const hosts = new Map<HostId, Host>()
+    for (const { id, provider, shownGeneration } of usage) {
+      const host = byId.get(id) ?? this.#hosts.get(id)
+      if (host !== undefined) hosts.set(id, { ...host, provider })
+      this.#shown.set(id, shownGeneration)
+    }
+    this.#hosts = hosts
+  }
+
+  all(): readonly Host[] {
+    return [...this.#hosts.values()]
+  }
+
+  get(id: HostId): Host | undefined {
+    return this.#hosts.get(id)
+  }
+
+  /** Notes a sign of life. */
+  heard(id: HostId, down: string | null): void {
+    this.#heard.set(id, { at: this.#options.clock.now(), down })
+  }
+
+  /** When the host was last heard, here or by whoever wrote its row. */
+  lastSeenAt(host: Host): number {
+    return Math.max(host.lastSeenAt, this.#heard.get(host.id)?.at ?? 0)
+  }
+
+  /** Why the backend cannot be used, as last heard. */
+  downReason(host: Host): string | null {
+    const heard = this.#heard.get(host.id)
+    return heard === undefined ? host.down : heard.down
+  }
+
+  /** A process that has only just begun to listen gives every host that was up the time to be heard. */
+  isUp(host: Host): boolean {
+    if (host.isForcedDown || this.downReason(host) !== null) return false
+    const { clock, silentAfterMs } = this.#options
+    const since = Math.max(this.lastSeenAt(host), host.isUp ? this.#openedAt : 0)
+    return clock.now() - since <= silentAfterMs
+  }
+
+  /** True when the feed tells of an older usage than is known here. */
+  isUsageNews({ id, provider }: Host): boolean {
+    return provider !== null && provider.generation !== this.#shown.get(id)
+  }
+
+  /** Counts a claim that is being written, so that the next decision sees it; the next refresh puts it right. */
+  reserve(id: HostId, resources: Resources): void {
+    const host = this.#hosts.get(id)
+    if (host?.provider == null) return
+    const { used, instances } = host.provider
+    const provider: Provider = {
+      ...host.provider,
+      used: {
+        vcpus: used.vcpus + resources.vcpus,
+        memoryMb: used.memoryMb + resources.memoryMb,
+        diskGb: used.diskGb + resources.diskGb,
+      },
+      instances: instances + 1,
+    }
+    this.#hosts.set(id, { ...host, provider })
+  }
+
+  /** Hosts as the scheduler compares them; those never seen with an inventory are left out. */
+  states(): readonly HostState[] {
+    const states: HostState[] = []
+    for (const host of this.#hosts.values()) {
+      const { inventory, provider } = host
+      if (inventory === null || provider === null) continue
+      states.push({
+        hostId: host.id,
+        name: host.name,
+        zone: host.zone,
+        isUp: this.isUp(host),
+        isDisabled: host.isDisabled,
+        simulated: host.simulated,
+        hypervisorType: inventory.hypervisor.type,
+        hypervisorHostname: inventory.hypervisor.hostname,
+        architecture: inventory.architecture,
+        imageFormats: inventory.imageFormats,
+        limits: provider.limits,
+        used: provider.used,
+        instances: provider.instances,
+      })
+    }
+    return states
+  }
+
+  /** Where a server is once it is placed on this host; undefined for a host that cannot take any. */
+  placedOn(id: HostId): PlacedOn | undefined {
+    const host = this.#hosts.get(id)
+    if (host?.inventory == null) return undefined
+    return {
+      hostId: id,
+      host: host.name,
+      hypervisorHostname: host.inventory.hypervisor.hostname,
+      zone: host.zone,
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { Failure } from '#common/errors.ts'
+import type { HostId } from '#common/ids.ts'
+import type { HostReport, Inventory } from '#openapi/wire/host.ts'
+import type { Conductor } from '../conductor/conductor.ts'
+import { addToFeed } from '../db/feed.ts'
+import { findHosts, insertHost, updateHost } from '../db/hosts.ts'
+import { putInventory } from '../placement/inventory.ts'
+import { limitsOf } from '../placement/ratios.ts'
+import type { Resources } from '../placement/resources.ts'
+import { type Host, hostView, type Provider } from './host.ts'
+
+/** Others change the same row seldom. */
+const TRIES_MAX = 5
+const NONE: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
+
+/** Afterwards the host's row and inventory are as it reported. A host never seen before appears by this. */
+export async function recordReport(conductor: Conductor, report: HostReport): Promise<void> {
+  const { db, ratios, feedChanged } = conductor
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const [seen] = await findHosts(db, [report.hostId as HostId])
+    const next = afterReport(conductor, seen, report)
+    const isWritten = await db.transaction(async (tx) => {
+      const isFree =
+        seen === undefined ? await insertHost(tx, next) : await updateHost(tx, seen.version, next)
+      if (!isFree) return false
+      if (next.inventory !== null && next.provider?.generation !== seen?.provider?.generation) {
+        const { id: provider, name } = next
+        await putInventory(tx, { provider, name, total: totalOf(next.inventory), ratios })
+      }
+      await addToFeed(tx, [{ kind: 'host', view: hostView(next, ratios) }])
+      return true
+    })
+    if (!isWritten) continue
+    feedChanged()
+    return
+  }
+  throw new Failure('conflict', `Host ${report.hostId} is being changed.`)
+}
+
+function afterReport(conductor: Conductor, seen: Host | undefined, report: HostReport): Host {
+  const { zone, clock } = conductor
+  const inventory = report.inventory ?? seen?.inventory ?? null
+  return {
+    id: report.hostId as HostId,
+    version: (seen?.version ?? 0) + 1,
+    name: report.name,
+    zone: report.zone ?? zone,
+    driver: report.driver,
+    simulated: report.simulated,
+    capabilities: report.capabilities,
+    isUp: report.down === null && seen?.isForcedDown !== true,
+    down: report.down,
+    isDisabled: seen?.isDisabled ?? false,
+    disabledReason: seen?.disabledReason ?? null,
+    isForcedDown: seen?.isForcedDown ?? false,
+    inventory,
+    startedAt: report.startedAt,
+    lastSeenAt: clock.now(),
+    provider: inventory === null ? null : providerAfter(conductor, seen, inventory),
+  }
+}
+
+/** The provider as it will be: of a new generation exactly when what it offers has changed. */
+function providerAfter(
+  { ratios }: Conductor,
+  seen: Host | undefined,
+  inventory: Inventory,
+): Provider {
+  const limits = limitsOf(totalOf(inventory), ratios)
+  const before = seen?.provider ?? { generation: 0, limits: NONE, used: NONE, instances: 0 }
+  const isSame = Object.entries(limits).every(
+    ([amount, limit]) => before.limits[amount as keyof Resources] === limit,
+  )
+  return isSame && seen?.provider != null
+    ? before
+    : { ...before, limits, generation: before.generation + 1 }
+}
+
+function totalOf({ vcpus, memoryMb, diskGb }: Inventory): Resources {
+  return { vcpus, memoryMb, diskGb }
+}

@@ -1,0 +1,70 @@
+import { sql } from 'drizzle-orm'
+import type { Tx } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import type { HostId } from '#common/ids.ts'
+import { inventories, resourceProviders } from '../db/schema/placement.ts'
+import { type AllocationRatios, limitsOf } from './ratios.ts'
+import { RESOURCE_CLASSES, type Resources } from './resources.ts'
+
+const p = sql.placeholder
+
+const PUT_PROVIDER = statement(
+  builder
+    .insert(resourceProviders)
+    .values({
+      id: p('provider'),
+      name: p('name'),
+      generation: 1,
+      vcpusLimit: p('vcpus'),
+      memoryMbLimit: p('memoryMb'),
+      diskGbLimit: p('diskGb'),
+    })
+    .onDuplicateKeyUpdate({
+      set: {
+        name: sql`values(name)`,
+        generation: sql`generation + 1`,
+        vcpusLimit: sql`values(vcpus_limit)`,
+        memoryMbLimit: sql`values(memory_mb_limit)`,
+        diskGbLimit: sql`values(disk_gb_limit)`,
+      },
+    }),
+)
+
+const PUT_INVENTORY = statement(
+  builder
+    .insert(inventories)
+    .values({
+      providerId: p('provider'),
+      resourceClass: p('resourceClass'),
+      total: p('total'),
+      reserved: 0,
+      allocationRatio: p('ratio'),
+    })
+    .onDuplicateKeyUpdate({
+      set: {
+        total: sql`values(total)`,
+        allocationRatio: sql`values(allocation_ratio)`,
+      },
+    }),
+)
+
+export interface ProviderInventory {
+  readonly provider: HostId
+  readonly name: string
+  readonly total: Resources
+  readonly ratios: AllocationRatios
+}
+
+/** Afterwards the provider exists and offers this much; what is allocated on it stays. */
+export async function putInventory(tx: Tx, inventory: ProviderInventory): Promise<void> {
+  const { provider, name, total, ratios } = inventory
+  await tx.run(PUT_PROVIDER, { provider, name, ...limitsOf(total, ratios) })
+  for (const amount of Object.keys(RESOURCE_CLASSES) as (keyof Resources)[]) {
+    await tx.run(PUT_INVENTORY, {
+      provider,
+      resourceClass: RESOURCE_CLASSES[amount],
+      total: total[amount],
+      ratio: ratios[amount],
+    })
+  }
+}

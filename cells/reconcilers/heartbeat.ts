@@ -1,0 +1,31 @@
+import type { Reconciler } from '#common/reconciler.ts'
+import type { CellHeartbeat } from '#openapi/wire/feed.ts'
+import { eventSubject } from '#openapi/wire.ts'
+import type { Cell } from '../cell.ts'
+import { readFeedState } from '../db/feed.ts'
+import { cellSummary } from '../hosts/cell-summary.ts'
+
+const EVERY_MS = 1_000
+
+/** Tells the gateways that the cell lives, how far its feed is, and what it could take. */
+export function heartbeat({ conductor, incarnation }: Cell, process: string): Reconciler {
+  const { db, nats, cellId, hosts, clock } = conductor
+  return {
+    name: 'heartbeat',
+    everyMs: EVERY_MS,
+    round: async () => {
+      // A cell that has lost its database can do nothing, and says nothing.
+      const { last } = await readFeedState(db)
+      const beat: CellHeartbeat = {
+        incarnation,
+        position: last,
+        process,
+        at: clock.now(),
+        summary: cellSummary(hosts.all(), hosts.states()),
+        labels: {},
+      }
+      if (!nats.isClosed()) nats.publish(eventSubject(cellId, 'heartbeat'), JSON.stringify(beat))
+      return { position: last }
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { isFailure } from '#common/errors.ts'
+import type { Reconciler } from '#common/reconciler.ts'
+import { acquireLease } from '#common/saga/lease.ts'
+import type { Cell } from '../cell.ts'
+import { changeHost } from '../hosts/change-host.ts'
+import type { Host } from '../hosts/host.ts'
+
+const EVERY_MS = 1_000
+const LEASE_NAME = 'host-liveness'
+const LEASE_TTL_MS = 5_000
+/** Usage of a host is told at most so often; claims change it many times a second. */
+const USAGE_EVERY_MS = 5_000
+/** Hosts told of per round; the others are told of in the next. */
+const CHANGES_MAX = 100
+
+/**
+ * Keeps what the gateways know of hosts true: whether they are up, and what is used. Every process reads usage for
+ * its own scheduling; one of them tells.
+ */
+export function hostLiveness(cell: Cell, holder: string): Reconciler {
+  const toldAt = new Map<string, number>()
+  return {
+    name: 'host-liveness',
+    everyMs: EVERY_MS,
+    round: async () => {
+      const { db, hosts, clock } = cell.conductor
+      await hosts.refresh()
+      if ((await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)) === undefined) return {}
+      const now = clock.now()
+      const isDue = (host: Host) => now - (toldAt.get(host.id) ?? 0) >= USAGE_EVERY_MS
+      const changed = hosts
+        .all()
+        .filter(
+          (host) => hosts.isUp(host) !== host.isUp || (hosts.isUsageNews(host) && isDue(host)),
+        )
+        .slice(0, CHANGES_MAX)
+      for (const host of changed) {
+        toldAt.set(host.id, now)
+        await tell(cell, host)
+      }
+      return { hosts: hosts.all().length, changed: changed.length }
+    },
+  }
+}
+
+async function tell({ conductor }: Cell, host: Host): Promise<void> {
+  const { hosts } = conductor
+  try {
+    await changeHost(conductor, host.id, (seen) => ({
+      ...seen,
+      isUp: hosts.isUp(seen),
+      down: hosts.downReason(seen),
+      lastSeenAt: hosts.lastSeenAt(seen),
+    }))
+  } catch (error) {
+    if (!isFailure(error, 'conflict', 'not-found')) throw error
+  }
+}

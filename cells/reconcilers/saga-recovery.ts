@@ -1,0 +1,13 @@
+import type { Reconciler } from '#common/reconciler.ts'
+import type { Cell } from '../cell.ts'
+
+const EVERY_MS = 1_000
+
+/** Takes up sagas that rested, and those of processes that are gone. */
+export function sagaRecovery({ sagas }: Cell): Reconciler {
+  return {
+    name: 'saga-recovery',
+    everyMs: EVERY_MS,
+    round: async () => ({ adopted: await sagas.recover() }),
+  }
+}

@@ -1,0 +1,9 @@
+import type { HostState } from './host-state.ts'
+import type { PlacementRequest } from './placement-request.ts'
+
+export interface Filter {
+  /** As in Nova, so that operators recognise it. */
+  readonly name: string
+  /** Why the host cannot take the request; undefined when this filter has nothing against it. */
+  refuse(host: HostState, request: PlacementRequest): string | undefined
+}

@@ -1,0 +1,19 @@
+import type { Filter } from './filter.ts'
+import { availabilityZoneFilter } from './filters/availability-zone.ts'
+import { coreFilter, diskFilter, ramFilter } from './filters/capacity.ts'
+import { computeFilter } from './filters/compute.ts'
+import { imagePropertiesFilter } from './filters/image-properties.ts'
+import { requestedHostFilter } from './filters/requested-host.ts'
+import { retryFilter } from './filters/retry.ts'
+
+/** Every filter there is, in the order they run unless configured otherwise: cheap ones first. */
+export const FILTERS: readonly Filter[] = [
+  retryFilter,
+  requestedHostFilter,
+  availabilityZoneFilter,
+  computeFilter,
+  ramFilter,
+  coreFilter,
+  diskFilter,
+  imagePropertiesFilter,
+]

@@ -1,0 +1,21 @@
+import type { HostId } from '#common/ids.ts'
+import type { Resources } from '../placement/resources.ts'
+
+/** What the scheduler knows of a host. `used` is a hint that may lag; only the claim decides. */
+export interface HostState {
+  readonly hostId: HostId
+  readonly name: string
+  readonly zone: string
+  readonly isUp: boolean
+  readonly isDisabled: boolean
+  /** No guest really runs there. */
+  readonly simulated: boolean
+  readonly hypervisorType: string
+  readonly hypervisorHostname: string
+  readonly architecture: string
+  readonly imageFormats: readonly string[]
+  /** What may be in use at most, overcommit included. */
+  readonly limits: Resources
+  readonly used: Resources
+  readonly instances: number
+}

@@ -1,0 +1,16 @@
+import type { Resources } from '../placement/resources.ts'
+
+/** What a host is looked for. */
+export interface PlacementRequest {
+  readonly resources: Resources
+  readonly image: {
+    readonly diskFormat: string
+    readonly properties: Readonly<Record<string, string>>
+  }
+  /** Null: any. */
+  readonly zone: string | null
+  /** By name; null: the scheduler's choice. */
+  readonly requestedHost: string | null
+  /** Hosts that have failed to build this server. */
+  readonly triedHosts: ReadonlySet<string>
+}

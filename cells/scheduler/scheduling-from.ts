@@ -1,0 +1,32 @@
+import { FILTERS } from './filters.ts'
+import { type Scheduling, type SchedulingPolicy, weighersOf } from './policy.ts'
+import { WEIGHERS } from './weighers.ts'
+
+export interface SchedulingChoice {
+  readonly schedulingPolicy: SchedulingPolicy
+  readonly filters: readonly string[]
+  readonly weights: Readonly<Record<string, number>>
+}
+
+/** The scheduling an operator chose by names; throws for a filter or weigher that does not exist. */
+export function schedulingFrom(choice: SchedulingChoice, random: () => number): Scheduling {
+  const { schedulingPolicy, filters, weights } = choice
+  const weighers = Object.entries(weights)
+    .filter(([, weight]) => weight !== 0)
+    .map(([name, weight]) => ({ weigher: named(WEIGHERS, name, 'weigher'), weight }))
+  return {
+    filters: filters.map((name) => named(FILTERS, name, 'filter')),
+    weighers: weighersOf(schedulingPolicy, weighers, random),
+  }
+}
+
+function named<T extends { readonly name: string }>(
+  all: readonly T[],
+  name: string,
+  what: string,
+): T {
+  const hit = all.find((one) => one.name === name)
+  if (hit !== undefined) return hit
+  const known = all.map((one) => one.name).join(', ')
+  throw new Error(`There is no ${what} '${name}'; there are ${known}`)
+}

@@ -1,0 +1,7 @@
+import type { HostState } from './host-state.ts'
+
+export interface Weigher {
+  readonly name: string
+  /** Larger is better; scaled to 0…1 over the hosts compared before it is weighted. */
+  score(host: HostState): number
+}

@@ -1,0 +1,56 @@
+import { type Service, serve } from '#common/bus/serve.ts'
+import type { WorkContext } from '#common/context.ts'
+import {
+  CELL_OPERATIONS,
+  type CellAnswer,
+  type CellAsk,
+  type CellOperation,
+} from '#openapi/wire/cell.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import { cellSubject } from '#openapi/wire.ts'
+import type { Cell } from './cell.ts'
+import { feedRead } from './handlers/feed-read.ts'
+import { hostSetService } from './handlers/host-set-service.ts'
+import { instanceBuild } from './handlers/instance-build.ts'
+import { instanceConsoleLog } from './handlers/instance-console-log.ts'
+import { instanceDelete } from './handlers/instance-delete.ts'
+import { instancePower } from './handlers/instance-power.ts'
+import { snapshotRead } from './handlers/snapshot-read.ts'
+
+type Handlers = {
+  readonly [O in CellOperation]: (
+    cell: Cell,
+    ask: CellAsk<O>,
+    work: WorkContext,
+  ) => Promise<CellAnswer<O>>
+}
+
+const HANDLERS: Handlers = {
+  'instance.build': instanceBuild,
+  'instance.delete': instanceDelete,
+  'instance.power': instancePower,
+  'instance.console-log': instanceConsoleLog,
+  'host.set-service': hostSetService,
+  'feed.read': feedRead,
+  'snapshot.read': snapshotRead,
+}
+
+/** The processes of a cell share its work. */
+const QUEUE = 'conductor'
+
+/** Answers gateways on every operation of the contract until disposed. */
+export function serveCell(cell: Cell): readonly AsyncDisposable[] {
+  return (Object.keys(HANDLERS) as CellOperation[]).map((operation) => serveOne(cell, operation))
+}
+
+function serveOne<O extends CellOperation>(cell: Cell, operation: O): AsyncDisposable {
+  const { nats, cellId, log } = cell.conductor
+  const handler: Handlers[O] = HANDLERS[operation]
+  const service: Service = {
+    subject: cellSubject(cellId, operation),
+    queue: QUEUE,
+    parse: (payload) => checked(CELL_OPERATIONS[operation].ask, payload, operation),
+    handle: (ask: CellAsk<O>, work) => handler(cell, ask, work),
+  }
+  return serve(nats, service, log)
+}

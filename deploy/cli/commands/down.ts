@@ -1,0 +1,14 @@
+import type { Command } from 'commander'
+import { layoutIn } from '../../deployment/layout.ts'
+import { progress, say } from '../say.ts'
+
+export function addDownCommand(program: Command): void {
+  program
+    .command('down')
+    .description('stop every process of the deployment; nothing stored is lost')
+    .action(async () => {
+      const { bringDown } = await import('../../down/bring-down.ts')
+      const ran = await bringDown(layoutIn(), progress)
+      say(ran ? 'Weir is down. ./weir up brings it back.' : 'Weir was down already.')
+    })
+}

@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { Failure } from '#common/errors.ts'
+import { runShown } from '../../checks/run-checks.ts'
+import { type Layout, layoutIn } from '../../deployment/layout.ts'
+import { existingState } from '../../deployment/state.ts'
+import { logFile } from '../../processes/start-program.ts'
+
+interface LogsOptions {
+  readonly follow?: true
+  readonly lines: string
+}
+
+export function addLogsCommand(program: Command): void {
+  program
+    .command('logs')
+    .description('the newest lines of one log, or of all')
+    .argument('[name]', 'as in ./weir status')
+    .option('-f, --follow', 'go on as lines are written')
+    .option('-n, --lines <n>', 'how many lines', '50')
+    .action(async (name: string | undefined, { follow, lines }: LogsOptions) => {
+      const files = await logFiles(layoutIn(), name)
+      const args = ['-n', lines, ...(follow === true ? ['-F'] : []), '--', ...files]
+      process.exitCode = await runShown('tail', args)
+    })
+}
+
+async function logFiles(layout: Layout, wanted: string | undefined): Promise<readonly string[]> {
+  const { processStates } = await import('../../status/process-states.ts')
+  const names = processStates(layout, existingState(layout)).map(({ name }) => name)
+  if (wanted !== undefined && !names.includes(wanted))
+    throw new Failure('not-found', `There is no log ${wanted}. There are: ${names.join(', ')}`)
+  const files = (wanted === undefined ? names : [wanted]).map((name) => fileOf(layout, name))
+  const written = files.filter(existsSync)
+  if (written.length === 0) throw new Failure('not-found', 'Nothing has been logged yet.')
+  return written
+}
+
+function fileOf(layout: Layout, name: string): string {
+  if (name === 'mariadb') return join(layout.mariadb, 'mariadb.log')
+  return name === 'nats' ? join(layout.nats, 'nats.log') : logFile(layout, name)
+}

@@ -1,0 +1,44 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { DRIVER_NAMES } from '#drivers/driver.ts'
+import { layoutIn } from '../../deployment/layout.ts'
+import type { UpOptions } from '../../deployment/options.ts'
+import { progress, say } from '../say.ts'
+
+const PORT_MAX = 65_535
+const COUNT_MAX = 64
+
+export function addUpCommand(program: Command): void {
+  program
+    .command('up')
+    .description('start a whole deployment in .weir/: database, bus, gateway, cells, one server')
+    .addOption(
+      new Option('--driver <name>', 'what servers run on (default: auto)').choices([
+        'auto',
+        ...DRIVER_NAMES,
+      ]),
+    )
+    .option('--cells <n>', 'how many cells (default: 2)', upTo(COUNT_MAX))
+    .option(
+      '--hosts <n>',
+      'hosts per cell (default: 2 simulated, or 1 of libvirt)',
+      upTo(COUNT_MAX),
+    )
+    .option('--gateways <n>', 'how many gateways (default: 1)', upTo(COUNT_MAX))
+    .option('--port <port>', 'of the first gateway (default: 8774, or a free one)', upTo(PORT_MAX))
+    .option('--fresh', 'remove what is there first, servers included')
+    .action(async (options: UpOptions) => {
+      const { bringUp } = await import('../../up/up.ts')
+      const { describeUp } = await import('../describe-up.ts')
+      const layout = layoutIn()
+      const result = await bringUp(layout, options, progress)
+      for (const line of describeUp(layout, result)) say(line)
+    })
+}
+
+function upTo(max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (Number.isInteger(value) && value >= 1 && value <= max) return value
+    throw new InvalidArgumentError(`Give a whole number from 1 to ${max}.`)
+  }
+}

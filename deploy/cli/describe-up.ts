@@ -1,0 +1,40 @@
+import { cloudAccount } from '../deployment/clouds-file.ts'
+import type { Layout } from '../deployment/layout.ts'
+import { endpointOf } from '../up/endpoint.ts'
+import type { UpResult } from '../up/up.ts'
+
+/** What `./weir up` says at its end. Passwords are shown when they are new, and only then. */
+export function describeUp(layout: Layout, { state, what }: UpResult): readonly string[] {
+  const hosts = state.cells.flatMap((cell) => cell.hosts).length
+  const headline = {
+    already: 'Weir is up already; nothing was changed.',
+    created: 'Weir is up.',
+    started: 'Weir is up again.',
+  }[what]
+  return [
+    '',
+    headline,
+    '',
+    `  Endpoint     ${endpointOf(state)}/identity/v3   (region ${state.region})`,
+    ...state.gateways
+      .slice(1)
+      .map(({ name, port }) => `  ${name.padEnd(12)} http://127.0.0.1:${port}`),
+    `  Driver       ${state.driver.name}: ${state.driver.why}`,
+    `  Cells        ${state.cells.map(({ name }) => name).join(', ')}   (${hosts} hosts)`,
+    `  clouds.yaml  ${layout.cloudsFile}`,
+    ...(what === 'created' ? passwords(layout) : []),
+    '',
+    'Try:',
+    '  eval "$(./weir env)"',
+    '  openstack server list',
+    '  openstack server create --flavor m1.tiny --image tiny --network private --wait second',
+    '',
+  ]
+}
+
+function passwords(layout: Layout): readonly string[] {
+  return (['weir', 'weir-admin'] as const).map((name) => {
+    const { userName, password } = cloudAccount(layout, name)
+    return `  ${name.padEnd(12)} user ${userName}, password ${password}   (not shown again)`
+  })
+}

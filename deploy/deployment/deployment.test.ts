@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAccount } from '@nats-io/nkeys'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { cloudAccount, writeCloudsFile } from './clouds-file.ts'
+import { type Layout, layoutIn, makeFolders } from './layout.ts'
+import { assertSame } from './options.ts'
+import { planDeployment } from './plan.ts'
+import { existingState, loadState, saveState } from './state.ts'
+
+const gatewayKey = createAccount().getPublicKey()
+const driver = { name: 'fake', why: 'asked for' } as const
+let layout: Layout
+
+beforeEach(() => {
+  layout = layoutIn(mkdtempSync(join(tmpdir(), 'weir-deployment-')))
+  makeFolders(layout)
+})
+
+afterEach(() => rmSync(layout.home, { recursive: true }))
+
+test('planDeployment() gives every gateway a port of its own and every host a name', async () => {
+  const state = await planDeployment({ cells: 5, hosts: 2, gateways: 3 }, driver, gatewayKey)
+
+  const hosts = state.cells.flatMap((cell) => cell.hosts.map(({ name }) => name))
+  expect(new Set(state.gateways.map(({ port }) => port)).size).toBe(3)
+  expect(state.cells.map(({ name }) => name)).toEqual(['north', 'south', 'east', 'west', 'cell5'])
+  expect(new Set(hosts).size).toBe(10)
+})
+
+test('saveState() and loadState() are each other’s inverse, and nobody else reads the file', async () => {
+  expect(loadState(layout)).toBeUndefined()
+  expect(() => existingState(layout)).toThrow('Run: ./weir up')
+  const state = await planDeployment({}, driver, gatewayKey)
+
+  saveState(layout, state)
+
+  expect(loadState(layout)).toEqual(state)
+  expect(statSync(layout.stateFile).mode & 0o777).toBe(0o600)
+})
+
+test('loadState() refuses what another version wrote', () => {
+  writeFileSync(layout.stateFile, '{"version": 2}')
+
+  expect(() => loadState(layout)).toThrow('version 2')
+})
+
+test('assertSame() names the option that an existing deployment does not have', async () => {
+  const state = await planDeployment({ cells: 2 }, driver, gatewayKey)
+
+  assertSame({}, state)
+  assertSame({ cells: 2, driver: 'auto' }, state)
+  expect(() => assertSame({ cells: 3 }, state)).toThrow('--cells 2, not 3')
+  expect(() => assertSame({ driver: 'libvirt' }, state)).toThrow('--driver fake, not libvirt')
+})
+
+test('writeCloudsFile() keeps passwords when the endpoint changes', () => {
+  writeCloudsFile(layout, 'http://127.0.0.1:1', 'RegionOne')
+  const before = cloudAccount(layout, 'weir')
+
+  writeCloudsFile(layout, 'http://127.0.0.1:2', 'RegionOne')
+
+  expect(cloudAccount(layout, 'weir')).toEqual(before)
+  expect(before).toMatchObject({ userName: 'demo', projectName: 'demo' })
+  expect(cloudAccount(layout, 'weir-admin').password).not.toBe(before.password)
+  expect(statSync(layout.cloudsFile).mode & 0o777).toBe(0o600)
+})

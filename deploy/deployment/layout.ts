@@ -1,0 +1,38 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { homeDirectory } from '../paths.ts'
+
+/** Where a deployment keeps what. Deleting `home` uninstalls it. */
+export interface Layout {
+  readonly home: string
+  readonly stateFile: string
+  readonly cloudsFile: string
+  readonly mariadb: string
+  readonly nats: string
+  /** Credentials and keys, one file each, 0600. */
+  readonly secrets: string
+  readonly logs: string
+  readonly images: string
+  /** State of computes and their hypervisors, a folder per host. */
+  readonly hosts: string
+}
+
+export function layoutIn(home: string = homeDirectory): Layout {
+  return {
+    home,
+    stateFile: join(home, 'state.json'),
+    cloudsFile: join(home, 'clouds.yaml'),
+    mariadb: join(home, 'mariadb'),
+    nats: join(home, 'nats'),
+    secrets: join(home, 'secrets'),
+    logs: join(home, 'logs'),
+    images: join(home, 'images'),
+    hosts: join(home, 'hosts'),
+  }
+}
+
+/** Afterwards the folders exist, open to their owner only. */
+export function makeFolders(layout: Layout): void {
+  for (const folder of [layout.home, layout.secrets, layout.logs, layout.images, layout.hosts])
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+}

@@ -1,0 +1,32 @@
+import { Failure } from '#common/errors.ts'
+import type { DriverName } from '#drivers/driver.ts'
+import type { DeploymentState } from './state.ts'
+
+/** What `./weir up` was asked for; what was not said is undefined. */
+export interface UpOptions {
+  readonly driver?: DriverName | 'auto'
+  readonly cells?: number
+  readonly hosts?: number
+  readonly gateways?: number
+  readonly port?: number
+  readonly fresh?: boolean
+}
+
+type Value = string | number | undefined
+
+/** Throws `conflict` when an existing deployment is not what the options ask for. */
+export function assertSame(options: UpOptions, state: DeploymentState): void {
+  const differences: readonly (readonly [string, Value, Value])[] = [
+    ['--driver', options.driver === 'auto' ? undefined : options.driver, state.driver.name],
+    ['--cells', options.cells, state.cells.length],
+    ['--hosts', options.hosts, state.cells[0]?.hosts.length],
+    ['--gateways', options.gateways, state.gateways.length],
+    ['--port', options.port, state.gateways[0]?.port],
+  ]
+  for (const [name, asked, is] of differences)
+    if (asked !== undefined && asked !== is)
+      throw new Failure(
+        'conflict',
+        `This deployment has ${name} ${is}, not ${asked}. To begin anew, losing its servers: ./weir up --fresh`,
+      )
+}

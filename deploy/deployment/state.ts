@@ -1,0 +1,69 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { Failure } from '#common/errors.ts'
+import type { CellId, HostId } from '#common/ids.ts'
+import type { DriverName } from '#drivers/driver.ts'
+import type { OwnedCellAccount } from '#gateway/bus/create-cell-account.ts'
+import type { ProcessIdentity } from '../process/process-identity.ts'
+import { writeFileAtomically } from '../process/write-file-atomically.ts'
+import type { Layout } from './layout.ts'
+
+/** What one deployment consists of. Written when it is planned; only `processes` and `isReady` change later. */
+export interface DeploymentState {
+  readonly version: typeof STATE_VERSION
+  readonly driver: ChosenDriver
+  readonly region: string
+  readonly gateways: readonly GatewayRecord[]
+  readonly cells: readonly CellRecord[]
+  /** By program name, as last started. */
+  readonly processes: Readonly<Record<string, ProcessIdentity>>
+  /** True once the demo's flavors, image, network and first server were made. */
+  readonly isReady: boolean
+}
+
+export interface ChosenDriver {
+  readonly name: DriverName
+  /** For people: why this one. */
+  readonly why: string
+}
+
+export interface GatewayRecord {
+  readonly name: string
+  readonly port: number
+}
+
+export interface CellRecord {
+  readonly id: CellId
+  readonly name: string
+  readonly account: OwnedCellAccount
+  readonly hosts: readonly HostRecord[]
+}
+
+export interface HostRecord {
+  readonly id: HostId
+  readonly name: string
+}
+
+const STATE_VERSION = 1
+
+type StoredState = Omit<DeploymentState, 'version'> & { readonly version: number }
+
+/** The deployment of this folder, or undefined. Throws when another version of Weir wrote it. */
+export function loadState(layout: Layout): DeploymentState | undefined {
+  if (!existsSync(layout.stateFile)) return undefined
+  const { version, ...rest } = JSON.parse(readFileSync(layout.stateFile, 'utf8')) as StoredState
+  if (version !== STATE_VERSION)
+    throw new Error(`${layout.stateFile} has version ${version}; this Weir reads ${STATE_VERSION}`)
+  return { version, ...rest }
+}
+
+/** The deployment of this folder; throws when there is none. */
+export function existingState(layout: Layout): DeploymentState {
+  const state = loadState(layout)
+  if (state === undefined)
+    throw new Failure('not-found', 'Nothing is deployed here. Run: ./weir up')
+  return state
+}
+
+export function saveState(layout: Layout, state: DeploymentState): void {
+  writeFileAtomically(layout.stateFile, `${JSON.stringify(state, null, 2)}\n`)
+}

@@ -1,0 +1,32 @@
+import type { Layout } from '../deployment/layout.ts'
+import { loadState, saveState } from '../deployment/state.ts'
+import { stopHosts } from '../hypervisors/stop-hosts.ts'
+import { stopMariadb } from '../mariadb.ts'
+import { stopNats } from '../nats.ts'
+import { isRunning } from '../process/process-identity.ts'
+import { stopProcess } from '../process/stop-process.ts'
+import { processStates } from '../status/process-states.ts'
+
+const GRACE_MS = 15_000
+
+/** Who is asked first, so that nobody waits for somebody who is gone: gateways, then cells, then computes. */
+const ORDER = ['gateway-', 'cell-', 'compute-']
+
+/** Afterwards no process of the deployment runs; everything it stored is kept. True when anything ran. */
+export async function bringDown(
+  layout: Layout,
+  progress: (line: string) => void,
+): Promise<boolean> {
+  const state = loadState(layout)
+  const ran = state !== undefined && processStates(layout, state).some(({ isAlive }) => isAlive)
+  const running = Object.entries(state?.processes ?? {}).filter(([, each]) => isRunning(each))
+  for (const prefix of ORDER) {
+    const group = running.filter(([name]) => name.startsWith(prefix))
+    if (group.length > 0) progress(`Stopping ${group.map(([name]) => name).join(', ')} ...`)
+    await Promise.all(group.map(([, identity]) => stopProcess(identity, GRACE_MS)))
+  }
+  if (state !== undefined) await stopHosts(layout, state)
+  await Promise.all([stopMariadb(layout.mariadb), stopNats(layout.nats)])
+  if (state !== undefined) saveState(layout, { ...state, processes: {} })
+  return ran
+}

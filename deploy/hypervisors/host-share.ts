@@ -1,0 +1,26 @@
+import { statfsSync } from 'node:fs'
+import { availableParallelism, totalmem } from 'node:os'
+
+/** What one private libvirt host may promise its guests. */
+export interface HostShare {
+  readonly vcpus: number
+  readonly memoryMb: number
+  readonly diskGb: number
+}
+
+const BYTES_PER_MIB = 1024 ** 2
+const BYTES_PER_GIB = 1024 ** 3
+/** The rest of the machine stays for the machine, and for Weir. */
+const PART_OF_MEMORY = 0.5
+const PART_OF_DISK = 0.5
+
+/** An equal part for each of `hosts`: all CPUs, half the memory, half the free disk under `directory`. */
+export function hostShare(hosts: number, directory: string): HostShare {
+  const { bavail, bsize } = statfsSync(directory)
+  const part = (amount: number) => Math.max(1, Math.floor(amount / hosts))
+  return {
+    vcpus: part(availableParallelism()),
+    memoryMb: part((totalmem() * PART_OF_MEMORY) / BYTES_PER_MIB),
+    diskGb: part((bavail * bsize * PART_OF_DISK) / BYTES_PER_GIB),
+  }
+}

@@ -1,0 +1,25 @@
+import { createConnection } from 'mysql2/promise'
+
+/**
+ * Afterwards an account named like the database may do everything in it and nothing elsewhere: a cell's
+ * credential opens that cell's database only. Names and passwords are ours, so they are plain.
+ */
+export async function databaseUser(
+  rootUrl: string,
+  database: string,
+  password: string,
+): Promise<void> {
+  if (!/^\w+$/.test(database) || !/^[0-9a-f]+$/.test(password))
+    throw new Error(`Database ${database} or its password is not plain`)
+  const account = `\`${database}\`@'127.0.0.1'`
+  // In a GRANT the database is a pattern, in which _ stands for any character.
+  const pattern = database.replaceAll('_', '\\_')
+  const connection = await createConnection({ uri: rootUrl })
+  try {
+    await connection.query(`CREATE USER IF NOT EXISTS ${account}`)
+    await connection.query(`ALTER USER ${account} IDENTIFIED BY '${password}'`)
+    await connection.query(`GRANT ALL PRIVILEGES ON \`${pattern}\`.* TO ${account}`)
+  } finally {
+    await connection.end()
+  }
+}

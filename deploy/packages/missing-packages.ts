@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process'
+import { programPath } from '../process/find-program.ts'
+import { PACKAGES, type Package, type Purpose } from './packages.ts'
+
+const QUERY_LIMIT_MS = 20_000
+
+/** The packages of these purposes that this machine lacks. */
+export function missingPackages(purposes: readonly Purpose[]): readonly Package[] {
+  const wanted = PACKAGES.filter(({ purpose }) => purposes.includes(purpose))
+  const byProgram = wanted.filter(({ program }) => program !== undefined)
+  const byName = wanted.filter(({ program }) => program === undefined)
+  const installed = installedPackages(byName.map(({ name }) => name))
+  return [
+    ...byProgram.filter(({ program }) => programPath(program ?? '') === undefined),
+    ...byName.filter(({ name }) => !installed.has(name)),
+  ]
+}
+
+/** Those of `names` that dpkg has installed; none where there is no dpkg. */
+function installedPackages(names: readonly string[]): ReadonlySet<string> {
+  if (names.length === 0) return new Set()
+  // It fails when it does not know one of them, and still lists the others.
+  const { stdout } = spawnSync(
+    'dpkg-query',
+    ['--show', '--showformat=${Package} ${db:Status-Abbrev}\n', ...names],
+    { encoding: 'utf8', timeout: QUERY_LIMIT_MS },
+  )
+  const lines = (stdout ?? '').split('\n').map((line) => line.split(' '))
+  return new Set(lines.filter(([, status]) => status === 'ii').map(([name = '']) => name))
+}

@@ -1,0 +1,25 @@
+import { GUEST_PACKAGES } from '../guest/packages.ts'
+import { LIBVIRT_PACKAGES } from '../libvirt-host/packages.ts'
+
+/** What a Debian package is needed for. */
+export type Purpose = 'base' | 'libvirt' | 'clients'
+
+export interface Package {
+  readonly name: string
+  readonly purpose: Purpose
+  /** A program it brings; where that is found the package is not missing, whoever installed it. */
+  readonly program?: string
+  /** Not installed but unpacked below `.weir/`, because installing it would start and enable a system service. */
+  readonly isUnpacked?: true
+}
+
+/** Every Debian package Weir uses. None but the unpacked ones brings a system service. */
+export const PACKAGES: readonly Package[] = [
+  { name: 'mariadb-server-core', purpose: 'base', program: 'mariadbd' },
+  { name: 'mariadb-client-core', purpose: 'base', program: 'my_print_defaults' },
+  { name: 'nats-server', purpose: 'base', program: 'nats-server', isUnpacked: true },
+  ...[...new Set([...LIBVIRT_PACKAGES, ...GUEST_PACKAGES])].map(
+    (name): Package => ({ name, purpose: 'libvirt' }),
+  ),
+  { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
+]

@@ -1,0 +1,85 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import { freePort } from './free-port.ts'
+import { isRunning, processIdentity } from './process-identity.ts'
+import { startProcess } from './start-process.ts'
+import { stopProcess } from './stop-process.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'weir-process-'))
+const logFile = join(directory, 'log')
+
+afterAll(() => rmSync(directory, { recursive: true }))
+
+/** A Node process that runs `code` and then waits. */
+function start(code: string) {
+  return startProcess({
+    command: process.execPath,
+    args: ['-e', `${code}; setInterval(() => {}, 1e6)`],
+    env: {},
+    directory,
+    logFile,
+    lifetime: 'with-parent',
+  })
+}
+
+test('processIdentity() tells a process from a later one with its pid', () => {
+  const own = processIdentity(process.pid)
+
+  expect(own).toBeDefined()
+  expect(own && isRunning(own)).toBe(true)
+  expect(own && isRunning({ ...own, startTicks: own.startTicks + 1 })).toBe(false)
+})
+
+test('stopProcess() ends a process that heeds SIGTERM', async () => {
+  const identity = await start('')
+
+  await stopProcess(identity)
+
+  expect(isRunning(identity)).toBe(false)
+})
+
+test('stopProcess() kills a process that does not', async () => {
+  const identity = await start("process.on('SIGTERM', () => {}); process.stdout.write('deaf')")
+  await waitFor('the handler', () => readFileSync(logFile, 'utf8').includes('deaf'), 5_000)
+
+  await stopProcess(identity, 50)
+
+  expect(isRunning(identity)).toBe(false)
+})
+
+test('stopProcess() spares a process that only has the pid', async () => {
+  const identity = await start('')
+
+  await stopProcess({ ...identity, startTicks: identity.startTicks - 1 })
+
+  expect(isRunning(identity)).toBe(true)
+  await stopProcess(identity)
+})
+
+test('startProcess() appends what the process says to its log', async () => {
+  const identity = await start("process.stdout.write('said'); process.stderr.write('complained')")
+  const log = () => readFileSync(logFile, 'utf8')
+
+  await waitFor('both lines', () => /said[^]*complained|complained[^]*said/.test(log()), 5_000)
+  await stopProcess(identity)
+})
+
+test('freePort() gives the wanted port, or another when that is taken', async () => {
+  const wanted = await freePort()
+
+  expect(await freePort(wanted)).toBe(wanted)
+  const identity = await start(`require('net').createServer().listen(${wanted}, '127.0.0.1')`)
+  const other = await waitFor(
+    'the port to be taken',
+    async () => {
+      const port = await freePort(wanted)
+      return port === wanted ? null : port
+    },
+    5_000,
+  )
+  await stopProcess(identity)
+  expect(other).not.toBe(wanted)
+})

@@ -1,0 +1,24 @@
+import type { CellRecord } from '../deployment/state.ts'
+import type { Program } from './program.ts'
+
+export interface CellFiles {
+  readonly databaseUrlFile: string
+  readonly natsUrl: string
+  readonly natsCredentialsFile: string
+}
+
+export function cellProgram(cell: CellRecord, files: CellFiles): Program {
+  const name = `cell-${cell.name}`
+  return {
+    name,
+    script: 'cells/main.ts',
+    settings: {
+      CELL_ID: cell.id,
+      CELL_NAME: cell.name,
+      CELL_PROCESS: name,
+      CELL_DATABASE_URL_FILE: files.databaseUrlFile,
+      CELL_NATS_URL: files.natsUrl,
+      CELL_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import type { DriverName } from '#drivers/driver.ts'
+import type { CellRecord, HostRecord } from '../deployment/state.ts'
+import type { Program } from './program.ts'
+
+export interface ComputeFiles {
+  readonly natsUrl: string
+  readonly natsCredentialsFile: string
+  /** The image service, without a trailing slash. */
+  readonly imageUrl: string
+  readonly stateDirectory: string
+  readonly driver: DriverName
+  /** Of the driver's own, by lower-case name. */
+  readonly driverSettings: Readonly<Record<string, string>>
+}
+
+export function computeProgram(cell: CellRecord, host: HostRecord, files: ComputeFiles): Program {
+  return {
+    name: `compute-${host.name}`,
+    script: 'cells/compute/main.ts',
+    settings: {
+      COMPUTE_CELL_ID: cell.id,
+      COMPUTE_HOST_ID: host.id,
+      COMPUTE_HOST_NAME: host.name,
+      COMPUTE_ZONE: cell.name,
+      COMPUTE_NATS_URL: files.natsUrl,
+      COMPUTE_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
+      COMPUTE_IMAGE_URL: files.imageUrl,
+      COMPUTE_STATE_DIRECTORY: files.stateDirectory,
+      COMPUTE_DRIVER: files.driver,
+      ...Object.fromEntries(
+        Object.entries(files.driverSettings).map(([name, value]) => [
+          `COMPUTE_DRIVER_${name.toUpperCase()}`,
+          value,
+        ]),
+      ),
+    },
+  }
+}

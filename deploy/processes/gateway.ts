@@ -1,0 +1,31 @@
+import type { DeploymentState, GatewayRecord } from '../deployment/state.ts'
+import type { Program } from './program.ts'
+
+export interface GatewayFiles {
+  readonly databaseUrlFile: string
+  readonly natsUrl: string
+  readonly natsCredentialsFile: string
+  readonly secretKeyFile: string
+  readonly imageDirectory: string
+}
+
+export function gatewayProgram(
+  state: DeploymentState,
+  gateway: GatewayRecord,
+  files: GatewayFiles,
+): Program {
+  return {
+    name: gateway.name,
+    script: 'gateway/main.ts',
+    settings: {
+      GATEWAY_NAME: gateway.name,
+      GATEWAY_PORT: String(gateway.port),
+      GATEWAY_REGION: state.region,
+      GATEWAY_DATABASE_URL_FILE: files.databaseUrlFile,
+      GATEWAY_NATS_URL: files.natsUrl,
+      GATEWAY_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
+      GATEWAY_SECRET_KEY_FILE: files.secretKeyFile,
+      GATEWAY_IMAGE_DIRECTORY: files.imageDirectory,
+    },
+  }
+}

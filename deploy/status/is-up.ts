@@ -1,0 +1,8 @@
+import type { Layout } from '../deployment/layout.ts'
+import type { DeploymentState } from '../deployment/state.ts'
+import { processStates } from './process-states.ts'
+
+/** True when the deployment was finished once and every process of it runs. */
+export function isUp(layout: Layout, state: DeploymentState): boolean {
+  return state.isReady && processStates(layout, state).every(({ isAlive }) => isAlive)
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import type { Layout } from '../deployment/layout.ts'
+import { secretFile } from '../deployment/secret-file.ts'
+import type { DeploymentState } from '../deployment/state.ts'
+import { databaseUser } from '../mariadb/database-user.ts'
+import type { Mariadb } from '../mariadb.ts'
+import { projectRoot } from '../paths.ts'
+import { writeFileAtomically } from '../process/write-file-atomically.ts'
+
+const PASSWORD_BYTES = 24
+
+/** Paths of files that each hold one database URL (0600). */
+export interface DatabaseFiles {
+  readonly gateway: string
+  /** By cell id. */
+  readonly cells: ReadonlyMap<string, string>
+}
+
+/** Afterwards the global database and every cell's are migrated, each with an account that opens it alone. */
+export async function prepareDatabases(
+  layout: Layout,
+  mariadb: Mariadb,
+  state: DeploymentState,
+): Promise<DatabaseFiles> {
+  const gateway = await prepare(layout, mariadb, { database: 'weir', component: 'gateway' })
+  const cells = new Map<string, string>()
+  for (const { id, name } of state.cells) {
+    const database = `weir_cell_${name}`
+    cells.set(id, await prepare(layout, mariadb, { database, component: 'cells' }))
+  }
+  return { gateway, cells }
+}
+
+interface Wanted {
+  readonly database: string
+  readonly component: 'gateway' | 'cells'
+}
+
+async function prepare(layout: Layout, mariadb: Mariadb, wanted: Wanted): Promise<string> {
+  const { database, component } = wanted
+  const passwordFile = await secretFile(layout, `${database}.password`, () =>
+    randomBytes(PASSWORD_BYTES).toString('hex'),
+  )
+  const password = readFileSync(passwordFile, 'utf8')
+  await databaseUser(mariadb.rootUrl(), database, password)
+  const url = `mysql://${database}:${password}@127.0.0.1:${mariadb.port}/${database}`
+  // Written anew each time: MariaDB may have had to take another port.
+  const urlFile = join(layout.secrets, `${database}.url`)
+  writeFileAtomically(urlFile, url)
+  await migrateDatabase(url, join(projectRoot, component, 'db', 'migrations'))
+  return urlFile
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Layout } from '../deployment/layout.ts'
+import { secretFile } from '../deployment/secret-file.ts'
+import type { CellRecord, DeploymentState, HostRecord } from '../deployment/state.ts'
+import type { Nats } from '../nats.ts'
+import { cellProgram } from '../processes/cell.ts'
+import { computeProgram } from '../processes/compute.ts'
+import { gatewayProgram } from '../processes/gateway.ts'
+import type { Program } from '../processes/program.ts'
+import { endpointOf } from './endpoint.ts'
+import type { BusCredentials } from './prepare-bus.ts'
+import type { DatabaseFiles } from './prepare-databases.ts'
+
+const KEY_BYTES = 32
+
+/** What the programs of a deployment are told, besides what the state says. */
+export interface Wiring {
+  readonly nats: Nats
+  readonly credentials: BusCredentials
+  readonly databases: DatabaseFiles
+  /** Settings of a host's driver, by host id. */
+  readonly driverSettings: ReadonlyMap<string, Readonly<Record<string, string>>>
+}
+
+/** Every program of the deployment: gateways first, then cells, then computes. */
+export async function deploymentPrograms(
+  layout: Layout,
+  state: DeploymentState,
+  wiring: Wiring,
+): Promise<readonly Program[]> {
+  const { nats, credentials, databases } = wiring
+  const secretKeyFile = await secretFile(layout, 'gateway.key', () =>
+    randomBytes(KEY_BYTES).toString('hex'),
+  )
+  const gateways = state.gateways.map((gateway) =>
+    gatewayProgram(state, gateway, {
+      databaseUrlFile: databases.gateway,
+      natsUrl: nats.url,
+      natsCredentialsFile: credentials.gateway,
+      secretKeyFile,
+      imageDirectory: layout.images,
+    }),
+  )
+  const cells = state.cells.map((cell) =>
+    cellProgram(cell, {
+      databaseUrlFile: given(databases.cells, cell.id),
+      natsUrl: nats.url,
+      natsCredentialsFile: given(credentials.of, cell.id),
+    }),
+  )
+  const compute = (cell: CellRecord, host: HostRecord) =>
+    computeProgram(cell, host, {
+      natsUrl: nats.url,
+      natsCredentialsFile: given(credentials.of, host.id),
+      imageUrl: `${endpointOf(state)}/image`,
+      stateDirectory: join(layout.hosts, host.name),
+      driver: state.driver.name,
+      driverSettings: wiring.driverSettings.get(host.id) ?? {},
+    })
+  return [
+    ...gateways,
+    ...cells,
+    ...state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host))),
+  ]
+}
+
+function given(map: ReadonlyMap<string, string>, id: string): string {
+  const value = map.get(id)
+  if (value === undefined) throw new Error(`Nothing was prepared for ${id}`)
+  return value
+}

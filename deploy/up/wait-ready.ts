@@ -1,0 +1,62 @@
+import { request } from 'undici'
+import { Failure } from '#common/errors.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { callApi, type Session } from '../api/session.ts'
+import type { Layout } from '../deployment/layout.ts'
+import type { DeploymentState } from '../deployment/state.ts'
+import { isRunning } from '../process/process-identity.ts'
+import { logTail } from '../process/start-process.ts'
+import { logFile } from '../processes/start-program.ts'
+
+const READY_LIMIT_MS = 60_000
+const PROBE_LIMIT_MS = 2_000
+
+/** Afterwards every gateway answers that it is ready. Throws with the end of a program's log when one ended. */
+export async function waitForGateways(layout: Layout, state: DeploymentState): Promise<void> {
+  for (const { name, port } of state.gateways)
+    await untilReady(layout, state, `${name} to be ready`, async () => {
+      const { statusCode, body } = await request(`http://127.0.0.1:${port}/readyz`, {
+        headersTimeout: PROBE_LIMIT_MS,
+      })
+      await body.dump()
+      return statusCode === 200
+    })
+}
+
+/** Afterwards the API shows every host of every cell as up. */
+export async function waitForHosts(
+  layout: Layout,
+  state: DeploymentState,
+  admin: Session,
+): Promise<void> {
+  const wanted = state.cells.flatMap(({ hosts }) => hosts.map(({ name }) => name))
+  await untilReady(layout, state, `hosts ${wanted.join(', ')} to be up`, async () => {
+    const { services } = await callApi<{ services: readonly ServiceAnswer[] }>(admin, {
+      method: 'GET',
+      path: '/compute/v2.1/os-services?binary=nova-compute',
+    })
+    const up = new Set(services.filter((each) => each.state === 'up').map(({ host }) => host))
+    return wanted.every((name) => up.has(name))
+  })
+}
+
+interface ServiceAnswer {
+  readonly host: string
+  readonly state: string
+}
+
+/** A program that ended will not become ready: better its own words now than a time-out later. */
+async function untilReady(
+  layout: Layout,
+  state: DeploymentState,
+  what: string,
+  probe: () => Promise<boolean>,
+): Promise<void> {
+  const ended = () => Object.entries(state.processes).find(([, identity]) => !isRunning(identity))
+  const seen = await waitFor(what, async () => ended()?.[0] ?? (await probe()), READY_LIMIT_MS)
+  if (typeof seen !== 'string') return
+  throw new Failure(
+    'unavailable',
+    `${seen} ended while starting. The end of its log (./weir logs ${seen}):\n${logTail(logFile(layout, seen))}`,
+  )
+}

@@ -1,0 +1,14 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { listFlavors as listPage } from '../../../app/flavors/list-flavors.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { flavorView } from '../../../views/flavor.ts'
+import { computePageLimit, nextPageLinks } from '../page.ts'
+
+export const listFlavorsDetail: Handler<operations['listFlavorsDetail']> = async (call) => {
+  const { app, context, query, links } = call
+  const limit = computePageLimit(query.limit)
+  const page = await listPage(app.db, context, query, limit)
+  const next = nextPageLinks(call, { size: page.length, limit, last: page.at(-1)?.id })
+  const flavors = page.map((flavor) => flavorView(flavor, context, links))
+  return { body: { flavors, flavors_links: next } }
+}

@@ -1,0 +1,14 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { listKeypairs as listPage } from '../../../app/keypairs/list-keypairs.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { keypairSummary } from '../../../views/keypair.ts'
+import { computePageLimit, nextPageLinks } from '../page.ts'
+
+export const listKeypairs: Handler<operations['listKeypairs']> = async (call) => {
+  const { app, context, query } = call
+  const limit = computePageLimit(query.limit)
+  const page = await listPage(app.db, context, query, limit)
+  const next = nextPageLinks(call, { size: page.length, limit, last: page.at(-1)?.name })
+  const keypairs = page.map((keypair) => ({ keypair: keypairSummary(keypair) }))
+  return { body: { keypairs, keypairs_links: next } }
+}

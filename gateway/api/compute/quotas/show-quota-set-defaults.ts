@@ -1,0 +1,9 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { defaultLimits } from '../../../app/quotas/quota-limits.ts'
+import type { Handler } from '../../../http/operation.ts'
+
+export const showQuotaSetDefaults: Handler<operations['showQuotaSetDefaults']> = async (call) => {
+  const { app, params } = call
+  const limits = await defaultLimits(app.db)
+  return { body: { quota_set: { id: params.project_id, ...limits } } }
+}

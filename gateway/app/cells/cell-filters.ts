@@ -1,0 +1,68 @@
+import type { Cell, Resources } from '../../cells/cell.ts'
+import type { Reach } from '../servers/server-network.ts'
+
+/** What a server needs of the cell it shall be built in. */
+export interface CellRequest {
+  readonly resources: Resources
+  readonly zone: string | null
+  readonly requestedHost: string | null
+  readonly image: {
+    readonly diskFormat: string
+    readonly properties: Readonly<Record<string, string>>
+  }
+  /** Whether a cell reaches all of the server's networks. */
+  readonly reaches: Reach
+  /** Cells that have the requested host; null: none was requested. */
+  readonly withHost: ReadonlySet<string> | null
+  /** Cells that refused this server or gave it up. */
+  readonly tried: ReadonlySet<string>
+}
+
+/** Says why a cell will not do, or undefined when it will. */
+export type CellFilter = (cell: Cell, request: CellRequest) => string | undefined
+
+/** The hypervisor type that marks an image as made for simulated cells. */
+export const SIMULATED = 'fake'
+
+/** In the order they run: cheap and telling ones first. Names are Nova's where Nova has the filter. */
+export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
+  RetryFilter: ({ id }, { tried }) => (tried.has(id) ? 'refused this server before' : undefined),
+  EnabledFilter: ({ isEnabled }) => (isEnabled ? undefined : 'disabled'),
+  AliveFilter: ({ isAlive, summary }) =>
+    isAlive && summary !== undefined ? undefined : 'not heard of lately',
+  ComputeFilter: ({ summary }) => (summary!.hostsUp > 0 ? undefined : 'no host is up'),
+  HostFilter: ({ id }, { withHost, requestedHost }) =>
+    withHost === null || withHost.has(id) ? undefined : `has no host '${requestedHost}'`,
+  AvailabilityZoneFilter: ({ summary }, { zone }) =>
+    zone === null || summary!.zones.includes(zone) ? undefined : `has no zone '${zone}'`,
+  ImagePropertiesFilter: imageReason,
+  NetworkFilter: ({ id }, { reaches }) => (reaches(id) ? undefined : 'does not reach all networks'),
+  CapacityFilter: capacityReason,
+}
+
+function imageReason({ summary }: Cell, { image }: CellRequest): string | undefined {
+  const { simulated, hypervisorTypes, architectures, imageFormats } = summary!
+  const property = (...names: string[]) =>
+    names.map((name) => image.properties[name]).find((value) => value !== undefined)
+  const hypervisor = property('hypervisor_type', 'img_hv_type')?.toLowerCase()
+  // A simulated cell would report a guest that does not exist.
+  if (simulated && hypervisor !== SIMULATED)
+    return `is simulated; only images with property hypervisor_type=${SIMULATED} run there`
+  if (hypervisor !== undefined && !hypervisorTypes.some((t) => t.toLowerCase() === hypervisor))
+    return `has no hypervisor of type '${hypervisor}'`
+  const architecture = property('architecture', 'hw_architecture')
+  if (architecture !== undefined && !architectures.includes(architecture))
+    return `has no host of architecture '${architecture}'`
+  return imageFormats.includes(image.diskFormat)
+    ? undefined
+    : `cannot use images of format '${image.diskFormat}'`
+}
+
+/** `largest` is the largest room on one host, overcommit included. */
+function capacityReason({ summary }: Cell, { resources }: CellRequest): string | undefined {
+  const { largest } = summary!
+  if (resources.vcpus > largest.vcpus) return `no host has ${resources.vcpus} VCPU free`
+  if (resources.memoryMb > largest.memoryMb) return `no host has ${resources.memoryMb} MiB free`
+  if (resources.diskGb > largest.diskGb) return `no host has ${resources.diskGb} GiB free`
+  return undefined
+}

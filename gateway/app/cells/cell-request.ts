@@ -1,0 +1,46 @@
+import type { Executor } from '#common/db/database.ts'
+import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
+import type { Resources } from '../../cells/cell.ts'
+import { cellsWithHost } from '../../db/host-index.ts'
+import type { Reach } from '../servers/server-network.ts'
+import type { CellRequest } from './cell-filters.ts'
+
+/** What of a server decides where it can go. */
+export interface Wish {
+  readonly flavor: FlavorSnapshot
+  readonly image: CellRequest['image']
+  readonly zone: string | null
+  readonly requestedHost: string | null
+  readonly reaches: Reach
+}
+
+const MIB_PER_GIB = 1024
+
+/** The request that cells are filtered by, with what the database knows of hosts. */
+export async function cellRequest(
+  db: Executor,
+  wish: Wish,
+  tried: readonly string[],
+): Promise<CellRequest> {
+  const { flavor, image, zone, requestedHost, reaches } = wish
+  return {
+    resources: resourcesOf(flavor),
+    zone,
+    requestedHost,
+    image,
+    reaches,
+    withHost: requestedHost === null ? null : await cellsWithHost(db, requestedHost),
+    tried: new Set(tried),
+  }
+}
+
+/** What one server of this flavor takes of a host; swap counts as disk, as in Nova. */
+export function resourcesOf({
+  vcpus,
+  memoryMb,
+  rootGb,
+  ephemeralGb,
+  swapMb,
+}: FlavorSnapshot): Resources {
+  return { vcpus, memoryMb, diskGb: rootGb + ephemeralGb + Math.ceil(swapMb / MIB_PER_GIB) }
+}

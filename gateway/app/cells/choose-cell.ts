@@ -1,0 +1,75 @@
+import type { Trace } from '#openapi/wire/trace.ts'
+import type { Cell } from '../../cells/cell.ts'
+import { CELL_FILTERS, type CellRequest } from './cell-filters.ts'
+
+export interface CellChoice {
+  /** Undefined when no cell passed all filters. */
+  readonly chosen: Cell | undefined
+  /** The filter that removed the last candidates, when none is left. */
+  readonly emptiedBy: string | undefined
+  readonly trace: Trace
+}
+
+/** Where time and chance come from, so that a decision can be repeated. */
+export interface ChoiceSources {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** From 0 to below 1; breaks ties. */
+  readonly random: () => number
+}
+
+const EXAMPLES_MAX = 5
+const SCORES_MAX = 10
+/** Free room differs by less than this between cells that are as good as each other. */
+const TIE = 0.01
+
+/** Picks the cell to ask. Decides only; the same inputs and chance give the same choice. */
+export function chooseCell(
+  cells: readonly Cell[],
+  request: CellRequest,
+  { now, random }: ChoiceSources,
+): CellChoice {
+  const at = now()
+  const { passed, filters } = filter(cells, request)
+  const scores = passed.map((cell) => score(cell, random)).toSorted((a, b) => b.score - a.score)
+  const best = scores[0]
+  const chosen = passed.find((cell) => cell.name === best?.candidate)
+  const trace: Trace = {
+    at,
+    level: 'cells',
+    considered: cells.length,
+    filters,
+    scores: scores.slice(0, SCORES_MAX),
+    lostClaims: [],
+    chosen: chosen?.name ?? null,
+    tookMs: now() - at,
+  }
+  return { chosen, emptiedBy: chosen === undefined ? filters.at(-1)?.name : undefined, trace }
+}
+
+/** Stops at the filter that leaves nobody, as Nova does: later ones have nothing to say. */
+function filter(
+  cells: readonly Cell[],
+  request: CellRequest,
+): { passed: readonly Cell[]; filters: Trace['filters'] } {
+  const filters: Trace['filters'] = []
+  let passed = cells
+  for (const [name, reasonOf] of Object.entries(CELL_FILTERS)) {
+    const judged = passed.map((cell) => ({ cell, reason: reasonOf(cell, request) }))
+    const refused = judged.flatMap(({ cell, reason }) =>
+      reason === undefined ? [] : [{ candidate: cell.name, reason }],
+    )
+    passed = judged.filter(({ reason }) => reason === undefined).map(({ cell }) => cell)
+    filters.push({ name, refused: refused.length, examples: refused.slice(0, EXAMPLES_MAX) })
+    if (passed.length === 0) break
+  }
+  return { passed, filters }
+}
+
+function score(cell: Cell, random: () => number): Trace['scores'][number] {
+  const free = cell.summary!.free.memoryMb - cell.promised.memoryMb
+  const hosts = Math.max(cell.summary!.hostsUp, 1)
+  // Per host, so that a large cell that is nearly full does not draw everything.
+  const parts = { freeMemoryMbPerHost: free / hosts, chance: random() * TIE }
+  return { candidate: cell.name, score: parts.freeMemoryMbPerHost + parts.chance, parts }
+}

@@ -1,0 +1,28 @@
+import type { Clock } from '#common/clock.ts'
+import type { Transactional } from '#common/db/database.ts'
+import type { Logger } from '#common/log.ts'
+import type { SagaEngine } from '#common/saga/engine.ts'
+import type { AskCell } from '../cells/client.ts'
+import type { CellRegistry } from '../cells/registry.ts'
+import type { Secrets } from './secrets.ts'
+import type { ServerNetwork } from './servers/server-network.ts'
+
+/** What building, moving and deleting servers needs; built once per gateway process. */
+export interface ComputeDeps {
+  readonly db: Transactional
+  readonly cells: CellRegistry
+  readonly askCell: AskCell
+  readonly secrets: Secrets
+  readonly clock: Clock
+  readonly log: Logger
+  /** From 0 to below 1. */
+  readonly random: () => number
+  /** Proof for the image service that this cell may read this image. */
+  readonly imageTicket: (imageId: string, cellId: string) => string
+  readonly network: ServerNetwork
+}
+
+/** The deps and the engine that runs sagas with them. */
+export interface Compute extends ComputeDeps {
+  readonly sagas: SagaEngine<ComputeDeps>
+}

@@ -1,0 +1,101 @@
+import type { Tx } from '#common/db/database.ts'
+import type { CellId } from '#common/ids.ts'
+import type { ActionEvent, FeedBody, FeedRow } from '#openapi/wire/feed.ts'
+import type { HostView } from '#openapi/wire/host.ts'
+import type { InstanceView } from '#openapi/wire/instance.ts'
+import { applyHostViews } from '../../db/host-index.ts'
+import { markNotBuilt } from '../../db/mapping-batches.ts'
+import { erasePasswords } from '../../db/request-specs.ts'
+import { recordActionEvents } from '../../db/server-actions.ts'
+import { applyViews, ownServers } from '../../db/server-index.ts'
+import { recordTraces } from '../../db/traces.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { recordDeleted } from '../servers/record-deleted.ts'
+
+type Body<K extends FeedBody['kind']> = Extract<FeedBody, { kind: K }>
+
+/** What the rows of a batch come to, for each thing they speak of: only the newest matters. */
+interface Batch {
+  readonly views: readonly InstanceView[]
+  readonly hosts: readonly HostView[]
+  readonly deleted: readonly Body<'deleted'>[]
+  readonly notBuilt: readonly Body<'not-built'>[]
+  readonly traces: readonly Body<'trace'>[]
+  readonly events: readonly ActionEvent[]
+}
+
+/** True when servers were given up, so that somebody should see to them. */
+export interface Applied {
+  readonly hasNotBuilt: boolean
+}
+
+/**
+ * Applies changes of one cell. A row about a server that was not given to this cell, or not at the row's attempt, and
+ * a row older than what is known, change nothing: so rows may come late, twice, in any order, or be forged.
+ */
+export async function applyRows(
+  tx: Tx,
+  deps: Pick<ComputeDeps, 'network'>,
+  cell: CellId,
+  rows: readonly FeedRow[],
+): Promise<Applied> {
+  const batch = newest(rows)
+  await recordDeleted(tx, deps, cell, batch.deleted)
+  await markNotBuilt(tx, cell, batch.notBuilt)
+  await applyViews(tx, cell, batch.views)
+  // The guest has run, so its first password has reached it.
+  const launched = batch.views.filter((view) => view.launchedAt !== null)
+  await erasePasswords(tx, cell, launched)
+  await applyHistory(tx, cell, batch)
+  await applyHostViews(tx, cell, batch.hosts)
+  return { hasNotBuilt: batch.notBuilt.length > 0 }
+}
+
+async function applyHistory(tx: Tx, cell: CellId, { traces, events }: Batch): Promise<void> {
+  const spokenOf = new Set([...traces, ...events].map((each) => each.serverId))
+  const own = await ownServers(tx, cell, spokenOf)
+  await recordTraces(
+    tx,
+    traces.filter(({ serverId, attempt, trace }) => {
+      return own.get(serverId) === attempt && trace.level === 'hosts'
+    }),
+  )
+  await recordActionEvents(
+    tx,
+    cell,
+    events.filter(({ serverId }) => own.has(serverId)),
+  )
+}
+
+function newest(rows: readonly FeedRow[]): Batch {
+  const bodies = <K extends FeedBody['kind']>(kind: K) =>
+    rows.map(({ body }) => body).filter((body): body is Body<K> => body.kind === kind)
+  const views = bodies('instance').map(({ view }) => view)
+  const events = bodies('action-event').map(({ event }) => event)
+  return {
+    views: last(views.toSorted(byVersion), ({ serverId }) => serverId),
+    hosts: last(
+      bodies('host')
+        .map(({ view }) => view)
+        .toSorted((a, b) => a.version - b.version),
+      ({ hostId }) => hostId,
+    ),
+    deleted: last(bodies('deleted'), ({ serverId, attempt }) => `${serverId} ${attempt}`),
+    notBuilt: last(bodies('not-built'), ({ serverId, attempt }) => `${serverId} ${attempt}`),
+    traces: last(bodies('trace'), ({ serverId, attempt, trace }) => {
+      return `${serverId} ${attempt} ${trace.level}`
+    }),
+    events: last(events, ({ serverId, requestId, event, startedAt }) => {
+      return `${serverId} ${requestId} ${event} ${startedAt}`
+    }),
+  }
+}
+
+function byVersion(a: InstanceView, b: InstanceView): number {
+  return a.attempt - b.attempt || a.version - b.version
+}
+
+/** Of the items with the same key, the last. */
+function last<T>(items: readonly T[], keyOf: (item: T) => string): readonly T[] {
+  return [...new Map(items.map((item) => [keyOf(item), item])).values()]
+}

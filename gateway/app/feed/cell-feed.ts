@@ -1,0 +1,219 @@
+import type { NatsConnection, Subscription } from '@nats-io/transport-node'
+import { workContext } from '#common/context.ts'
+import { errorFields } from '#common/log.ts'
+import type { ReconcilerReport } from '#common/reconciler.ts'
+import { acquireLease } from '#common/saga/lease.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import { type CellHeartbeat, FeedBatch, type FeedRow } from '#openapi/wire/feed.ts'
+import { eventSubject } from '#openapi/wire.ts'
+import type { CellRef } from '../../cells/client.ts'
+import {
+  advanceFeed,
+  type FeedPosition,
+  noteHeartbeat,
+  readFeedPosition,
+} from '../../db/cell-mappings.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { applyRows } from './apply-rows.ts'
+import { FeedQueue } from './feed-queue.ts'
+import { resync } from './resync.ts'
+
+export interface CellFeedOptions {
+  readonly deps: ComputeDeps
+  readonly nats: NatsConnection
+  readonly cell: CellRef
+  /** This process, among all that might apply the feed. */
+  readonly holder: string
+  /** Called after servers were given up by the cell. */
+  readonly onNotBuilt: () => void
+  /** Makes a round begin soon. */
+  readonly nudge: () => void
+}
+
+const LEASE_TTL_MS = 5_000
+const LEASE_RENEW_MS = 1_500
+/** Rows per transaction, and per question to the cell. */
+const ROWS_MAX = 1_000
+/** How long applied rows may wait for the cell to hear that it can drop them. */
+const ACKNOWLEDGE_MS = 5_000
+/** Questions in one round; whatever is left is for the next. */
+const READS_MAX = 100
+const NOTE_HEARTBEAT_MS = 5_000
+
+/** Applies one cell's changes while this process holds the lease for it. Its rounds are run by a reconciler. */
+export class CellFeed implements AsyncDisposable {
+  readonly #options: CellFeedOptions
+  readonly #queue = new FeedQueue()
+  #subscription: Subscription | undefined
+  #leaseCheckedAt = 0
+  #acknowledgedAt = 0
+  /** Undefined until read, and again after anything went wrong. */
+  #at: FeedPosition | undefined
+  #heard: CellHeartbeat | undefined
+  #mustRead = true
+  #caughtUpTo: CellHeartbeat | undefined
+  #notedAt = 0
+
+  constructor(options: CellFeedOptions) {
+    this.#options = options
+  }
+
+  /** A heartbeat said how far the cell's feed has come. */
+  hear(beat: CellHeartbeat): void {
+    this.#heard = beat
+    if (this.#mustRead || this.#isBehind()) this.#options.nudge()
+  }
+
+  /** Whatever was published meanwhile may have been missed. */
+  reconnected(): void {
+    this.#mustRead = true
+    this.#options.nudge()
+  }
+
+  /** One round: applies what has come, and asks for what is missing. */
+  async round(): Promise<ReconcilerReport> {
+    if (!(await this.#hold())) return { holder: 0 }
+    // A dark cell publishes nothing and would only be waited for; its next heartbeat nudges.
+    if (this.#options.deps.cells.cell(this.#options.cell.id)?.isAlive !== true)
+      return { holder: 1, dark: 1 }
+    try {
+      const { db } = this.#options.deps
+      await this.#noteHeartbeat()
+      this.#at ??= await readFeedPosition(db, this.#options.cell.id)
+      if (this.#at.needsResync || this.#at.incarnation === null) return await this.#resync()
+      const queued = await this.#applyQueue()
+      return { holder: 1, rows: queued + (await this.#readMissing()) }
+    } catch (error) {
+      this.#at = undefined
+      this.#mustRead = true
+      throw error
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#letGo()
+  }
+
+  async #hold(): Promise<boolean> {
+    const { deps, cell, holder } = this.#options
+    const now = deps.clock.now()
+    if (this.#subscription !== undefined && now - this.#leaseCheckedAt < LEASE_RENEW_MS) return true
+    this.#leaseCheckedAt = now
+    const lease = await acquireLease(deps.db, `feed:${cell.id}`, holder, LEASE_TTL_MS)
+    if (lease === undefined) {
+      await this.#letGo()
+      return false
+    }
+    this.#subscription ??= this.#listen()
+    // Read again now and then: an operator may have asked for a resync.
+    this.#at = undefined
+    return true
+  }
+
+  /** For gateways that start while the cell is dark, and for operators. */
+  async #noteHeartbeat(): Promise<void> {
+    const { deps, cell } = this.#options
+    const now = deps.clock.now()
+    if (this.#heard === undefined || now - this.#notedAt < NOTE_HEARTBEAT_MS) return
+    this.#notedAt = now
+    await noteHeartbeat(deps.db, cell.id, this.#heard.summary)
+  }
+
+  #listen(): Subscription {
+    const { nats, cell, deps, nudge } = this.#options
+    this.#mustRead = true
+    return nats.subscribe(eventSubject(cell.id, 'feed'), {
+      callback: (error, message) => {
+        if (error !== null) return
+        try {
+          this.#queue.push(checked(FeedBatch, message.json(), 'feed batch'))
+        } catch (cause) {
+          deps.log.error({ cell: cell.name, ...errorFields(cause) }, 'feed not understood')
+          this.#mustRead = true
+        }
+        nudge()
+      },
+    })
+  }
+
+  async #letGo(): Promise<void> {
+    const { nats } = this.#options
+    if (this.#subscription !== undefined && !nats.isClosed()) this.#subscription.unsubscribe()
+    this.#subscription = undefined
+    this.#queue.clear()
+  }
+
+  async #resync(): Promise<ReconcilerReport> {
+    const { deps, cell } = this.#options
+    this.#queue.clear()
+    const { position, report } = await resync(deps, cell, this.#at!)
+    this.#at = position
+    this.#mustRead = true
+    this.#options.nudge()
+    return { holder: 1, ...report }
+  }
+
+  /** Applies what was published, as long as it follows on what is known. */
+  async #applyQueue(): Promise<number> {
+    let count = 0
+    for (;;) {
+      const { rows, isGap } = this.#queue.take(this.#at!, ROWS_MAX)
+      if (isGap) this.#mustRead = true
+      if (rows.length === 0) return count
+      await this.#apply(rows)
+      count += rows.length
+    }
+  }
+
+  async #readMissing(): Promise<number> {
+    const { deps, cell } = this.#options
+    let count = 0
+    for (let reads = 0; reads < READS_MAX && this.#shouldRead(); reads += 1) {
+      const { incarnation, position: after } = this.#at!
+      const answer = await deps.askCell(
+        cell,
+        'feed.read',
+        { incarnation: incarnation!, after, limit: ROWS_MAX },
+        { work: workContext({}) },
+      )
+      this.#acknowledgedAt = deps.clock.now()
+      if (answer.isGap || answer.incarnation !== incarnation) {
+        this.#at = { ...this.#at!, needsResync: true }
+        this.#options.nudge()
+        return count
+      }
+      const rows = answer.rows.filter(({ n }) => n > after)
+      if (rows.length > 0) await this.#apply(rows)
+      count += rows.length
+      this.#mustRead = rows.length === ROWS_MAX
+      if (rows.length === 0) this.#caughtUpTo = this.#heard
+    }
+    return count
+  }
+
+  #shouldRead(): boolean {
+    const since = this.#options.deps.clock.now() - this.#acknowledgedAt
+    return this.#mustRead || this.#isBehind() || since > ACKNOWLEDGE_MS
+  }
+
+  #isBehind(): boolean {
+    if (this.#heard === undefined || this.#at === undefined) return false
+    // The cell had nothing more when it was asked; only a later heartbeat can know of more.
+    if (this.#heard === this.#caughtUpTo) return false
+    const { incarnation, position } = this.#heard
+    return incarnation !== this.#at.incarnation || position > this.#at.position
+  }
+
+  async #apply(rows: readonly FeedRow[]): Promise<void> {
+    const { deps, cell, onNotBuilt } = this.#options
+    const was = this.#at!
+    const next = { ...was, incarnation: was.incarnation!, position: rows.at(-1)!.n }
+    const applied = await deps.db.transaction(async (tx) => {
+      // First, so that of two processes that both believe they hold the lease only one gets further.
+      await advanceFeed(tx, cell.id, was, next)
+      return applyRows(tx, deps, cell.id, rows)
+    })
+    this.#at = next
+    if (applied.hasNotBuilt) onNotBuilt()
+  }
+}

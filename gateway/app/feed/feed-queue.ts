@@ -1,0 +1,55 @@
+import type { FeedBatch, FeedRow } from '#openapi/wire/feed.ts'
+import type { FeedPosition } from '../../db/cell-mappings.ts'
+
+/** More waiting rows than this are dropped: they can be asked for again. */
+const WAITING_MAX = 20_000
+
+/** Published batches that wait to be applied. */
+export class FeedQueue {
+  #batches: FeedBatch[] = []
+  #waiting = 0
+  #hasDropped = false
+
+  push(batch: FeedBatch): void {
+    if (this.#waiting + batch.rows.length > WAITING_MAX) {
+      this.#hasDropped = true
+      return
+    }
+    this.#batches.push(batch)
+    this.#waiting += batch.rows.length
+  }
+
+  clear(): void {
+    this.#batches = []
+    this.#waiting = 0
+    this.#hasDropped = false
+  }
+
+  /**
+   * The next rows that follow on `at` without a hole, at most `max` and then the rest of a batch; those known already
+   * are skipped. `isGap`: something before what was published next is missing, so it was dropped.
+   */
+  take(at: FeedPosition, max: number): { rows: readonly FeedRow[]; isGap: boolean } {
+    const rows: FeedRow[] = []
+    let isGap = this.#hasDropped
+    this.#hasDropped = false
+    let last = at.position
+    while (rows.length < max) {
+      const batch = this.#batches.shift()
+      if (batch === undefined) break
+      this.#waiting -= batch.rows.length
+      const fresh = batch.rows.filter(({ n }) => n > last)
+      if (batch.incarnation !== at.incarnation || !follows(fresh, last)) {
+        isGap = true
+        continue
+      }
+      rows.push(...fresh)
+      last = fresh.at(-1)?.n ?? last
+    }
+    return { rows, isGap }
+  }
+}
+
+function follows(rows: readonly FeedRow[], last: number): boolean {
+  return rows.every(({ n }, index) => n === last + index + 1)
+}

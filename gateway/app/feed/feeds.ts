@@ -1,0 +1,83 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import { newId } from '#common/ids.ts'
+import { type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
+import type { CellRef } from '../../cells/client.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { CellFeed } from './cell-feed.ts'
+
+export interface FeedsOptions {
+  readonly deps: ComputeDeps
+  readonly nats: NatsConnection
+  /** Called after servers were given up by a cell. */
+  readonly onNotBuilt: () => void
+}
+
+/** How late the feed of a new cell may be taken up, and of one whose gateway has gone. */
+const EVERY_MS = 1_000
+
+/** Sees to it that the feed of every cell is applied by one of the gateways. */
+export class Feeds implements AsyncDisposable {
+  readonly #options: FeedsOptions
+  readonly #holder = newId<string>()
+  readonly #feeds = new Map<string, RunningFeed>()
+  readonly #watch: RunningReconciler
+  readonly #stopHearing: () => void
+
+  constructor(options: FeedsOptions) {
+    this.#options = options
+    const { cells, clock, log } = options.deps
+    this.#stopHearing = cells.onHeartbeat((cell, beat) => this.#feeds.get(cell)?.feed.hear(beat))
+    const round = async () => this.#followCells()
+    this.#watch = new RunningReconciler({ name: 'feeds', everyMs: EVERY_MS, round }, clock, log)
+  }
+
+  /** After the bus was away: what was published meanwhile is asked for. */
+  reconnected(): void {
+    for (const { feed } of this.#feeds.values()) feed.reconnected()
+  }
+
+  status(): readonly ReconcilerStatus[] {
+    return [...this.#feeds.values()].map(({ running }) => running.status())
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopHearing()
+    await this.#watch[Symbol.asyncDispose]()
+    await Promise.all([...this.#feeds.keys()].map((cell) => this.#stop(cell)))
+  }
+
+  async #followCells(): Promise<{ readonly cells: number }> {
+    const cells = this.#options.deps.cells.cells()
+    for (const cell of cells) if (!this.#feeds.has(cell.id)) this.#start(cell)
+    const known = new Set<string>(cells.map(({ id }) => id))
+    for (const id of this.#feeds.keys()) if (!known.has(id)) await this.#stop(id)
+    return { cells: cells.length }
+  }
+
+  #start({ id, name }: CellRef): void {
+    const { deps, nats, onNotBuilt } = this.#options
+    const feed = new CellFeed({
+      deps,
+      nats,
+      cell: { id, name },
+      holder: this.#holder,
+      onNotBuilt,
+      nudge: () => this.#feeds.get(id)?.running.nudge(),
+    })
+    const reconciler = { name: `feed of ${name}`, everyMs: EVERY_MS, round: () => feed.round() }
+    const running = new RunningReconciler(reconciler, deps.clock, deps.log)
+    this.#feeds.set(id, { feed, running })
+  }
+
+  async #stop(id: string): Promise<void> {
+    const feed = this.#feeds.get(id)
+    this.#feeds.delete(id)
+    await feed?.running[Symbol.asyncDispose]()
+    await feed?.feed[Symbol.asyncDispose]()
+  }
+}
+
+interface RunningFeed {
+  readonly feed: CellFeed
+  readonly running: RunningReconciler
+}

@@ -1,0 +1,100 @@
+import { workContext } from '#common/context.ts'
+import { Failure } from '#common/errors.ts'
+import type { CellAnswer } from '#openapi/wire/cell.ts'
+import type { CellRef } from '../../cells/client.ts'
+import { advanceFeed, type FeedPosition } from '../../db/cell-mappings.ts'
+import { applyHostViews, forgetHostVersions } from '../../db/host-index.ts'
+import { applyViews, countUnknown } from '../../db/server-index.ts'
+import type { ComputeDeps } from '../compute.ts'
+
+export interface Resynced {
+  readonly position: FeedPosition
+  readonly report: {
+    readonly instances: number
+    /** Shown here as in the cell and unknown there: left to whoever owns them, for no copy can delete. */
+    readonly missing: number
+  }
+}
+
+type Page = CellAnswer<'snapshot.read'>
+
+const PAGE_ROWS = 500
+/** Five million instances in one cell. */
+const PAGES_MAX = 10_000
+
+/**
+ * Reads a full copy of what the cell holds. Afterwards the index shows it as it is there, and the feed goes on from
+ * a position the copy is at least as new as. Only here may a view's version fall: after another database, with
+ * another incarnation, has taken the place of the cell's.
+ */
+export async function resync(
+  deps: ComputeDeps,
+  cell: CellRef,
+  was: FeedPosition,
+): Promise<Resynced> {
+  const work = workContext({})
+  let first: Page | undefined
+  let after: string | null = null
+  let instances = 0
+  let missing = 0
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const ask: { afterInstance: string | null; limit: number } = {
+      afterInstance: after,
+      limit: PAGE_ROWS,
+    }
+    const page = await deps.askCell(cell, 'snapshot.read', ask, { work })
+    first ??= page
+    if (page.incarnation !== first.incarnation)
+      throw new Failure('unavailable', `Cell ${cell.name} changed its database meanwhile.`)
+    const isLast = page.instances.length < PAGE_ROWS
+    const upTo = isLast ? null : page.instances.at(-1)!.serverId
+    missing += await applyPage(deps, cell, was, { page, after, upTo })
+    instances += page.instances.length
+    if (isLast) return finish(deps, cell, was, first, { instances, missing })
+    after = upTo
+  }
+  throw new Failure('unavailable', `Cell ${cell.name} holds more than a copy can be read of.`)
+}
+
+interface PageOf {
+  readonly page: Page
+  /** The instance before the page's first; null: none is. */
+  readonly after: string | null
+  /** Its last; null: no page follows. */
+  readonly upTo: string | null
+}
+
+async function applyPage(
+  deps: ComputeDeps,
+  cell: CellRef,
+  was: FeedPosition,
+  { page, after, upTo }: PageOf,
+): Promise<number> {
+  const mode = page.incarnation === was.incarnation ? 'newer' : 'resync'
+  return deps.db.transaction(async (tx) => {
+    // Moves nothing, but fails once another process has moved it: a slow copy must not overwrite newer rows.
+    await advanceFeed(tx, cell.id, was, was)
+    await applyViews(tx, cell.id, page.instances, mode)
+    const known = new Set(page.instances.map(({ serverId }) => serverId))
+    return countUnknown(tx, cell.id, { after, upTo, known })
+  })
+}
+
+async function finish(
+  deps: ComputeDeps,
+  cell: CellRef,
+  was: FeedPosition,
+  first: Page,
+  report: Resynced['report'],
+): Promise<Resynced> {
+  const { incarnation, position, hosts } = first
+  const next = { incarnation, position, needsResync: false }
+  await deps.db.transaction(async (tx) => {
+    await advanceFeed(tx, cell.id, was, { ...next, isResynced: true })
+    if (incarnation !== was.incarnation) await forgetHostVersions(tx, cell.id)
+    await applyHostViews(tx, cell.id, hosts)
+  })
+  const level = report.missing > 0 ? 'warn' : 'info'
+  deps.log[level]({ cell: cell.name, ...report }, 'cell resynced')
+  return { position: next, report }
+}

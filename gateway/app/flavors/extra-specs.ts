@@ -1,0 +1,64 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { mergeExtraSpecs } from '../../db/flavors.ts'
+import type { Caller } from '../request-context.ts'
+import { checkExtraSpecs } from './extra-spec-rules.ts'
+import { flavorNotFound, showFlavor } from './show-flavor.ts'
+
+type Sight = Pick<Caller, 'isAdmin' | 'projectId'>
+
+/** One extra spec; throws `not-found` when the flavor or the key is not there. */
+export async function showExtraSpec(
+  db: Executor,
+  caller: Sight,
+  id: string,
+  key: string,
+): Promise<string> {
+  const { extraSpecs } = await showFlavor(db, caller, id)
+  if (!Object.hasOwn(extraSpecs, key)) throw specNotFound(id, key)
+  return extraSpecs[key]!
+}
+
+/**
+ * Afterwards the flavor has these extra specs besides its others. Throws `not-found`, and `invalid` where they are
+ * checked (since microversion 2.86) and have no meaning.
+ */
+export async function setExtraSpecs(
+  db: Executor,
+  id: string,
+  specs: Readonly<Record<string, string>>,
+  isChecked: boolean,
+): Promise<void> {
+  if (isChecked) checkExtraSpecs(specs)
+  if (!(await mergeExtraSpecs(db, id, specs))) throw flavorNotFound(id)
+}
+
+/** As `setExtraSpecs`, of the one key a URL names. Throws `invalid` when the body names another. */
+export async function setExtraSpec(
+  db: Executor,
+  id: string,
+  asked: {
+    readonly key: string
+    readonly specs: Readonly<Record<string, string>>
+    readonly isChecked: boolean
+  },
+): Promise<void> {
+  if (!Object.hasOwn(asked.specs, asked.key))
+    throw new Failure('invalid', 'Request body and URI mismatch')
+  await setExtraSpecs(db, id, asked.specs, asked.isChecked)
+}
+
+/** Afterwards the flavor has no extra spec of this key. Throws `not-found` when it had none. */
+export async function removeExtraSpec(
+  db: Executor,
+  caller: Sight,
+  id: string,
+  key: string,
+): Promise<void> {
+  await showExtraSpec(db, caller, id, key)
+  await mergeExtraSpecs(db, id, { [key]: null })
+}
+
+function specNotFound(id: string, key: string): Failure {
+  return new Failure('not-found', `Flavor ${id} has no extra specs with key ${key}.`)
+}

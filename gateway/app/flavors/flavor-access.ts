@@ -1,0 +1,54 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { deleteAccess, insertAccess, listAccess } from '../../db/flavor-access.ts'
+import type { Flavor } from '../../db/flavors.ts'
+import type { Caller } from '../request-context.ts'
+import { showFlavor } from './show-flavor.ts'
+
+type Sight = Pick<Caller, 'isAdmin' | 'projectId'>
+
+/** The projects that may use the flavor. Throws `not-found`, also for a public flavor: everyone may use that. */
+export async function projectsOfFlavor(
+  db: Executor,
+  caller: Sight,
+  id: string,
+): Promise<readonly string[]> {
+  const flavor = await showFlavor(db, caller, id)
+  if (flavor.isPublic)
+    throw new Failure('not-found', 'Access list not available for public flavors.')
+  return listAccess(db, id)
+}
+
+/** Afterwards the project may use the flavor. Throws `not-found`, and `conflict` where it could already. */
+export async function grantAccess(
+  db: Executor,
+  caller: Sight,
+  id: string,
+  projectId: string,
+): Promise<readonly string[]> {
+  const flavor = await showFlavor(db, caller, id)
+  refusePublic(flavor)
+  if (!(await insertAccess(db, id, projectId)))
+    throw new Failure(
+      'conflict',
+      `Flavor access already exists for flavor ${id} and project ${projectId} combination.`,
+    )
+  return listAccess(db, id)
+}
+
+/** Afterwards the project may not use the flavor. Throws `not-found` where it could not anyway. */
+export async function revokeAccess(
+  db: Executor,
+  caller: Sight,
+  id: string,
+  projectId: string,
+): Promise<readonly string[]> {
+  await showFlavor(db, caller, id)
+  if (!(await deleteAccess(db, id, projectId)))
+    throw new Failure('not-found', `Flavor access not found for ${id} / ${projectId} combination.`)
+  return listAccess(db, id)
+}
+
+function refusePublic(flavor: Flavor): void {
+  if (flavor.isPublic) throw new Failure('conflict', 'Can not add access to a public flavor.')
+}

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { type Flavor, insertFlavor } from '../../db/flavors.ts'
+import { flavorAccess } from '../../db/schema/resources.ts'
+import { flavorForBoot } from './flavor-for-boot.ts'
+
+let db: Database
+
+const tiny: Flavor = {
+  id: 'tiny',
+  name: 'm1.tiny',
+  vcpus: 1,
+  memoryMb: 128,
+  rootGb: 1,
+  ephemeralGb: 0,
+  swapMb: 0,
+  rxtxFactor: 1,
+  isPublic: true,
+  isDisabled: false,
+  description: null,
+  extraSpecs: { 'hw:cpu_policy': 'shared' },
+  createdAt: new Date(),
+  updatedAt: null,
+}
+
+beforeAll(async () => {
+  const url = await freshDatabase('flavor_for_boot')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  db = new Database({ url, connectionsMax: 2 })
+  await insertFlavor(db, tiny)
+  await insertFlavor(db, { ...tiny, id: 'hidden', name: 'hidden', isPublic: false })
+  await insertFlavor(db, { ...tiny, id: 'off', name: 'off', isDisabled: true })
+  await db.orm.insert(flavorAccess).values({ flavorId: 'hidden', projectId: 'friends' })
+})
+
+afterAll(() => db[Symbol.asyncDispose]())
+
+test('flavorForBoot() finds a flavor by id, and by a link that ends in it', async () => {
+  const byId = await flavorForBoot(db, { projectId: 'p' }, 'tiny')
+
+  expect(byId).toEqual({
+    id: 'tiny',
+    name: 'm1.tiny',
+    vcpus: 1,
+    memoryMb: 128,
+    rootGb: 1,
+    ephemeralGb: 0,
+    swapMb: 0,
+    extraSpecs: { 'hw:cpu_policy': 'shared' },
+  })
+  expect(await flavorForBoot(db, { projectId: 'p' }, 'http://gw/flavors/tiny')).toEqual(byId)
+})
+
+test('flavorForBoot() finds a private flavor only for projects with access', async () => {
+  expect(await flavorForBoot(db, { projectId: 'friends' }, 'hidden')).toHaveProperty('id', 'hidden')
+  await expect(flavorForBoot(db, { projectId: 'p' }, 'hidden')).rejects.toMatchObject({
+    kind: 'invalid',
+    message: 'Flavor hidden could not be found.',
+  })
+})
+
+test.each(['off', 'M1.TINY', ''])('flavorForBoot() refuses the flavor %j', async (flavorRef) => {
+  await expect(flavorForBoot(db, { projectId: 'p' }, flavorRef)).rejects.toMatchObject({
+    kind: 'invalid',
+  })
+})

@@ -1,0 +1,57 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { type FlavorFilters, type FlavorSortKey, listFlavorRows } from '../../db/flavor-list.ts'
+import type { Flavor } from '../../db/flavors.ts'
+import { booleanText } from '../boolean-text.ts'
+import type { Caller } from '../request-context.ts'
+
+/** As a client words it; absent means Nova's default. */
+export interface FlavorListQuery {
+  readonly is_public?: string
+  readonly minRam?: string
+  readonly minDisk?: string
+  readonly sort_key?: readonly FlavorSortKey[]
+  readonly sort_dir?: readonly ('asc' | 'desc')[]
+  readonly marker?: string
+}
+
+const WHOLE_NUMBER = /^\d{1,9}$/
+
+/**
+ * One page of the flavors this caller may see. Only administrators may look beyond what is public or given to their
+ * project. Throws `invalid` for filters that cannot be read and for a marker that is no flavor.
+ */
+export async function listFlavors(
+  db: Executor,
+  caller: Pick<Caller, 'isAdmin' | 'projectId'>,
+  query: FlavorListQuery,
+  limit: number,
+): Promise<readonly Flavor[]> {
+  const filters: FlavorFilters = {
+    isPublic: caller.isAdmin ? isPublicFilter(query.is_public) : true,
+    projectId: caller.projectId,
+    enabledOnly: !caller.isAdmin,
+    minRamMb: sizeFilter('minRam', query.minRam),
+    minDiskGb: sizeFilter('minDisk', query.minDisk),
+  }
+  return listFlavorRows(db, filters, {
+    sortKey: query.sort_key?.[0] ?? 'flavorid',
+    isDescending: query.sort_dir?.[0] === 'desc',
+    marker: query.marker,
+    limit,
+  })
+}
+
+function isPublicFilter(text: string | undefined): boolean | null {
+  if (text === undefined) return true
+  if (text.toLowerCase() === 'none') return null
+  const value = booleanText(text)
+  if (value === undefined) throw new Failure('invalid', `Invalid is_public filter [${text}]`)
+  return value
+}
+
+function sizeFilter(name: string, text: string | undefined): number {
+  if (text === undefined) return 0
+  if (!WHOLE_NUMBER.test(text)) throw new Failure('invalid', `Invalid ${name} filter [${text}]`)
+  return Number(text)
+}

@@ -1,0 +1,67 @@
+import type { Transactional } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { insertKeypair, type Keypair, type KeypairType } from '../../db/keypairs.ts'
+import { chargeUsage } from '../../db/quota-usages.ts'
+import { DEFAULT_LIMITS } from '../quotas/resources.ts'
+import type { Caller } from '../request-context.ts'
+import { publicKeyFingerprint } from './fingerprint.ts'
+import { generateSshKey } from './generate-ssh-key.ts'
+import { keypairOwner } from './keypair-owner.ts'
+
+export interface NewKeypair {
+  readonly name: string
+  readonly type: KeypairType
+  /** Absent: a pair is made, and its private half is in the answer only. */
+  readonly publicKey: string | undefined
+  /** Absent: the caller's own. */
+  readonly userId: string | undefined
+}
+
+export interface CreatedKeypair extends Keypair {
+  readonly privateKey?: string
+}
+
+/**
+ * Afterwards the user has the keypair. Throws `invalid` for what is no public key, `conflict` where the name is
+ * taken, `over-quota`, and `forbidden` for another user's keypairs.
+ */
+export async function createKeypair(
+  db: Transactional,
+  caller: Pick<Caller, 'isAdmin' | 'userId' | 'projectId'>,
+  asked: NewKeypair,
+): Promise<CreatedKeypair> {
+  const userId = keypairOwner(caller, asked.userId)
+  const { publicKey, privateKey } = await keysOf(asked)
+  const keypair: Keypair = {
+    userId,
+    name: asked.name,
+    type: asked.type,
+    publicKey,
+    fingerprint: publicKeyFingerprint(asked.type, publicKey),
+    createdAt: new Date(),
+  }
+  const entry = {
+    ownerId: userId,
+    projectId: caller.projectId ?? '',
+    resource: 'key_pairs',
+    fallbackLimit: DEFAULT_LIMITS.key_pairs,
+  }
+  await db.transaction(async (tx) => {
+    await insertKeypair(tx, keypair)
+    if (!(await chargeUsage(tx, entry, 1)))
+      throw new Failure('over-quota', 'Quota exceeded, too many key pairs.')
+  })
+  return { ...keypair, ...(privateKey !== undefined && { privateKey }) }
+}
+
+async function keysOf({
+  type,
+  publicKey,
+}: NewKeypair): Promise<{ readonly publicKey: string; readonly privateKey?: string }> {
+  if (publicKey !== undefined) return { publicKey }
+  if (type === 'ssh') return generateSshKey()
+  throw new Failure(
+    'invalid',
+    'An x509 pair cannot be made here: give its certificate in public_key.',
+  )
+}

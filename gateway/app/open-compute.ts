@@ -1,0 +1,83 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { Clock } from '#common/clock.ts'
+import type { Transactional } from '#common/db/database.ts'
+import type { Logger } from '#common/log.ts'
+import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
+import { SagaEngine } from '#common/saga/engine.ts'
+import { cellClient } from '../cells/client.ts'
+import { CellRegistry } from '../cells/registry.ts'
+import type { Compute, ComputeDeps } from './compute.ts'
+import { Feeds } from './feed/feeds.ts'
+import { retryBuilds } from './reconcilers/retry-builds.ts'
+import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
+import type { Secrets } from './secrets.ts'
+import type { ServerNetwork } from './servers/server-network.ts'
+
+export interface ComputeOptions {
+  readonly db: Transactional
+  readonly nats: NatsConnection
+  readonly clock: Clock
+  readonly log: Logger
+  readonly secrets: Secrets
+  readonly network: ServerNetwork
+  readonly imageTicket: ComputeDeps['imageTicket']
+  /** Stable over restarts of this gateway process, and no other's. */
+  readonly processName: string
+  /** A cell silent for longer is dark; absent: the registry's usual. */
+  readonly cellDeadlineMs?: number
+  /** From 0 to below 1; absent: chance. */
+  readonly random?: () => number
+}
+
+/** The compute core at work, until disposed. */
+export interface RunningCompute extends Compute, AsyncDisposable {
+  /** To be called when the bus is back. */
+  reconnected(): void
+  status(): readonly ReconcilerStatus[]
+}
+
+/** Afterwards cells are heard, their feeds applied, and sagas of this process and of lost ones go on. */
+export async function openCompute(options: ComputeOptions): Promise<RunningCompute> {
+  const { db, nats, clock, log, secrets, network, imageTicket, processName } = options
+  await using parts = new AsyncDisposableStack()
+  const { cellDeadlineMs: deadlineMs, random = Math.random } = options
+  const registryOptions = { db, nats, clock, log }
+  const cells = parts.use(
+    await CellRegistry.open(
+      deadlineMs === undefined ? registryOptions : { ...registryOptions, deadlineMs },
+    ),
+  )
+  const askCell = cellClient(nats)
+  const deps: ComputeDeps = {
+    db,
+    cells,
+    askCell,
+    secrets,
+    clock,
+    log,
+    random,
+    imageTicket,
+    network,
+  }
+  const sagas = parts.use(
+    await SagaEngine.open({ db, deps, sagas: COMPUTE_SAGAS, processName, clock, log }),
+  )
+  const compute: Compute = { ...deps, sagas }
+  const run = (reconciler: Reconciler) => parts.use(new RunningReconciler(reconciler, clock, log))
+  const recovery = run({
+    name: 'saga recovery',
+    everyMs: RECOVER_MS,
+    round: async () => ({ takenUp: await sagas.recover() }),
+  })
+  const retries = run(retryBuilds(compute))
+  const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))
+  const owned = parts.move()
+  return {
+    ...compute,
+    reconnected: () => feeds.reconnected(),
+    status: () => [recovery.status(), retries.status(), ...feeds.status()],
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+const RECOVER_MS = 1_000

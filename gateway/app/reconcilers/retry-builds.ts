@@ -1,0 +1,31 @@
+import { workContext } from '#common/context.ts'
+import { newId } from '#common/ids.ts'
+import type { Reconciler } from '#common/reconciler.ts'
+import { listNotBuilt } from '../../db/owed-mappings.ts'
+import type { Compute } from '../compute.ts'
+import { ROUNDS_MAX } from '../sagas/build-rounds.ts'
+import { retryBuildSaga } from '../sagas/retry-build.ts'
+
+const EVERY_MS = 5_000
+const BATCH_MAX = 100
+
+/** Servers that their cell gave up before the guest ran are built in the next cell, or shown in ERROR. */
+export function retryBuilds(compute: Compute): Reconciler {
+  return {
+    name: 'retry builds',
+    everyMs: EVERY_MS,
+    round: async (signal) => {
+      const due = await listNotBuilt(compute.db, BATCH_MAX)
+      for (const { serverId, attempt } of due) {
+        signal.throwIfAborted()
+        const operationIds = Array.from({ length: ROUNDS_MAX }, () => newId<string>())
+        await compute.sagas.start(retryBuildSaga, {
+          subject: serverId,
+          params: { serverId, attempt, operationIds },
+          work: workContext({}),
+        })
+      }
+      return { retried: due.length }
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import type { RequestSpec } from '../../db/request-specs.ts'
+import type { ComputeDeps } from '../compute.ts'
+
+/** Binds sealed secrets to their server, so that one server's cannot be put into another's row. */
+export function sealingPurpose(serverId: string, what: 'user-data' | 'password'): string {
+  return `${what} of ${serverId}`
+}
+
+/** All that one cell needs to build the server: the spec, its secrets opened, and a ticket for the image. */
+export function buildRequest(
+  deps: Pick<ComputeDeps, 'secrets' | 'imageTicket'>,
+  { serverId, spec, sealedUserData, sealedPassword }: RequestSpec,
+  cellId: string,
+): InstanceBuild {
+  const open = (sealed: string | null, what: 'user-data' | 'password') =>
+    sealed === null ? null : deps.secrets.open(sealed, sealingPurpose(serverId, what))
+  return {
+    ...spec,
+    image: { ...spec.image, ticket: deps.imageTicket(spec.image.id, cellId) },
+    userData: open(sealedUserData, 'user-data'),
+    adminPassword: open(sealedPassword, 'password'),
+  }
+}

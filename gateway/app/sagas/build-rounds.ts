@@ -1,0 +1,161 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { CellId, InstanceId } from '#common/ids.ts'
+import type { Json, LocalStep, RemoteStep, Step, StepCall } from '#common/saga/saga.ts'
+import type { BuildAnswer } from '#openapi/wire/cell.ts'
+import type { CellRef } from '../../cells/client.ts'
+import { findMapping, lockMapping, releaseServer } from '../../db/instance-mappings.ts'
+import { findRequestSpec } from '../../db/request-specs.ts'
+import { applyViews } from '../../db/server-index.ts'
+import { recordTraces } from '../../db/traces.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { buildRequest } from './build-request.ts'
+import { giveUpBuild } from './give-up-build.ts'
+import { assignNextCell, CELLS_TRIED_MAX, type Target } from './next-cell.ts'
+
+export interface BuildParams {
+  readonly serverId: InstanceId
+  /** Of the wire's build and delete, one per round. */
+  readonly operationIds: readonly string[]
+}
+
+/** What a cell has committed; or that it no longer matters, because the server was pointed elsewhere or is going. */
+type BuildOutcome = BuildAnswer | { readonly outcome: 'superseded' }
+
+/** `next`: the cell to ask in the following round; null when there is none to follow. */
+type Settled = { readonly next: Target | null }
+
+type BuildCall<P extends BuildParams> = StepCall<ComputeDeps, P>
+
+/** As many operation ids as there can be rounds. */
+export const ROUNDS_MAX = CELLS_TRIED_MAX
+
+/**
+ * Asks one cell after the other to build the server, the next only after the former's committed refusal. `first`
+ * tells the first cell to ask; undefined: nothing is to be built.
+ */
+export function buildRounds<P extends BuildParams>(
+  first: (call: BuildCall<P>) => Target | undefined,
+): readonly Step<ComputeDeps, P>[] {
+  return Array.from({ length: ROUNDS_MAX }, (_, index) => index + 1).flatMap((round) => {
+    const target = (call: BuildCall<P>): Target | undefined =>
+      round === 1 ? first(call) : (call.output<Settled>(`settle-${round - 1}`)?.next ?? undefined)
+    return [askStep(round, target), settleStep(round, target)]
+  })
+}
+
+function askStep<P extends BuildParams>(
+  round: number,
+  target: (call: BuildCall<P>) => Target | undefined,
+): RemoteStep<ComputeDeps, P> {
+  return {
+    kind: 'remote',
+    name: `build-${round}`,
+    when: (call) => target(call) !== undefined,
+    // A cell that cannot say what it did is asked until it can: another must not build meanwhile.
+    forwardOnly: true,
+    run: async (call) => {
+      const to = target(call)!
+      const { deps, params } = call
+      const request = await findRequestSpec(deps.db, params.serverId)
+      if (request === undefined) return SUPERSEDED
+      try {
+        return await askBuild(call, to, round, request)
+      } catch (error) {
+        if (await isSuperseded(call, to)) return SUPERSEDED
+        throw error
+      }
+    },
+    // Only for a saga begun by another version: nothing of the attempt is left, and the server shows that.
+    undo: (call) => {
+      const to = target(call)
+      return to === undefined ? Promise.resolve() : undoBuild(call, to, round)
+    },
+  }
+}
+
+const SUPERSEDED = { outcome: 'superseded' } as const
+
+async function askBuild<P extends BuildParams>(
+  { deps, params, work }: BuildCall<P>,
+  to: Target,
+  round: number,
+  request: NonNullable<Awaited<ReturnType<typeof findRequestSpec>>>,
+): Promise<BuildOutcome> {
+  const cell = cellRef(deps, to.cellId)
+  const build = buildRequest(deps, request, to.cellId)
+  return deps.askCell(
+    cell,
+    'instance.build',
+    { operation: operationOf(params, to, round), build },
+    { work },
+  )
+}
+
+async function isSuperseded<P extends BuildParams>(
+  { deps, params }: BuildCall<P>,
+  { attempt }: Target,
+): Promise<boolean> {
+  const mapping = await findMapping(deps.db, params.serverId)
+  return mapping === undefined || mapping.isDeleting || mapping.attempt !== attempt
+}
+
+async function undoBuild<P extends BuildParams>(
+  { deps, params, work, sagaId }: BuildCall<P>,
+  to: Target,
+  round: number,
+): Promise<void> {
+  const operation = operationOf(params, to, round)
+  const cell = cellRef(deps, to.cellId)
+  const answer = await deps.askCell(cell, 'instance.delete', { operation }, { work })
+  if (answer.outcome !== 'deleted')
+    throw new Failure('unavailable', `Cell ${cell.name} is still deleting the server.`)
+  await deps.db.transaction((tx) => giveUpBuild(tx, deps, params.serverId, sagaId))
+}
+
+function settleStep<P extends BuildParams>(
+  round: number,
+  target: (call: BuildCall<P>) => Target | undefined,
+): LocalStep<ComputeDeps, P> {
+  return {
+    kind: 'local',
+    name: `settle-${round}`,
+    when: (call) => call.output(`build-${round}`) !== undefined,
+    forwardOnly: true,
+    run: (tx, call) => {
+      const outcome = call.output<BuildOutcome & { [key: string]: Json }>(`build-${round}`)!
+      return settle(tx, call, target(call)!, outcome)
+    },
+    // The build's own undo takes the server out of the cell, and with it all that this wrote.
+    undo: 'none',
+  }
+}
+
+async function settle<P extends BuildParams>(
+  tx: Tx,
+  { deps, params, sagaId }: BuildCall<P>,
+  to: Target,
+  answer: BuildOutcome,
+): Promise<Settled> {
+  const { serverId } = params
+  if (answer.outcome === 'accepted') await applyViews(tx, to.cellId, [answer.view])
+  if (answer.outcome === 'accepted' || answer.outcome === 'refused')
+    await recordTraces(tx, [{ serverId, attempt: to.attempt, trace: answer.trace }])
+  if (answer.outcome === 'refused') {
+    const mapping = await lockMapping(tx, serverId)
+    if (mapping === undefined || mapping.attempt !== to.attempt) return { next: null }
+    const owners = { owner: sagaId, next: sagaId, reason: answer.reason }
+    return { next: (await assignNextCell(tx, deps, mapping, owners)) ?? null }
+  }
+  await releaseServer(tx, serverId, sagaId)
+  return { next: null }
+}
+
+function operationOf(params: BuildParams, { attempt }: Target, round: number) {
+  return { id: params.operationIds[round - 1]!, serverId: params.serverId, attempt }
+}
+
+/** A cell may be unknown to this process for a moment; its id is enough to ask it. */
+function cellRef(deps: ComputeDeps, id: CellId): CellRef {
+  return deps.cells.cell(id) ?? { id, name: id }
+}

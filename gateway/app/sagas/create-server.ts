@@ -1,0 +1,22 @@
+import type { CellId } from '#common/ids.ts'
+import type { Saga } from '#common/saga/saga.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { type BuildParams, buildRounds } from './build-rounds.ts'
+
+export interface CreateServerParams extends BuildParams {
+  /** Null: no cell fits, and the server was recorded in ERROR. */
+  readonly cellId: CellId | null
+}
+
+/**
+ * Builds a server that was just promised. Its rows (mapping, ports, index, spec, quota) are written in the saga's
+ * first transaction by whoever starts it, because several servers of one request commit together. It is done when a
+ * cell has accepted; what happens to the build after that reaches the gateway through the cell's feed.
+ */
+export const createServerSaga: Saga<ComputeDeps, CreateServerParams> = {
+  name: 'create-server',
+  version: 1,
+  steps: buildRounds(({ params: { cellId } }) =>
+    cellId === null ? undefined : { cellId, attempt: 1 },
+  ),
+}

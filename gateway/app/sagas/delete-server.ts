@@ -1,0 +1,104 @@
+import { Failure } from '#common/errors.ts'
+import type { CellId, InstanceId } from '#common/ids.ts'
+import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
+import type { DeleteAnswer } from '#openapi/wire/cell.ts'
+import { lockMapping, markMappingDeleting, releaseServer } from '../../db/instance-mappings.ts'
+import { recordActions } from '../../db/server-actions.ts'
+import { applyViews, markIndexedDeleting } from '../../db/server-index.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { recordDeleted } from '../servers/record-deleted.ts'
+import type { Target } from './next-cell.ts'
+
+export type DeleteServerParams = {
+  readonly serverId: InstanceId
+  readonly operationId: string
+  /** Who asked; null: nobody anew, a delete asked for earlier goes on. */
+  readonly requester: { readonly userId: string; readonly projectId: string } | null
+}
+
+type Call = StepCall<ComputeDeps, DeleteServerParams>
+
+/** `target`: the cell that has the server; null: no cell has, and it is gone already. */
+type Marked = { readonly target: Target | null }
+
+const mark: LocalStep<ComputeDeps, DeleteServerParams> = {
+  kind: 'local',
+  name: 'mark',
+  run: async (tx, { deps, params, sagaId, work }): Promise<Marked> => {
+    const { serverId, requester } = params
+    const mapping = await lockMapping(tx, serverId)
+    if (mapping === undefined)
+      throw new Failure('not-found', `Instance ${serverId} could not be found.`)
+    await markMappingDeleting(tx, serverId, sagaId)
+    await markIndexedDeleting(tx, serverId)
+    if (requester !== null) {
+      const action = { serverId, requestId: work.requestId, action: 'delete', message: null }
+      await recordActions(tx, [{ ...action, ...requester }])
+    }
+    const { cellId, attempt } = mapping
+    if (cellId !== null) return { target: { cellId, attempt } }
+    await recordDeleted(tx, deps, null, [{ serverId, attempt }])
+    return { target: null }
+  },
+  // A delete is never taken back: reconcilers go on with what is marked.
+  undo: 'none',
+}
+
+function targetOf(call: Call): Target | undefined {
+  return call.output<Marked>('mark')?.target ?? undefined
+}
+
+const ask: RemoteStep<ComputeDeps, DeleteServerParams> = {
+  kind: 'remote',
+  name: 'ask',
+  when: (call) => targetOf(call) !== undefined,
+  forwardOnly: true,
+  run: async (call): Promise<DeleteAnswer> => {
+    const { deps, params, work } = call
+    const { cellId, attempt } = targetOf(call)!
+    const cell = deps.cells.cell(cellId)
+    // Asking a dark cell would only wait for the deadline.
+    if (cell !== undefined && !cell.isAlive)
+      throw new Failure('unavailable', `Cell ${cell.name} is not heard of.`)
+    const operation = { id: params.operationId, serverId: params.serverId, attempt }
+    return deps.askCell(
+      cell ?? { id: cellId, name: cellId },
+      'instance.delete',
+      { operation },
+      { work },
+    )
+  },
+  // Nothing is left to undo of a server that shall not be.
+  undo: 'none',
+}
+
+const settle: LocalStep<ComputeDeps, DeleteServerParams> = {
+  kind: 'local',
+  name: 'settle',
+  when: (call) => call.output('ask') !== undefined,
+  forwardOnly: true,
+  run: async (tx, call) => {
+    const { deps, params, sagaId } = call
+    const { cellId, attempt } = targetOf(call)!
+    const answer = call.output<DeleteAnswer>('ask')!
+    if (answer.outcome === 'deleted') {
+      await recordDeleted(tx, deps, cellId, [{ serverId: params.serverId, attempt }])
+      return null
+    }
+    await applyViews(tx, cellId as CellId, [answer.view])
+    await releaseServer(tx, params.serverId, sagaId)
+    return null
+  },
+  // As for `mark`.
+  undo: 'none',
+}
+
+/**
+ * Deletes a server wherever it is, whatever else is being done with it. Done when the cell has committed 'deleted',
+ * or has begun: its feed then tells the end, and a reconciler asks again where that was lost.
+ */
+export const deleteServerSaga: Saga<ComputeDeps, DeleteServerParams> = {
+  name: 'delete-server',
+  version: 1,
+  steps: [mark, ask, settle],
+}

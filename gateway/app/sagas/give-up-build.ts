@@ -1,0 +1,33 @@
+import type { Tx } from '#common/db/database.ts'
+import type { InstanceId, SagaId } from '#common/ids.ts'
+import { lockMapping, reassignMapping } from '../../db/instance-mappings.ts'
+import { erasePasswords } from '../../db/request-specs.ts'
+import { reassignIndexed } from '../../db/server-index.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { interruptedBuild } from '../servers/faults.ts'
+
+/**
+ * For a server of which no cell has anything left: it shows ERROR, in no cell, and can be deleted or rebuilt. Does
+ * nothing where another saga owns the server.
+ */
+export async function giveUpBuild(
+  tx: Tx,
+  deps: ComputeDeps,
+  serverId: InstanceId,
+  sagaId: SagaId,
+): Promise<void> {
+  const mapping = await lockMapping(tx, serverId)
+  if (mapping === undefined || mapping.sagaId !== sagaId) return
+  const { attempt, triedCells } = mapping
+  const nowhere = { serverId, attempt, sagaId, cellId: null, triedCells, nextSagaId: null }
+  if (!(await reassignMapping(tx, nowhere))) return
+  await reassignIndexed(tx, {
+    serverId,
+    cellId: null,
+    attempt: attempt + 1,
+    vmState: 'error',
+    taskState: null,
+    fault: interruptedBuild(deps.clock.now()),
+  })
+  await erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
+}

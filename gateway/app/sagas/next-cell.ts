@@ -1,0 +1,66 @@
+import type { Tx } from '#common/db/database.ts'
+import type { CellId, SagaId } from '#common/ids.ts'
+import { type InstanceMapping, reassignMapping } from '../../db/instance-mappings.ts'
+import { erasePasswords, findRequestSpec } from '../../db/request-specs.ts'
+import { reassignIndexed } from '../../db/server-index.ts'
+import { recordTraces } from '../../db/traces.ts'
+import { cellRequest, resourcesOf } from '../cells/cell-request.ts'
+import { chooseCell } from '../cells/choose-cell.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { noValidHost } from '../servers/faults.ts'
+
+/** Where a server shall be built. */
+export type Target = { readonly cellId: CellId; readonly attempt: number }
+
+/** More cells than this are not asked for one server, however many there are. */
+export const CELLS_TRIED_MAX = 5
+
+/**
+ * Points a server that its cell will not build at the next cell that could, or shows it in ERROR and in no cell when
+ * none is left. Undefined when nobody is to build it: no cell is left, it is being deleted, or another owns it.
+ */
+export async function assignNextCell(
+  tx: Tx,
+  deps: ComputeDeps,
+  mapping: InstanceMapping,
+  round: { readonly owner: SagaId | null; readonly next: SagaId; readonly reason: string },
+): Promise<Target | undefined> {
+  const { serverId, attempt, cellId } = mapping
+  const request = await findRequestSpec(tx, serverId)
+  if (request === undefined || cellId === null) return undefined
+  const { flavor, image, zone, requestedHost } = request.spec
+  const reaches = await deps.network.reachOf(tx, serverId)
+  const tried = [...mapping.triedCells, cellId]
+  const wish = { flavor, image, zone, requestedHost, reaches }
+  const choice = chooseCell(
+    tried.length < CELLS_TRIED_MAX ? deps.cells.cells() : [],
+    await cellRequest(tx, wish, tried),
+    { now: () => deps.clock.now(), random: deps.random },
+  )
+  const chosen = choice.chosen?.id ?? null
+  const isMine = await reassignMapping(tx, {
+    serverId,
+    attempt,
+    sagaId: round.owner,
+    cellId: chosen,
+    triedCells: tried,
+    nextSagaId: chosen === null ? null : round.next,
+  })
+  if (!isMine) return undefined
+  const isLast = chosen === null
+  await reassignIndexed(tx, {
+    serverId,
+    cellId: chosen,
+    attempt: attempt + 1,
+    vmState: isLast ? 'error' : 'building',
+    taskState: isLast ? null : 'scheduling',
+    fault: isLast ? noValidHost(deps.clock.now(), choice, round.reason) : null,
+  })
+  await recordTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
+  if (chosen === null) {
+    await erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
+    return undefined
+  }
+  deps.cells.promise(chosen, resourcesOf(flavor))
+  return { cellId: chosen, attempt: attempt + 1 }
+}

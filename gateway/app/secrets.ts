@@ -1,0 +1,49 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+
+const ALGORITHM = 'aes-256-gcm'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** Seals secrets that must be kept, so that a copy of the database alone does not tell them. */
+export class Secrets {
+  readonly #keys: ReadonlyMap<string, Buffer>
+  readonly #current: string
+
+  /** Keys of 32 bytes. The first seals; the others still open what they sealed, until they are retired. */
+  constructor(keys: readonly [Buffer, ...Buffer[]]) {
+    for (const key of keys)
+      if (key.length !== KEY_BYTES) throw new Error(`A secrets key must have ${KEY_BYTES} bytes`)
+    this.#keys = new Map(keys.map((key) => [keyId(key), key]))
+    this.#current = keyId(keys[0])
+  }
+
+  /** `v1.<key id>.<nonce, tag and text, base64url>`. `purpose` must be given again to open it. */
+  seal(text: string, purpose: string): string {
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv(ALGORITHM, this.#keys.get(this.#current)!, nonce)
+    cipher.setAAD(Buffer.from(purpose))
+    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+    const body = Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+    return `v1.${this.#current}.${body}`
+  }
+
+  /** Throws when it was not sealed here, for this purpose, with a key still held. */
+  open(sealed: string, purpose: string): string {
+    const [version, id, body] = sealed.split('.')
+    const key = this.#keys.get(id ?? '')
+    if (version !== 'v1' || key === undefined || body === undefined)
+      throw new Error('A sealed secret cannot be opened with the keys configured')
+    const bytes = Buffer.from(body, 'base64url')
+    const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES))
+    decipher.setAAD(Buffer.from(purpose))
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+    const text = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES))
+    return Buffer.concat([text, decipher.final()]).toString('utf8')
+  }
+}
+
+/** Names a key without telling anything about it. */
+function keyId(key: Buffer): string {
+  return createHash('sha256').update('weir key id\n').update(key).digest('hex').slice(0, 8)
+}

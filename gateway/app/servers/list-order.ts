@@ -1,0 +1,33 @@
+import { Failure } from '#common/errors.ts'
+import { isServerSortKey, type ServerOrder } from '../../db/server-list.ts'
+import type { RequestContext } from '../request-context.ts'
+import type { ServerListQuery } from './list-query.ts'
+
+const DEFAULT_ORDER: readonly ServerOrder[] = [{ key: 'created_at', direction: 'desc' }]
+const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set(['host', 'node'])
+
+/**
+ * The order asked for, else newest first. Keys that mean nothing here order nothing. Throws `invalid` for directions
+ * that cannot be read or have no key, and `forbidden` for keys that only administrators may see.
+ */
+export function listOrder(
+  { isAdmin }: Pick<RequestContext, 'isAdmin'>,
+  { sort_key = [], sort_dir = [] }: ServerListQuery,
+): readonly ServerOrder[] {
+  const fallback = direction(sort_dir[0] ?? 'desc')
+  if (sort_key.length === 0) return DEFAULT_ORDER.map(({ key }) => ({ key, direction: fallback }))
+  if (sort_dir.length > sort_key.length)
+    throw new Failure('invalid', 'Sort direction size exceeds sort key size')
+  return sort_key.flatMap((key, i) => {
+    if (FOR_ADMINISTRATORS.has(key) && !isAdmin)
+      throw new Failure('forbidden', `Only administrators can sort servers by ${key}`)
+    if (!isServerSortKey(key)) return []
+    const asked = sort_dir[i]
+    return [{ key, direction: asked === undefined ? fallback : direction(asked) }]
+  })
+}
+
+function direction(text: string): 'asc' | 'desc' {
+  if (text === 'asc' || text === 'desc') return text
+  throw new Failure('invalid', "Unknown sort direction, must be 'asc' or 'desc'")
+}

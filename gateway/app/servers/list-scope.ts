@@ -1,0 +1,44 @@
+import { Failure } from '#common/errors.ts'
+import type { ServerCondition } from '../../db/server-conditions.ts'
+import { enforce } from '../policy.ts'
+import type { RequestContext } from '../request-context.ts'
+import type { ServerListQuery } from './list-query.ts'
+
+/** Whose servers are listed: a project's, a user's where the token is for no project, or everybody's. */
+export interface ListScope {
+  readonly projectId: string | undefined
+  readonly conditions: readonly ServerCondition[]
+}
+
+/**
+ * Only `all_tenants`, or for administrators the id of another project, looks beyond the caller's project, as in Nova
+ * (`_get_servers` in nova/api/openstack/compute/servers.py). Throws `forbidden`.
+ */
+export function listScope(
+  context: RequestContext,
+  query: ServerListQuery,
+  rule: 'index' | 'detail',
+): ListScope {
+  const asked = context.isAdmin ? (query.tenant_id ?? query.project_id) : undefined
+  const isForeign = query.tenant_id !== undefined && asked !== context.projectId
+  const isWide = query.all_tenants ?? (context.isAdmin && isForeign)
+  if (!isWide) return ownScope(context)
+  enforce(context, `os_compute_api:servers:${rule}:get_all_tenants`)
+  if (asked === undefined) return { projectId: undefined, conditions: [] }
+  return ofProject(asked)
+}
+
+function ownScope({ projectId, userId }: RequestContext): ListScope {
+  if (projectId !== null) return ofProject(projectId)
+  return { projectId: undefined, conditions: [{ is: 'equal', field: 'user', anyOf: [userId] }] }
+}
+
+function ofProject(projectId: string): ListScope {
+  return { projectId, conditions: [{ is: 'equal', field: 'project', anyOf: [projectId] }] }
+}
+
+/** Throws `forbidden`: what is deleted is shown to administrators only. */
+export function refuseDeleted(context: RequestContext): void {
+  if (!context.isAdmin)
+    throw new Failure('forbidden', 'Only administrators may list deleted instances')
+}

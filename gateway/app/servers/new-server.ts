@@ -1,0 +1,32 @@
+import type { CellId } from '#common/ids.ts'
+import type { ServerRecord } from './server-record.ts'
+
+/** What the gateway writes of a server when it promises it. */
+export interface NewServer
+  extends Pick<
+    ServerRecord,
+    | 'id'
+    | 'projectId'
+    | 'userId'
+    | 'name'
+    | 'hostname'
+    | 'description'
+    | 'metadata'
+    | 'tags'
+    | 'flavor'
+    | 'imageId'
+    | 'keyName'
+    | 'configDrive'
+    | 'addresses'
+    | 'securityGroups'
+    | 'reservationId'
+    | 'launchIndex'
+    | 'diskConfig'
+    | 'requestedZone'
+    | 'vmState'
+    | 'taskState'
+    | 'fault'
+  > {
+  /** The cell it shall be built in; null when none will have it. */
+  readonly cellId: CellId | null
+}

@@ -1,0 +1,28 @@
+import type { Executor, Tx } from '#common/db/database.ts'
+import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import type { ServerAddress } from './server-record.ts'
+
+/** Which cells reach all networks of a server. */
+export type Reach = (cellId: string) => boolean
+
+/** What a server has of the network once its ports are made. */
+export interface ServerNics {
+  readonly nics: InstanceBuild['nics']
+  readonly addresses: Readonly<Record<string, readonly ServerAddress[]>>
+}
+
+/** The NICs that every server of one request shall have, decided and not yet made. */
+export interface NicsPlan {
+  readonly reaches: Reach
+  /** Names, as the server shows them. */
+  readonly securityGroups: readonly string[]
+  /** Part of the caller's transaction. Throws `conflict` when an address or port was taken meanwhile, `over-quota`. */
+  allocate(tx: Tx, serverId: string, zone: string | null): Promise<ServerNics>
+}
+
+/** The network service, as far as servers that exist need it. */
+export interface ServerNetwork {
+  reachOf(db: Executor, serverId: string): Promise<Reach>
+  /** Afterwards nothing of the network belongs to the server: its own ports are gone, the user's are free. */
+  release(tx: Tx, serverId: string): Promise<void>
+}

@@ -1,0 +1,30 @@
+import type { InstanceId } from '#common/ids.ts'
+import type { Trace } from '#openapi/wire/trace.ts'
+import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
+import type { BuildSpec } from './build-spec.ts'
+import type { NewServer } from './new-server.ts'
+import type { NicsPlan } from './server-network.ts'
+
+/** One server of an order: everything about it is decided, and nothing written. */
+export interface PlannedServer {
+  readonly row: Omit<NewServer, 'addresses'>
+  readonly spec: Omit<BuildSpec, 'nics'>
+  /** How its cell was chosen. */
+  readonly trace: Trace
+}
+
+/** The servers of one request, kept all or none. */
+export interface ServerOrder {
+  readonly servers: readonly PlannedServer[]
+  readonly nics: NicsPlan
+  /** Base64, as the user sent it; null: none. */
+  readonly userData: string | null
+  /** Null: none was asked for and none is generated. */
+  readonly adminPassword: string | null
+  /** Null: the client gave none. */
+  readonly key: IdempotencyKey | null
+}
+
+export function serverIds(order: ServerOrder): readonly InstanceId[] {
+  return order.servers.map(({ row }) => row.id)
+}

@@ -1,0 +1,131 @@
+import type { WorkContext } from '#common/context.ts'
+import type { Tx } from '#common/db/database.ts'
+import { newId, type SagaId } from '#common/ids.ts'
+import type { SagaRun } from '#common/saga/engine.ts'
+import { takeIdempotencyKey } from '../../db/idempotency-keys.ts'
+import { insertMappings } from '../../db/instance-mappings.ts'
+import { insertRequestSpecs, type RequestSpec } from '../../db/request-specs.ts'
+import { recordActions } from '../../db/server-actions.ts'
+import { insertServers } from '../../db/server-index.ts'
+import { recordTraces } from '../../db/traces.ts'
+import { resourcesOf } from '../cells/cell-request.ts'
+import type { Compute } from '../compute.ts'
+import { chargeQuota } from '../quotas/charge-quota.ts'
+import { sealingPurpose } from '../sagas/build-request.ts'
+import { ROUNDS_MAX } from '../sagas/build-rounds.ts'
+import { createServerSaga } from '../sagas/create-server.ts'
+import type { NewServer } from './new-server.ts'
+import { type PlannedServer, type ServerOrder, serverIds } from './server-order.ts'
+
+interface Begun {
+  readonly planned: PlannedServer
+  readonly sagaId: SagaId
+}
+
+/**
+ * Afterwards the servers are promised: one commit holds all that is known of them, the first step of their building,
+ * and the quota they take. Throws `over-quota`, or `conflict` when an address, port or idempotency key was taken
+ * meanwhile; then nothing is kept.
+ */
+export async function startServers(
+  compute: Compute,
+  work: WorkContext,
+  order: ServerOrder,
+): Promise<readonly SagaRun[]> {
+  const begun = order.servers.map((planned) => ({ planned, sagaId: newId<SagaId>() }))
+  const runs = await compute.sagas.startTogether(
+    createServerSaga,
+    begun.map(({ planned: { row }, sagaId }) => ({
+      id: sagaId,
+      subject: row.id,
+      params: { serverId: row.id, cellId: row.cellId, operationIds: operationIds() },
+      work,
+    })),
+    {
+      before: (tx) => record(tx, compute, work, order, begun),
+      after: (tx) => charge(tx, order),
+    },
+  )
+  for (const { row } of order.servers)
+    if (row.cellId !== null) compute.cells.promise(row.cellId, resourcesOf(row.flavor))
+  return runs
+}
+
+function operationIds(): readonly string[] {
+  return Array.from({ length: ROUNDS_MAX }, () => newId<string>())
+}
+
+async function record(
+  tx: Tx,
+  compute: Compute,
+  work: WorkContext,
+  order: ServerOrder,
+  begun: readonly Begun[],
+): Promise<void> {
+  const reservationId = order.servers[0]!.row.reservationId
+  if (order.key !== null)
+    await takeIdempotencyKey(tx, order.key, { serverIds: serverIds(order), reservationId })
+  await insertMappings(tx, begun.map(mappingOf))
+  const rows: NewServer[] = []
+  const specs: RequestSpec[] = []
+  for (const { row, spec } of order.servers) {
+    const { nics, addresses } = await order.nics.allocate(tx, row.id, row.requestedZone)
+    rows.push({ ...row, addresses })
+    specs.push(sealed(compute, order, row.id, { ...spec, nics }))
+  }
+  await insertServers(tx, rows)
+  await insertRequestSpecs(tx, specs)
+  await recordActions(
+    tx,
+    rows.map((row) => createAction(row, work)),
+  )
+  await recordTraces(
+    tx,
+    order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: 1, trace })),
+  )
+}
+
+function mappingOf({ planned: { row }, sagaId }: Begun) {
+  return {
+    serverId: row.id,
+    projectId: row.projectId,
+    cores: row.flavor.vcpus,
+    ramMb: row.flavor.memoryMb,
+    cellId: row.cellId,
+    // No saga has anything left to do for a server that is in ERROR from the start.
+    sagaId: row.cellId === null ? null : sagaId,
+  }
+}
+
+function sealed(
+  { secrets }: Compute,
+  { userData, adminPassword }: ServerOrder,
+  serverId: string,
+  spec: RequestSpec['spec'],
+): RequestSpec {
+  const seal = (text: string | null, what: 'user-data' | 'password') =>
+    text === null ? null : secrets.seal(text, sealingPurpose(serverId, what))
+  return {
+    serverId,
+    spec,
+    sealedUserData: seal(userData, 'user-data'),
+    sealedPassword: seal(adminPassword, 'password'),
+  }
+}
+
+function createAction(row: NewServer, work: WorkContext) {
+  const { id: serverId, projectId, userId, fault } = row
+  const message = fault === null ? null : fault.message
+  return { serverId, projectId, userId, requestId: work.requestId, action: 'create', message }
+}
+
+async function charge(tx: Tx, { servers }: ServerOrder): Promise<void> {
+  const { projectId } = servers[0]!.row
+  const sum = (of: (flavor: NewServer['flavor']) => number) =>
+    servers.reduce((total, { row }) => total + of(row.flavor), 0)
+  await chargeQuota(tx, projectId, {
+    instances: servers.length,
+    cores: sum(({ vcpus }) => vcpus),
+    ram: sum(({ memoryMb }) => memoryMb),
+  })
+}

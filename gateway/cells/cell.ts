@@ -1,0 +1,21 @@
+import type { CellSummary } from '#openapi/wire/feed.ts'
+import type { CellRef } from './client.ts'
+
+export interface Resources {
+  readonly vcpus: number
+  readonly memoryMb: number
+  readonly diskGb: number
+}
+
+/** A cell as this gateway knows it at this moment. */
+export interface Cell extends CellRef {
+  readonly isEnabled: boolean
+  /** False: nothing was heard for longer than its deadline; the cell is dark. */
+  readonly isAlive: boolean
+  /** Milliseconds since the epoch; undefined when it was never heard. */
+  readonly lastHeardAt: number | undefined
+  /** Undefined before the first heartbeat this process heard. */
+  readonly summary: CellSummary | undefined
+  /** What this gateway gave it since that heartbeat, which the summary cannot know of. */
+  readonly promised: Resources
+}

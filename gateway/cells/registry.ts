@@ -1,0 +1,141 @@
+import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import type { Clock } from '#common/clock.ts'
+import type { Executor } from '#common/db/database.ts'
+import type { CellId } from '#common/ids.ts'
+import { errorFields, type Logger } from '#common/log.ts'
+import { RunningReconciler } from '#common/reconciler.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import { CellHeartbeat } from '#openapi/wire/feed.ts'
+import { eventSubject } from '#openapi/wire.ts'
+import { type CellMapping, listCellMappings } from '../db/cell-mappings.ts'
+import type { Cell, Resources } from './cell.ts'
+
+export interface CellRegistryOptions {
+  readonly db: Executor
+  readonly nats: NatsConnection
+  readonly clock: Clock
+  readonly log: Logger
+  /** A cell silent for longer is dark. */
+  readonly deadlineMs?: number
+}
+
+export type HeartbeatListener = (cell: CellId, beat: CellHeartbeat) => void
+
+interface Heard {
+  readonly beat: CellHeartbeat
+  readonly at: number
+  promised: Resources
+}
+
+const DEADLINE_MS = 5_000
+/** How late a cell registered or disabled elsewhere may be noticed here. */
+const REFRESH_MS = 1_000
+const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
+
+/** All cells there are, and what each said of itself last. Every gateway hears every heartbeat. */
+export class CellRegistry implements AsyncDisposable {
+  readonly #options: CellRegistryOptions
+  readonly #heard = new Map<string, Heard>()
+  readonly #listeners = new Set<HeartbeatListener>()
+  readonly #deadlineMs: number
+  #mappings: ReadonlyMap<string, CellMapping> = new Map()
+  #refresh: RunningReconciler | undefined
+
+  private constructor(options: CellRegistryOptions) {
+    this.#options = options
+    this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS
+  }
+
+  static async open(options: CellRegistryOptions): Promise<CellRegistry> {
+    const registry = new CellRegistry(options)
+    await registry.refresh()
+    const round = async () => ({ cells: await registry.refresh() })
+    const reconciler = { name: 'cells', everyMs: REFRESH_MS, round }
+    registry.#refresh = new RunningReconciler(reconciler, options.clock, options.log)
+    registry.#listen()
+    return registry
+  }
+
+  /** Reads the mappings again; returns how many there are. */
+  async refresh(): Promise<number> {
+    const mappings = await listCellMappings(this.#options.db)
+    this.#mappings = new Map(mappings.map((mapping) => [mapping.id, mapping]))
+    for (const id of this.#heard.keys()) if (!this.#mappings.has(id)) this.#heard.delete(id)
+    return mappings.length
+  }
+
+  /** By name. */
+  cells(): readonly Cell[] {
+    return [...this.#mappings.values()].map((mapping) => this.#cell(mapping))
+  }
+
+  cell(id: string): Cell | undefined {
+    const mapping = this.#mappings.get(id)
+    return mapping === undefined ? undefined : this.#cell(mapping)
+  }
+
+  /** Counts what was just given to a cell against what it last said is free. */
+  promise(id: string, resources: Resources): void {
+    const heard = this.#heard.get(id)
+    if (heard === undefined) return
+    const { vcpus, memoryMb, diskGb } = heard.promised
+    heard.promised = {
+      vcpus: vcpus + resources.vcpus,
+      memoryMb: memoryMb + resources.memoryMb,
+      diskGb: diskGb + resources.diskGb,
+    }
+  }
+
+  /** Calls `listener` on every heartbeat; returns how to stop it. */
+  onHeartbeat(listener: HeartbeatListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop()
+    await this.#refresh?.[Symbol.asyncDispose]()
+  }
+
+  #stop: () => void = () => {}
+
+  #listen(): void {
+    const { nats, log } = this.#options
+    const subscription = nats.subscribe(eventSubject('*', 'heartbeat'), {
+      callback: (error, message) => {
+        if (error === null) this.#hear(message)
+        else log.error({ error: error.message }, 'heartbeats cannot be heard')
+      },
+    })
+    this.#stop = () => {
+      if (!nats.isClosed()) subscription.unsubscribe()
+    }
+  }
+
+  #hear(message: Msg): void {
+    // The bus lets a cell publish below its own id only, so the subject says who speaks.
+    const id = message.subject.split('.')[1]! as CellId
+    try {
+      const beat = checked(CellHeartbeat, message.json(), 'heartbeat')
+      this.#heard.set(id, { beat, at: this.#options.clock.now(), promised: NOTHING })
+      if (!this.#mappings.has(id)) this.#refresh?.nudge()
+      for (const listener of this.#listeners) listener(id, beat)
+    } catch (error) {
+      this.#options.log.warn({ cell: id, ...errorFields(error) }, 'heartbeat not understood')
+    }
+  }
+
+  #cell(mapping: CellMapping): Cell {
+    const heard = this.#heard.get(mapping.id)
+    const lastHeardAt = heard?.at ?? mapping.lastHeartbeatAt?.getTime()
+    return {
+      id: mapping.id,
+      name: mapping.name,
+      isEnabled: !mapping.isDisabled,
+      isAlive: heard !== undefined && this.#options.clock.now() - heard.at <= this.#deadlineMs,
+      lastHeardAt,
+      summary: heard?.beat.summary,
+      promised: heard?.promised ?? NOTHING,
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import { and, asc, eq, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import { Failure } from '#common/errors.ts'
+import type { CellId } from '#common/ids.ts'
+import type { CellSummary } from '#openapi/wire/feed.ts'
+import { cellMappings } from './schema/cells.ts'
+
+export interface CellMapping {
+  readonly id: CellId
+  readonly name: string
+  readonly isDisabled: boolean
+  readonly lastHeartbeatAt: Date | null
+}
+
+/** How far a cell's change feed has been applied. */
+export interface FeedPosition {
+  /** Null before the first contact. */
+  readonly incarnation: string | null
+  readonly position: number
+  readonly needsResync: boolean
+}
+
+const cellId = sql.placeholder('cellId')
+
+const LIST = statement(
+  builder
+    .select({
+      id: cellMappings.id,
+      name: cellMappings.name,
+      is_disabled: cellMappings.isDisabled,
+      last_heartbeat_at: cellMappings.lastHeartbeatAt,
+    })
+    .from(cellMappings)
+    .orderBy(asc(cellMappings.name)),
+)
+
+const POSITION = statement(
+  builder
+    .select({
+      incarnation: cellMappings.incarnation,
+      applied_position: cellMappings.appliedPosition,
+      needs_resync: cellMappings.needsResync,
+    })
+    .from(cellMappings)
+    .where(eq(cellMappings.id, cellId)),
+)
+
+const ADVANCE = statement(
+  builder
+    .update(cellMappings)
+    .set({
+      incarnation: sql`${sql.placeholder('incarnation')}`,
+      appliedPosition: sql`${sql.placeholder('to')}`,
+      needsResync: sql`${cellMappings.needsResync} and not ${sql.placeholder('isResynced')}`,
+    })
+    .where(
+      and(
+        eq(cellMappings.id, cellId),
+        sql`${cellMappings.incarnation} <=> ${sql.placeholder('wasIncarnation')}`,
+        eq(cellMappings.appliedPosition, sql.placeholder('from')),
+      ),
+    ),
+)
+
+const HEARD = statement(
+  builder
+    .update(cellMappings)
+    .set({ lastHeartbeatAt: sql`now(3)`, summary: sql`${sql.placeholder('summary')}` })
+    .where(eq(cellMappings.id, cellId)),
+)
+
+const REQUEST_RESYNC = statement(
+  builder.update(cellMappings).set({ needsResync: true }).where(eq(cellMappings.id, cellId)),
+)
+
+/** All of them; there are few, and each gateway keeps them in memory. */
+export async function listCellMappings(db: Executor): Promise<readonly CellMapping[]> {
+  const rows = await db.rows<{
+    id: CellId
+    name: string
+    is_disabled: number
+    last_heartbeat_at: Date | null
+  }>(LIST, {})
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    isDisabled: Boolean(row.is_disabled),
+    lastHeartbeatAt: row.last_heartbeat_at,
+  }))
+}
+
+/** Afterwards the cell is known under this name. Repeating it is harmless; a name or id in other use is a conflict. */
+export async function insertCellMapping(
+  db: Executor,
+  cell: { readonly id: CellId; readonly name: string },
+): Promise<void> {
+  const now = sql`now(3)`
+  await db.orm
+    .insert(cellMappings)
+    .values({ ...cell, createdAt: now })
+    .onDuplicateKeyUpdate({ set: { id: sql`${cellMappings.id}` } })
+  const known = await db.orm
+    .select({ id: cellMappings.id })
+    .from(cellMappings)
+    .where(and(eq(cellMappings.id, cell.id), eq(cellMappings.name, cell.name)))
+  if (known.length === 0)
+    throw new Failure('conflict', `Cell '${cell.name}' is registered under another id or name.`)
+}
+
+/** Throws `not-found` for a cell that is not registered. */
+export async function readFeedPosition(db: Executor, cell: CellId): Promise<FeedPosition> {
+  const [row] = await db.rows<{
+    incarnation: string | null
+    applied_position: number
+    needs_resync: number
+  }>(POSITION, { cellId: cell })
+  if (row === undefined) throw new Failure('not-found', `Cell ${cell} is not registered.`)
+  return {
+    incarnation: row.incarnation,
+    position: Number(row.applied_position),
+    needsResync: Boolean(row.needs_resync),
+  }
+}
+
+/**
+ * Moves the position from where the caller read it. Throws `conflict` when another process has moved it since: then
+ * nothing of the caller's transaction may commit.
+ */
+export async function advanceFeed(
+  tx: Tx,
+  cell: CellId,
+  was: FeedPosition,
+  next: Pick<FeedPosition, 'incarnation' | 'position'> & { readonly isResynced?: boolean },
+): Promise<void> {
+  const { affectedRows } = await tx.run(ADVANCE, {
+    cellId: cell,
+    wasIncarnation: was.incarnation,
+    from: was.position,
+    incarnation: next.incarnation,
+    to: next.position,
+    isResynced: next.isResynced ?? false,
+  })
+  if (affectedRows !== 1)
+    throw new Failure('conflict', `The feed of cell ${cell} is applied by another process.`)
+}
+
+export async function noteHeartbeat(
+  db: Executor,
+  cell: CellId,
+  summary: CellSummary,
+): Promise<void> {
+  await db.run(HEARD, { cellId: cell, summary: JSON.stringify(summary) })
+}
+
+/** Afterwards the cell's leaseholder reads a full copy of the cell. False when there is no such cell. */
+export async function requestResync(db: Executor, cell: CellId): Promise<boolean> {
+  return (await db.run(REQUEST_RESYNC, { cellId: cell })).affectedRows === 1
+}

@@ -1,0 +1,79 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { isDuplicate } from '#common/db/failures.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import { Failure } from '#common/errors.ts'
+import { idempotencyKeys } from './schema/servers.ts'
+
+/** Names one request of a project's; a repeat under the same key must have the same fingerprint. */
+export interface IdempotencyKey {
+  readonly projectId: string
+  readonly keyHash: string
+  readonly fingerprint: string
+}
+
+/** What the first request under a key made. */
+export interface FirstResult {
+  readonly fingerprint: string
+  readonly serverIds: readonly string[]
+  readonly reservationId: string
+}
+
+const isKey = and(
+  eq(idempotencyKeys.projectId, sql.placeholder('projectId')),
+  eq(idempotencyKeys.keyHash, sql.placeholder('keyHash')),
+)
+
+const INSERT = statement(
+  builder.insert(idempotencyKeys).values({
+    projectId: sql.placeholder('projectId'),
+    keyHash: sql.placeholder('keyHash'),
+    fingerprint: sql.placeholder('fingerprint'),
+    result: sql.placeholder('result'),
+    createdAt: sql`now(3)`,
+  }),
+)
+
+const FIND = statement(
+  builder
+    .select({ fingerprint: idempotencyKeys.fingerprint, result: idempotencyKeys.result })
+    .from(idempotencyKeys)
+    .where(and(isKey, sql`${idempotencyKeys.createdAt} > now(3) - interval 24 hour`)),
+)
+
+const DROP_EXPIRED = statement(
+  builder
+    .delete(idempotencyKeys)
+    .where(and(isKey, sql`${idempotencyKeys.createdAt} <= now(3) - interval 24 hour`)),
+)
+
+/** What was made under the key within the last 24 hours; undefined when nothing was. */
+export async function findFirstResult(
+  db: Executor,
+  key: IdempotencyKey,
+): Promise<FirstResult | undefined> {
+  const [row] = await db.rows<{
+    fingerprint: string
+    result: Omit<FirstResult, 'fingerprint'>
+  }>(FIND, { ...key })
+  if (row === undefined) return undefined
+  return {
+    fingerprint: row.fingerprint,
+    ...row.result,
+  }
+}
+
+/** Takes the key for what this transaction makes. Throws `conflict` when another request has it, or is taking it. */
+export async function takeIdempotencyKey(
+  tx: Tx,
+  key: IdempotencyKey,
+  result: Omit<FirstResult, 'fingerprint'>,
+): Promise<void> {
+  await tx.run(DROP_EXPIRED, { ...key })
+  try {
+    await tx.run(INSERT, { ...key, result })
+  } catch (error) {
+    if (!isDuplicate(error)) throw error
+    throw new Failure('conflict', 'A request with this Idempotency-Key was just made.')
+  }
+}

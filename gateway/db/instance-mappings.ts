@@ -1,0 +1,200 @@
+import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { rowsInsert } from '#common/db/insert-rows.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import type { CellId, InstanceId, SagaId } from '#common/ids.ts'
+import { instanceMappings } from './schema/servers.ts'
+
+/** Which cell a server is in, and who is changing that. */
+export interface InstanceMapping {
+  readonly serverId: InstanceId
+  readonly projectId: string
+  /** What the quota ledger was charged for it; its row counts as one instance besides. */
+  readonly cores: number
+  readonly ramMb: number
+  readonly cellId: CellId | null
+  readonly attempt: number
+  readonly triedCells: readonly CellId[]
+  readonly isDeleting: boolean
+  readonly sagaId: SagaId | null
+  readonly isNotBuilt: boolean
+  /** What the cell that gave it up said. */
+  readonly notBuiltReason: string | null
+}
+
+export type NewMapping = Pick<
+  InstanceMapping,
+  'serverId' | 'projectId' | 'cores' | 'ramMb' | 'cellId' | 'sagaId'
+>
+
+/** Where a server is, as far as an operation on it must match. */
+export interface Placement {
+  readonly cellId: CellId | null
+  readonly attempt: number
+}
+
+const now = sql`now(3)`
+const serverId = sql.placeholder('serverId')
+const sagaId = sql.placeholder('sagaId')
+const isServer = eq(instanceMappings.serverId, serverId)
+const isAttempt = eq(instanceMappings.attempt, sql.placeholder('attempt'))
+const isWanted = eq(instanceMappings.isDeleting, false)
+const isMine = eq(instanceMappings.sagaId, sagaId)
+
+const INSERT = rowsInsert(
+  instanceMappings,
+  ['serverId', 'projectId', 'cores', 'ramMb', 'cellId', 'sagaId'],
+  { fixed: { attempt: sql`1`, triedCells: sql`'[]'`, createdAt: now, changedAt: now } },
+)
+
+export const MAPPING_COLUMNS = {
+  server_id: instanceMappings.serverId,
+  project_id: instanceMappings.projectId,
+  cores: instanceMappings.cores,
+  ram_mb: instanceMappings.ramMb,
+  cell_id: instanceMappings.cellId,
+  attempt: instanceMappings.attempt,
+  tried_cells: instanceMappings.triedCells,
+  is_deleting: instanceMappings.isDeleting,
+  saga_id: instanceMappings.sagaId,
+  is_not_built: instanceMappings.isNotBuilt,
+  not_built_reason: instanceMappings.notBuiltReason,
+} as const
+
+const FIND = statement(builder.select(MAPPING_COLUMNS).from(instanceMappings).where(isServer))
+const LOCK = statement(
+  builder.select(MAPPING_COLUMNS).from(instanceMappings).where(isServer).for('update'),
+)
+
+const REASSIGN = statement(
+  builder
+    .update(instanceMappings)
+    .set({
+      cellId: sql`${sql.placeholder('cellId')}`,
+      attempt: sql`${instanceMappings.attempt} + 1`,
+      triedCells: sql`${sql.placeholder('triedCells')}`,
+      sagaId: sql`${sql.placeholder('nextSagaId')}`,
+      isNotBuilt: false,
+      notBuiltReason: null,
+      changedAt: now,
+    })
+    .where(and(isServer, isAttempt, isWanted, sql`${instanceMappings.sagaId} <=> ${sagaId}`)),
+)
+
+const RELEASE = statement(
+  builder
+    .update(instanceMappings)
+    .set({ sagaId: null, changedAt: now })
+    .where(and(isServer, isMine)),
+)
+
+const TAKE = statement(
+  builder
+    .update(instanceMappings)
+    .set({ sagaId: sql`${sagaId}`, changedAt: now })
+    .where(
+      and(
+        isServer,
+        isAttempt,
+        isWanted,
+        isNull(instanceMappings.sagaId),
+        isNotNull(instanceMappings.cellId),
+      ),
+    ),
+)
+
+const MARK_DELETING = statement(
+  builder
+    .update(instanceMappings)
+    .set({ isDeleting: true, sagaId: sql`${sagaId}`, changedAt: now })
+    .where(isServer),
+)
+
+/** Adds the mappings of new servers, at attempt 1. */
+export function insertMappings(tx: Tx, rows: readonly NewMapping[]): Promise<void> {
+  return INSERT.run(tx, rows)
+}
+
+/** Undefined once the server is gone. */
+export async function findMapping(
+  db: Executor,
+  server: string,
+): Promise<InstanceMapping | undefined> {
+  const [row] = await db.rows<MappingRow>(FIND, { serverId: server })
+  return row === undefined ? undefined : mappingOf(row)
+}
+
+/** Like `findMapping`; until the transaction ends nobody else changes the row. */
+export async function lockMapping(tx: Tx, server: string): Promise<InstanceMapping | undefined> {
+  const [row] = await tx.rows<MappingRow>(LOCK, { serverId: server })
+  return row === undefined ? undefined : mappingOf(row)
+}
+
+export interface Reassignment {
+  readonly serverId: InstanceId
+  /** As it was; the new one is greater by one. */
+  readonly attempt: number
+  /** Who owns the server; null when no saga does. */
+  readonly sagaId: SagaId | null
+  /** The next cell; null: none is left, and the server is in no cell. */
+  readonly cellId: CellId | null
+  readonly triedCells: readonly CellId[]
+  /** Who owns it from now on. */
+  readonly nextSagaId: SagaId | null
+}
+
+/** False, and nothing changed, when the server is being deleted, is owned by another, or was pointed elsewhere. */
+export async function reassignMapping(tx: Tx, to: Reassignment): Promise<boolean> {
+  const triedCells = JSON.stringify(to.triedCells)
+  return (await tx.run(REASSIGN, { ...to, triedCells })).affectedRows === 1
+}
+
+/** Makes the saga the server's only owner. False when it has an owner, is being deleted, or is no longer there. */
+export async function takeServer(
+  tx: Tx,
+  server: string,
+  attempt: number,
+  saga: SagaId,
+): Promise<boolean> {
+  return (await tx.run(TAKE, { serverId: server, attempt, sagaId: saga })).affectedRows === 1
+}
+
+/** Ends the saga's ownership, if it still has it. */
+export async function releaseServer(tx: Tx, server: string, saga: SagaId): Promise<void> {
+  await tx.run(RELEASE, { serverId: server, sagaId: saga })
+}
+
+/** From now on no cell may be given the server, and every other saga finds that it has lost it. */
+export async function markMappingDeleting(tx: Tx, server: string, saga: SagaId): Promise<void> {
+  await tx.run(MARK_DELETING, { serverId: server, sagaId: saga })
+}
+
+export interface MappingRow {
+  readonly server_id: InstanceId
+  readonly project_id: string
+  readonly cores: number
+  readonly ram_mb: number
+  readonly cell_id: CellId | null
+  readonly attempt: number
+  readonly tried_cells: readonly CellId[]
+  readonly is_deleting: number
+  readonly saga_id: SagaId | null
+  readonly is_not_built: number
+  readonly not_built_reason: string | null
+}
+
+export function mappingOf(row: MappingRow): InstanceMapping {
+  return {
+    serverId: row.server_id,
+    projectId: row.project_id,
+    cores: row.cores,
+    ramMb: row.ram_mb,
+    cellId: row.cell_id,
+    attempt: row.attempt,
+    triedCells: row.tried_cells,
+    isDeleting: Boolean(row.is_deleting),
+    sagaId: row.saga_id,
+    isNotBuilt: Boolean(row.is_not_built),
+    notBuiltReason: row.not_built_reason,
+  }
+}

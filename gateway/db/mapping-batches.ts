@@ -1,0 +1,59 @@
+import { sql } from 'drizzle-orm'
+import type { Tx } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import type { CellId } from '#common/ids.ts'
+import { type InstanceMapping, type MappingRow, mappingOf } from './instance-mappings.ts'
+import { ascii, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
+
+const cellId = sql.placeholder('cellId')
+
+const LOCK_DELETING = sqlStatement(sql`
+  select m.* from ${SERVER_ATTEMPTS}
+  straight_join instance_mappings m on m.server_id = v.server_id
+  where m.is_deleting and m.attempt = v.attempt and m.cell_id <=> ${cellId} for update`)
+
+const REMOVE = sqlStatement(sql`
+  delete m from ${SERVER_ATTEMPTS}
+  straight_join instance_mappings m on m.server_id = v.server_id`)
+
+const REMOVE_SPECS = sqlStatement(sql`
+  delete r from ${SERVER_ATTEMPTS}
+  straight_join request_specs r on r.server_id = v.server_id`)
+
+const MARK_NOT_BUILT = sqlStatement(sql`
+  update json_table(${sql.placeholder('servers')}, '$[*]' columns (
+    server_id ${ascii(36)} path '$.serverId', attempt int path '$.attempt',
+    reason text path '$.reason')) v
+  straight_join instance_mappings m on m.server_id = v.server_id
+  set m.is_not_built = true, m.not_built_reason = v.reason, m.changed_at = now(3)
+  where m.cell_id = ${cellId} and m.attempt = v.attempt and not m.is_deleting`)
+
+/**
+ * Those of the servers that are being deleted and were last given to this cell, at this attempt; nobody else changes
+ * their mappings until the transaction ends.
+ */
+export async function lockDeleting(
+  tx: Tx,
+  cell: CellId | null,
+  servers: readonly ServerAttempt[],
+): Promise<readonly InstanceMapping[]> {
+  const values = { cellId: cell, servers: JSON.stringify(servers) }
+  return (await tx.rows<MappingRow>(LOCK_DELETING, values)).map(mappingOf)
+}
+
+/** Afterwards the servers are in no cell and nothing can build them: their mappings and specs are gone. */
+export async function removeMappings(tx: Tx, servers: readonly ServerAttempt[]): Promise<void> {
+  const values = { servers: JSON.stringify(servers) }
+  await tx.run(REMOVE, values)
+  await tx.run(REMOVE_SPECS, values)
+}
+
+/** Notes that the cell gave servers up before they ran; ignored for those it was not given, or not at this attempt. */
+export async function markNotBuilt(
+  tx: Tx,
+  cell: CellId,
+  servers: readonly (ServerAttempt & { readonly reason: string })[],
+): Promise<void> {
+  if (servers.length > 0)
+    await tx.run(MARK_NOT_BUILT, { cellId: cell, servers: JSON.stringify(servers) })
+}

@@ -1,0 +1,124 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import { quotaClasses, quotaLimits, quotaUsages } from './schema/resources.ts'
+
+/** One entry of the ledger, and the limit it is held against. */
+export interface UsageEntry {
+  /** Whose use it is: a project, or a user for key pairs. */
+  readonly ownerId: string
+  /** Whose limit applies. */
+  readonly projectId: string
+  readonly resource: string
+  /** Applies where neither the project nor the default class sets one. */
+  readonly fallbackLimit: number
+}
+
+/** The quota class whose limits apply to projects without limits of their own. */
+export const DEFAULT_CLASS = 'default'
+
+const UNLIMITED_AS_NUMBER = 2 ** 31 - 1
+
+const resource = sql.placeholder('resource')
+const amount = sql.placeholder('amount')
+
+const ofProject = builder
+  .select({ hardLimit: quotaLimits.hardLimit })
+  .from(quotaLimits)
+  .where(
+    and(
+      eq(quotaLimits.projectId, sql.placeholder('projectId')),
+      eq(quotaLimits.resource, resource),
+    ),
+  )
+const ofClass = builder
+  .select({ hardLimit: quotaClasses.hardLimit })
+  .from(quotaClasses)
+  .where(and(eq(quotaClasses.className, DEFAULT_CLASS), eq(quotaClasses.resource, resource)))
+
+const limit: SQL<number> = sql<number>`coalesce((${ofProject}), (${ofClass}), ${sql.placeholder('fallbackLimit')})`
+
+const isEntry = and(
+  eq(quotaUsages.ownerId, sql.placeholder('ownerId')),
+  eq(quotaUsages.resource, resource),
+)
+
+const charge = statement(
+  builder
+    .update(quotaUsages)
+    .set({ used: sql`${quotaUsages.used} + ${amount}` })
+    .where(
+      and(
+        isEntry,
+        sql`${quotaUsages.used} + ${amount} <= coalesce(nullif(${limit}, -1), ${UNLIMITED_AS_NUMBER})`,
+      ),
+    ),
+)
+
+const refund = statement(
+  builder
+    .update(quotaUsages)
+    .set({ used: sql`greatest(${quotaUsages.used} - ${amount}, 0)` })
+    .where(isEntry),
+)
+
+const open = statement(
+  builder
+    .insert(quotaUsages)
+    .ignore()
+    .values({ ownerId: sql.placeholder('ownerId'), resource, used: 0 }),
+)
+
+const selectUsed = statement(
+  builder
+    .select({ used: quotaUsages.used, limit: limit.as('hard_limit') })
+    .from(quotaUsages)
+    .where(isEntry),
+)
+
+const selectOwner = statement(
+  builder
+    .select({ resource: quotaUsages.resource, used: quotaUsages.used })
+    .from(quotaUsages)
+    .where(eq(quotaUsages.ownerId, sql.placeholder('ownerId'))),
+)
+
+/** True and counted, or false and unchanged: usage is never above the limit, at any concurrency. */
+export async function chargeUsage(tx: Tx, entry: UsageEntry, units: number): Promise<boolean> {
+  const values = { ...entry, amount: units }
+  const charged = await tx.run(charge, values)
+  if (charged.affectedRows === 1) return true
+  // The owner's first use finds no row yet.
+  const opened = await tx.run(open, values)
+  if (opened.affectedRows === 0) return false
+  return (await tx.run(charge, values)).affectedRows === 1
+}
+
+/** Afterwards the owner's use is lower by so much, but not below zero. */
+export async function refundUsage(
+  tx: Tx,
+  entry: Pick<UsageEntry, 'ownerId' | 'resource'>,
+  units: number,
+): Promise<void> {
+  await tx.run(refund, { ...entry, amount: units })
+}
+
+/** The use and the limit that a charge was held against. */
+export async function usageAndLimit(
+  db: Executor,
+  entry: UsageEntry,
+): Promise<{ readonly used: number; readonly limit: number }> {
+  const rows = await db.rows<{ used: number; hard_limit: number }>(selectUsed, { ...entry })
+  const row = rows[0]
+  if (row === undefined) throw new Error(`No ledger row for ${entry.resource}`)
+  return { used: row.used, limit: row.hard_limit }
+}
+
+/** Everything the ledger holds of an owner; what was never used is absent. */
+export async function usagesOf(
+  db: Executor,
+  ownerId: string,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.rows<{ resource: string; used: number }>(selectOwner, { ownerId })
+  return new Map(rows.map((row) => [row.resource, row.used]))
+}

@@ -1,0 +1,90 @@
+import { and, eq, inArray, isNotNull, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { rowsInsert } from '#common/db/insert-rows.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
+import type { CellId } from '#common/ids.ts'
+import type { BuildSpec } from '../app/servers/build-spec.ts'
+import { requestSpecs } from './schema/servers.ts'
+import { SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
+
+/** What the user asked for, with the secrets still sealed. */
+export interface RequestSpec {
+  readonly serverId: string
+  readonly spec: BuildSpec
+  readonly sealedUserData: string | null
+  readonly sealedPassword: string | null
+}
+
+interface RequestSpecRow {
+  readonly server_id: string
+  readonly spec: BuildSpec
+  readonly sealed_user_data: string | null
+  readonly sealed_password: string | null
+}
+
+const INSERT = rowsInsert(requestSpecs, ['serverId', 'spec', 'sealedUserData', 'sealedPassword'])
+
+const FIND = statement(
+  builder
+    .select({
+      server_id: requestSpecs.serverId,
+      spec: requestSpecs.spec,
+      sealed_user_data: requestSpecs.sealedUserData,
+      sealed_password: requestSpecs.sealedPassword,
+    })
+    .from(requestSpecs)
+    .where(eq(requestSpecs.serverId, sql.placeholder('serverId'))),
+)
+
+/** The cell and attempt are checked: a cell may end the need for a password only of a server it has. */
+const ERASE = sqlStatement(sql`
+  update ${SERVER_ATTEMPTS}
+  straight_join instance_mappings m on m.server_id = v.server_id
+  straight_join request_specs r on r.server_id = v.server_id
+  set r.sealed_password = null
+  where r.sealed_password is not null and m.attempt = v.attempt
+    and m.cell_id <=> ${sql.placeholder('cellId')}`)
+
+export function insertRequestSpecs(tx: Tx, specs: readonly RequestSpec[]): Promise<void> {
+  return INSERT.run(tx, specs)
+}
+
+/** Undefined once the server is gone. */
+export async function findRequestSpec(
+  db: Executor,
+  serverId: string,
+): Promise<RequestSpec | undefined> {
+  const [row] = await db.rows<RequestSpecRow>(FIND, { serverId })
+  if (row === undefined) return undefined
+  return {
+    serverId: row.server_id,
+    spec: row.spec,
+    sealedUserData: row.sealed_user_data,
+    sealedPassword: row.sealed_password,
+  }
+}
+
+/** The user data of those of the servers that have any, sealed, by server. */
+export async function findSealedUserData(
+  db: Executor,
+  serverIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (serverIds.length === 0) return new Map()
+  const rows = await db.orm
+    .select({ serverId: requestSpecs.serverId, sealed: requestSpecs.sealedUserData })
+    .from(requestSpecs)
+    .where(
+      and(inArray(requestSpecs.serverId, [...serverIds]), isNotNull(requestSpecs.sealedUserData)),
+    )
+  return new Map(rows.map(({ serverId, sealed }) => [serverId, sealed!]))
+}
+
+/** Afterwards nobody can tell these servers' first passwords any more, the gateway included. */
+export async function erasePasswords(
+  tx: Tx,
+  cellId: CellId | null,
+  servers: readonly ServerAttempt[],
+): Promise<void> {
+  if (servers.length === 0) return
+  await tx.run(ERASE, { cellId, servers: JSON.stringify(servers) })
+}

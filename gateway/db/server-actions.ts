@@ -1,0 +1,72 @@
+import { sql } from 'drizzle-orm'
+import type { Tx } from '#common/db/database.ts'
+import { rowsInsert } from '#common/db/insert-rows.ts'
+import type { CellId } from '#common/ids.ts'
+import type { ActionEvent } from '#openapi/wire/feed.ts'
+import { serverActionEvents, serverActions } from './schema/servers.ts'
+
+/** One request that changes a server, as `server event list` shows it. */
+export interface ServerAction {
+  readonly serverId: string
+  readonly requestId: string
+  /** Nova's name: create, delete, start, stop, reboot, pause, unpause. */
+  readonly action: string
+  readonly projectId: string
+  readonly userId: string
+  /** Null: it did not fail. */
+  readonly message: string | null
+}
+
+const now = sql`now(3)`
+
+const INSERT = rowsInsert(
+  serverActions,
+  ['serverId', 'requestId', 'action', 'projectId', 'userId', 'message'],
+  {
+    fixed: { startedAt: now, updatedAt: now },
+    onDuplicate: { message: sql`coalesce(values(message), message)`, updatedAt: now },
+  },
+)
+
+const INSERT_EVENTS = rowsInsert(
+  serverActionEvents,
+  [
+    'serverId',
+    'requestId',
+    'event',
+    'startedAt',
+    'finishedAt',
+    'result',
+    'cellId',
+    'host',
+    'details',
+  ],
+  {
+    onDuplicate: {
+      finishedAt: sql`coalesce(values(finished_at), finished_at)`,
+      result: sql`coalesce(values(result), result)`,
+      host: sql`coalesce(values(host), host)`,
+      details: sql`coalesce(values(details), details)`,
+    },
+  },
+)
+
+/** Adds actions; of one that is known already only the failure and its time are new. */
+export function recordActions(tx: Tx, actions: readonly ServerAction[]): Promise<void> {
+  return INSERT.run(tx, actions)
+}
+
+/** Adds steps of actions, or their ends; the cell is who says so. At most one per server, request, event and start. */
+export function recordActionEvents(
+  tx: Tx,
+  cellId: CellId,
+  events: readonly ActionEvent[],
+): Promise<void> {
+  const rows = events.map((event) => ({
+    ...event,
+    cellId,
+    startedAt: new Date(event.startedAt),
+    finishedAt: event.finishedAt === null ? null : new Date(event.finishedAt),
+  }))
+  return INSERT_EVENTS.run(tx, rows)
+}

@@ -1,0 +1,15 @@
+import { sql } from 'drizzle-orm'
+
+/** A server at one of its attempts, as cells speak of it. */
+export interface ServerAttempt {
+  readonly serverId: string
+  readonly attempt: number
+}
+
+/** For columns of `json_table` that are compared with machine-made text columns. */
+export const ascii = (length: number) =>
+  sql.raw(`varchar(${length}) character set ascii collate ascii_bin`)
+
+/** Any number of `ServerAttempt`s, bound as JSON under `servers`, as a table `v` in one prepared statement. */
+export const SERVER_ATTEMPTS = sql`json_table(${sql.placeholder('servers')}, '$[*]' columns (
+  server_id ${ascii(36)} path '$.serverId', attempt int path '$.attempt')) v`

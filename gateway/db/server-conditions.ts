@@ -1,0 +1,111 @@
+import { and, inArray, isNotNull, isNull, like, not, or, type SQL, sql } from 'drizzle-orm'
+import type { Task, VmState } from '#common/states/instance-states.ts'
+import { serverIndex } from './schema/servers.ts'
+
+/** A delete that was asked for shows as the task, whatever the cell last said. */
+const task = sql`if(${serverIndex.isDeleting} and ${serverIndex.deletedAt} is null, 'deleting', ${serverIndex.taskState})`
+
+const nothing = sql`null`
+const written = (column: SQL | typeof serverIndex.createdAt) =>
+  sql`date_format(${column}, '%Y-%m-%d %H:%i:%s')`
+
+/** What can be searched by pattern, as text. Things no server has are NULL, which no pattern finds. */
+export const TEXT_FIELDS = {
+  access_ip_v4: nothing,
+  access_ip_v6: nothing,
+  auto_disk_config: sql`${serverIndex.diskConfig}`,
+  availability_zone: sql`coalesce(${serverIndex.zone}, ${serverIndex.requestedZone})`,
+  config_drive: sql`if(${serverIndex.configDrive}, 'True', '')`,
+  created_at: written(serverIndex.createdAt),
+  description: sql`${serverIndex.description}`,
+  hostname: sql`${serverIndex.hostname}`,
+  kernel_id: nothing,
+  key_name: sql`${serverIndex.keyName}`,
+  launch_index: sql`cast(${serverIndex.launchIndex} as char)`,
+  launched_at: written(sql`${serverIndex.launchedAt}`),
+  locked_by: sql`${serverIndex.lockedBy}`,
+  name: sql`${serverIndex.name}`,
+  power_state: sql`cast(${serverIndex.powerState} as char)`,
+  progress: sql`'0'`,
+  ramdisk_id: nothing,
+  reservation_id: sql`${serverIndex.reservationId}`,
+  root_device_name: nothing,
+  terminated_at: written(sql`${serverIndex.terminatedAt}`),
+} as const
+export type ServerTextField = keyof typeof TEXT_FIELDS
+
+const EQUAL_FIELDS = {
+  flavor: sql`${serverIndex.flavorId}`,
+  host: sql`${serverIndex.host}`,
+  image: sql`${serverIndex.imageId}`,
+  node: sql`${serverIndex.hypervisorHostname}`,
+  project: sql`${serverIndex.projectId}`,
+  task_state: task,
+  user: sql`${serverIndex.userId}`,
+  uuid: sql`${serverIndex.serverId}`,
+  vm_state: sql`${serverIndex.vmState}`,
+} as const
+export type ServerEqualField = keyof typeof EQUAL_FIELDS
+
+/** Something that must hold of every server listed. */
+export type ServerCondition =
+  | { readonly is: 'equal'; readonly field: ServerEqualField; readonly anyOf: readonly string[] }
+  /** `pattern` as in LIKE, for lower-cased text. */
+  | { readonly is: 'like'; readonly field: ServerTextField; readonly pattern: string }
+  | { readonly is: 'address-like'; readonly pattern: string }
+  | { readonly is: 'deleted'; readonly value: boolean }
+  | { readonly is: 'locked'; readonly value: boolean }
+  | { readonly is: 'changed'; readonly since: Date | undefined; readonly before: Date | undefined }
+  | { readonly is: 'tagged'; readonly how: TagMode; readonly tags: readonly string[] }
+  /** In any of these states; a null task is none. */
+  | { readonly is: 'state'; readonly anyOf: readonly ServerState[] }
+
+export type TagMode = 'all' | 'any' | 'not-all' | 'not-any'
+
+export interface ServerState {
+  readonly vm: VmState
+  readonly tasks: readonly (Task | null)[]
+}
+
+/** The condition in SQL. */
+export function serverCondition(condition: ServerCondition): SQL | undefined {
+  switch (condition.is) {
+    case 'equal':
+      return inArray(EQUAL_FIELDS[condition.field], [...condition.anyOf])
+    case 'like':
+      return like(sql`lower(${TEXT_FIELDS[condition.field]})`, condition.pattern)
+    case 'address-like':
+      return sql`json_search(lower(${serverIndex.addresses}), 'one', ${condition.pattern}, null, '$.*[*].addr') is not null`
+    case 'deleted':
+      return condition.value ? isNotNull(serverIndex.deletedAt) : isNull(serverIndex.deletedAt)
+    case 'locked':
+      return sql`${serverIndex.isLocked} = ${condition.value}`
+    case 'changed':
+      return changed(condition.since, condition.before)
+    case 'tagged':
+      return tagged(condition.how, condition.tags)
+    case 'state':
+      return or(...condition.anyOf.map(inState))
+  }
+}
+
+function changed(since: Date | undefined, before: Date | undefined): SQL | undefined {
+  return and(
+    since && sql`${serverIndex.updatedAt} >= ${sql.param(since, serverIndex.updatedAt)}`,
+    before && sql`${serverIndex.updatedAt} <= ${sql.param(before, serverIndex.updatedAt)}`,
+  )
+}
+
+function tagged(how: TagMode, tags: readonly string[]): SQL | undefined {
+  const each = tags.map((tag) => sql`json_contains(${serverIndex.tags}, ${JSON.stringify(tag)})`)
+  const joined = how.endsWith('all') ? and(...each) : or(...each)
+  return joined !== undefined && how.startsWith('not') ? not(joined) : joined
+}
+
+function inState({ vm, tasks }: ServerState): SQL | undefined {
+  const named = tasks.filter((each) => each !== null)
+  const isVm = sql`${serverIndex.vmState} = ${vm}`
+  const isNamed = named.length === 0 ? undefined : inArray(task, named)
+  const isNone = tasks.includes(null) ? isNull(task) : undefined
+  return and(isVm, or(isNone, isNamed))
+}

@@ -1,0 +1,218 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { rowsInsert } from '#common/db/insert-rows.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
+import type { CellId } from '#common/ids.ts'
+import type { InstanceView } from '#openapi/wire/instance.ts'
+import type { NewServer } from '../app/servers/new-server.ts'
+import { serverIndex } from './schema/servers.ts'
+import { ascii, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
+
+const now = sql`now(3)`
+
+const INSERT = rowsInsert(
+  serverIndex,
+  [
+    'serverId',
+    'projectId',
+    'userId',
+    'cellId',
+    'name',
+    'hostname',
+    'description',
+    'metadata',
+    'tags',
+    'flavorId',
+    'flavor',
+    'imageId',
+    'keyName',
+    'configDrive',
+    'addresses',
+    'securityGroups',
+    'reservationId',
+    'launchIndex',
+    'diskConfig',
+    'requestedZone',
+    'vmState',
+    'taskState',
+    'fault',
+  ],
+  {
+    fixed: {
+      attempt: sql`1`,
+      version: sql`0`,
+      powerState: sql`0`,
+      createdAt: now,
+      updatedAt: now,
+    },
+  },
+)
+
+const isServer = eq(serverIndex.serverId, sql.placeholder('serverId'))
+const isThere = isNull(serverIndex.deletedAt)
+
+const REASSIGN = statement(
+  builder
+    .update(serverIndex)
+    .set({
+      cellId: sql`${sql.placeholder('cellId')}`,
+      attempt: sql`${sql.placeholder('attempt')}`,
+      version: 0,
+      vmState: sql`${sql.placeholder('vmState')}`,
+      taskState: sql`${sql.placeholder('taskState')}`,
+      fault: sql`${sql.placeholder('fault')}`,
+      powerState: 0,
+      hostId: null,
+      host: null,
+      hypervisorHostname: null,
+      instanceName: null,
+      zone: null,
+      updatedAt: now,
+    })
+    .where(and(isServer, isThere)),
+)
+
+const MARK_DELETING = statement(
+  builder
+    .update(serverIndex)
+    .set({ isDeleting: true, updatedAt: now })
+    .where(and(isServer, isThere)),
+)
+
+/**
+ * Any number of views in one statement. The rows' order in the plan is the array's, so that every writer locks in
+ * the same order. `cellId` is the sender's: a cell speaks only of servers it has been given, at their attempt.
+ */
+const APPLY = sqlStatement(sql`
+  update json_table(${sql.placeholder('views')}, '$[*]' columns (
+    server_id ${ascii(36)} path '$.serverId',
+    attempt int path '$.attempt',
+    version int path '$.version',
+    vm_state ${ascii(20)} path '$.vmState',
+    task_state ${ascii(32)} path '$.taskState',
+    power_state int path '$.powerState',
+    host_id ${ascii(36)} path '$.hostId',
+    host ${ascii(64)} path '$.host',
+    hypervisor_hostname ${ascii(64)} path '$.hypervisorHostname',
+    instance_name ${ascii(64)} path '$.instanceName',
+    zone varchar(255) path '$.zone',
+    fault json path '$.fault',
+    launched_at bigint path '$.launchedAt',
+    terminated_at bigint path '$.terminatedAt'
+  )) v straight_join server_index s on s.server_id = v.server_id
+  set s.version = v.version, s.vm_state = v.vm_state, s.task_state = v.task_state,
+    s.power_state = v.power_state, s.host_id = v.host_id, s.host = v.host,
+    s.hypervisor_hostname = v.hypervisor_hostname, s.instance_name = v.instance_name,
+    s.zone = v.zone, s.fault = v.fault,
+    s.launched_at = from_unixtime(v.launched_at / 1000),
+    s.terminated_at = from_unixtime(v.terminated_at / 1000), s.updated_at = now(3)
+  where s.cell_id = ${sql.placeholder('cellId')} and s.attempt = v.attempt
+    and s.deleted_at is null
+    and (s.version < v.version or (${sql.placeholder('isResync')} and (s.version <> v.version
+      or s.vm_state <> v.vm_state or not s.task_state <=> v.task_state
+      or s.power_state <> v.power_state or not s.host <=> v.host)))`)
+
+const MARK_DELETED = sqlStatement(sql`
+  update ${SERVER_ATTEMPTS} straight_join server_index s on s.server_id = v.server_id
+  set s.vm_state = 'deleted', s.task_state = null, s.power_state = 0, s.deleted_at = now(3),
+    s.terminated_at = coalesce(s.terminated_at, now(3)), s.updated_at = now(3)
+  where s.deleted_at is null`)
+
+const OWN = sqlStatement(sql`
+  select s.server_id, s.attempt from ${SERVER_ATTEMPTS}
+  straight_join server_index s on s.server_id = v.server_id
+  where s.cell_id = ${sql.placeholder('cellId')}`)
+
+const SPOKEN_OF = sqlStatement(sql`
+  select server_id from server_index
+  where cell_id = ${sql.placeholder('cellId')} and server_id > ${sql.placeholder('after')}
+    and server_id <= ${sql.placeholder('upTo')} and deleted_at is null and version > 0
+  limit 10000`)
+
+/** Adds what is shown of new servers before any cell has spoken. */
+export function insertServers(tx: Tx, servers: readonly NewServer[]): Promise<void> {
+  return INSERT.run(
+    tx,
+    servers.map((server) => ({
+      ...server,
+      serverId: server.id,
+      flavorId: server.flavor.id,
+    })),
+  )
+}
+
+export interface ReassignedView {
+  readonly serverId: string
+  readonly cellId: CellId | null
+  readonly attempt: number
+  readonly vmState: 'building' | 'error'
+  readonly taskState: 'scheduling' | null
+  /** Null: none. */
+  readonly fault: InstanceView['fault']
+}
+
+/** Shows the server as pointed at another cell, or at none; what the earlier cell said of it is forgotten. */
+export async function reassignIndexed(tx: Tx, to: ReassignedView): Promise<void> {
+  await tx.run(REASSIGN, { ...to, fault: to.fault === null ? null : JSON.stringify(to.fault) })
+}
+
+/** Shows the server as being deleted, until it is gone. */
+export async function markIndexedDeleting(tx: Tx, serverId: string): Promise<void> {
+  await tx.run(MARK_DELETING, { serverId })
+}
+
+/**
+ * Applies views from `cellId` that are newer than what is known; others change nothing. At most one per server.
+ * `resync`: also older ones, after the cell's database was restored from a copy. Returns how many were matched.
+ */
+export async function applyViews(
+  tx: Tx,
+  cellId: CellId,
+  views: readonly InstanceView[],
+  mode: 'newer' | 'resync' = 'newer',
+): Promise<number> {
+  if (views.length === 0) return 0
+  const ordered = views.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
+  const { affectedRows } = await tx.run(APPLY, {
+    views: JSON.stringify(ordered),
+    cellId,
+    isResync: mode === 'resync',
+  })
+  return affectedRows
+}
+
+/** Shows servers as deleted; their rows stay for the retention time. */
+export async function markIndexedDeleted(tx: Tx, servers: readonly ServerAttempt[]): Promise<void> {
+  await tx.run(MARK_DELETED, { servers: JSON.stringify(servers) })
+}
+
+/** Those of the servers that are, or last were, in the cell: server -> attempt. */
+export async function ownServers(
+  db: Executor,
+  cellId: CellId,
+  serverIds: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, number>> {
+  if (serverIds.size === 0) return new Map()
+  const servers = JSON.stringify([...serverIds].map((serverId) => ({ serverId })))
+  const rows = await db.rows<{ server_id: string; attempt: number }>(OWN, { cellId, servers })
+  return new Map(rows.map((row) => [row.server_id, row.attempt]))
+}
+
+export interface IdRange {
+  /** Exclusive; null: from the beginning. */
+  readonly after: string | null
+  /** Inclusive; null: to the end. */
+  readonly upTo: string | null
+  readonly known: ReadonlySet<string>
+}
+
+/** How many servers of the range the cell has spoken of before, has still, and are not among the known. */
+export async function countUnknown(db: Executor, cellId: CellId, range: IdRange): Promise<number> {
+  const { after, upTo, known } = range
+  const rows = await db.rows<{ server_id: string }>(SPOKEN_OF, {
+    cellId,
+    after: after ?? '',
+    upTo: upTo ?? '~',
+  })
+  return rows.filter((row) => !known.has(row.server_id)).length
+}

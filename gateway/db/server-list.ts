@@ -1,0 +1,159 @@
+import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { Executor } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import type { ServerRecord } from '../app/servers/server-record.ts'
+import { followsMarker, orderOf, type SortKey } from './keyset.ts'
+import { serverIndex } from './schema/servers.ts'
+import {
+  type ServerCondition,
+  type ServerTextField,
+  serverCondition,
+  TEXT_FIELDS,
+} from './server-conditions.ts'
+import { SERVER_COLUMNS, type ServerRow, serverRecordOf } from './server-row.ts'
+
+const EARLIEST = sql`cast('1000-01-01' as datetime(3))`
+
+/** NULL sorts as what is lowest. */
+const SORT_COLUMNS = {
+  auto_disk_config: sql`${serverIndex.diskConfig}`,
+  availability_zone: sql`coalesce(${serverIndex.zone}, ${serverIndex.requestedZone}, '')`,
+  config_drive: sql`${serverIndex.configDrive}`,
+  created_at: sql`${serverIndex.createdAt}`,
+  display_description: sql`coalesce(${serverIndex.description}, '')`,
+  display_name: sql`${serverIndex.name}`,
+  host: sql`coalesce(${serverIndex.host}, '')`,
+  hostname: sql`${serverIndex.hostname}`,
+  image_ref: sql`coalesce(${serverIndex.imageId}, '')`,
+  instance_type_id: sql`${serverIndex.flavorId}`,
+  key_name: sql`coalesce(${serverIndex.keyName}, '')`,
+  launch_index: sql`${serverIndex.launchIndex}`,
+  launched_at: sql`coalesce(${serverIndex.launchedAt}, ${EARLIEST})`,
+  locked: sql`${serverIndex.isLocked}`,
+  locked_by: sql`coalesce(${serverIndex.lockedBy}, '')`,
+  node: sql`coalesce(${serverIndex.hypervisorHostname}, '')`,
+  power_state: sql`${serverIndex.powerState}`,
+  project_id: sql`${serverIndex.projectId}`,
+  task_state: sql`coalesce(${serverIndex.taskState}, '')`,
+  terminated_at: sql`coalesce(${serverIndex.terminatedAt}, ${EARLIEST})`,
+  updated_at: sql`${serverIndex.updatedAt}`,
+  user_id: sql`${serverIndex.userId}`,
+  uuid: sql`${serverIndex.serverId}`,
+  vm_state: sql`${serverIndex.vmState}`,
+} as const
+export type ServerSortKey = keyof typeof SORT_COLUMNS
+
+export function isServerSortKey(key: string): key is ServerSortKey {
+  return Object.hasOwn(SORT_COLUMNS, key)
+}
+
+export interface ServerOrder {
+  readonly key: ServerSortKey
+  readonly direction: 'asc' | 'desc'
+}
+
+export interface ServerPageQuery {
+  readonly conditions: readonly ServerCondition[]
+  readonly order: readonly ServerOrder[]
+  /** The server the page starts after. */
+  readonly marker: string | undefined
+  readonly limit: number
+}
+
+/** A server with the texts a caller wants to look at itself. */
+export interface ServerWithTexts {
+  readonly server: ServerRecord
+  readonly texts: Readonly<Partial<Record<ServerTextField, string | null>>>
+}
+
+const NEWEST_OF_PROJECT = statement(
+  builder
+    .select(SERVER_COLUMNS)
+    .from(serverIndex)
+    .where(
+      and(eq(serverIndex.projectId, sql.placeholder('projectId')), isNull(serverIndex.deletedAt)),
+    )
+    .orderBy(desc(serverIndex.createdAt), desc(serverIndex.serverId))
+    .limit(sql.placeholder('limit')),
+)
+
+/** What lists ask for most: the first page of a project's servers, newest first, in one prepared query. */
+export async function newestServers(
+  db: Executor,
+  projectId: string,
+  limit: number,
+): Promise<readonly ServerRecord[]> {
+  // mysql2 sends numbers as doubles, which LIMIT does not take.
+  const rows = await db.rows<ServerRow>(NEWEST_OF_PROJECT, { projectId, limit: String(limit) })
+  return rows.map(serverRecordOf)
+}
+
+/** One page of the servers of which all conditions hold; `texts` names what else to read of each. */
+export async function listServerPage(
+  db: Executor,
+  query: ServerPageQuery,
+  texts: readonly ServerTextField[] = [],
+): Promise<readonly ServerWithTexts[]> {
+  const keys = sortKeys(query.order)
+  const start = query.marker === undefined ? undefined : await afterMarker(db, keys, query.marker)
+  if (start === 'unknown') return []
+  const rows = await db.orm
+    .select({ ...SERVER_COLUMNS, ...textColumns(texts) })
+    .from(serverIndex)
+    .where(and(...query.conditions.map(serverCondition), start))
+    .orderBy(...orderOf(keys))
+    .limit(query.limit)
+  return rows.map((row) => ({
+    server: serverRecordOf(row as unknown as ServerRow),
+    texts: textsOf(row as unknown as Readonly<Record<string, string | null>>, texts),
+  }))
+}
+
+/** True when a marker names a server of which the conditions hold. */
+export async function isServerListed(
+  db: Executor,
+  serverId: string,
+  conditions: readonly ServerCondition[],
+): Promise<boolean> {
+  const rows = await db.orm
+    .select({ one: sql`1` })
+    .from(serverIndex)
+    .where(and(eq(serverIndex.serverId, serverId), ...conditions.map(serverCondition)))
+  return rows.length > 0
+}
+
+function sortKeys(order: readonly ServerOrder[]): readonly SortKey[] {
+  const asked = order.map(({ key, direction }) => ({ by: SORT_COLUMNS[key], direction }))
+  const last = order.at(-1)?.direction ?? 'desc'
+  return [...asked, { by: SORT_COLUMNS.uuid, direction: last }]
+}
+
+async function afterMarker(
+  db: Executor,
+  keys: readonly SortKey[],
+  marker: string,
+): Promise<SQL | 'unknown'> {
+  const columns = Object.fromEntries(keys.map(({ by }, i) => [`k${i}`, by.as(`k${i}`)]))
+  const [row] = await db.orm
+    .select(columns)
+    .from(serverIndex)
+    .where(eq(serverIndex.serverId, marker))
+  if (row === undefined) return 'unknown'
+  return followsMarker(
+    keys,
+    keys.map((_, i) => row[`k${i}`]),
+  )
+}
+
+function textColumns(texts: readonly ServerTextField[]): Readonly<Record<string, SQL.Aliased>> {
+  return Object.fromEntries(
+    texts.map((field) => [`text_${field}`, TEXT_FIELDS[field].as(`text_${field}`)]),
+  )
+}
+
+function textsOf(
+  row: Readonly<Record<string, string | null>>,
+  texts: readonly ServerTextField[],
+): ServerWithTexts['texts'] {
+  return Object.fromEntries(texts.map((field) => [field, row[`text_${field}`] ?? null]))
+}

@@ -1,0 +1,134 @@
+import type { CellId, HostId, ImageId, InstanceId } from '#common/ids.ts'
+import type { Task, VmState } from '#common/states/instance-states.ts'
+import type { ServerRecord } from '../app/servers/server-record.ts'
+import { serverIndex } from './schema/servers.ts'
+
+/** What to select so that `serverRecordOf` can read the row, from a prepared statement or a built one. */
+export const SERVER_COLUMNS = {
+  server_id: serverIndex.serverId,
+  project_id: serverIndex.projectId,
+  user_id: serverIndex.userId,
+  cell_id: serverIndex.cellId,
+  attempt: serverIndex.attempt,
+  version: serverIndex.version,
+  name: serverIndex.name,
+  hostname: serverIndex.hostname,
+  description: serverIndex.description,
+  metadata: serverIndex.metadata,
+  tags: serverIndex.tags,
+  is_locked: serverIndex.isLocked,
+  locked_reason: serverIndex.lockedReason,
+  locked_by: serverIndex.lockedBy,
+  flavor: serverIndex.flavor,
+  image_id: serverIndex.imageId,
+  key_name: serverIndex.keyName,
+  config_drive: serverIndex.configDrive,
+  addresses: serverIndex.addresses,
+  security_groups: serverIndex.securityGroups,
+  reservation_id: serverIndex.reservationId,
+  launch_index: serverIndex.launchIndex,
+  disk_config: serverIndex.diskConfig,
+  requested_zone: serverIndex.requestedZone,
+  is_deleting: serverIndex.isDeleting,
+  vm_state: serverIndex.vmState,
+  task_state: serverIndex.taskState,
+  power_state: serverIndex.powerState,
+  host_id: serverIndex.hostId,
+  host: serverIndex.host,
+  hypervisor_hostname: serverIndex.hypervisorHostname,
+  instance_name: serverIndex.instanceName,
+  zone: serverIndex.zone,
+  fault: serverIndex.fault,
+  launched_at: serverIndex.launchedAt,
+  terminated_at: serverIndex.terminatedAt,
+  created_at: serverIndex.createdAt,
+  updated_at: serverIndex.updatedAt,
+  deleted_at: serverIndex.deletedAt,
+} as const
+
+/** A row of `SERVER_COLUMNS` as the driver hands it over: JSON parsed, booleans as 0 and 1. */
+export interface ServerRow {
+  readonly server_id: InstanceId
+  readonly project_id: string
+  readonly user_id: string
+  readonly cell_id: CellId | null
+  readonly attempt: number
+  readonly version: number
+  readonly name: string
+  readonly hostname: string
+  readonly description: string | null
+  readonly metadata: ServerRecord['metadata']
+  readonly tags: ServerRecord['tags']
+  readonly is_locked: number
+  readonly locked_reason: string | null
+  readonly locked_by: 'owner' | 'admin' | null
+  readonly flavor: ServerRecord['flavor']
+  readonly image_id: ImageId | null
+  readonly key_name: string | null
+  readonly config_drive: number
+  readonly addresses: ServerRecord['addresses']
+  readonly security_groups: ServerRecord['securityGroups']
+  readonly reservation_id: string
+  readonly launch_index: number
+  readonly disk_config: 'AUTO' | 'MANUAL'
+  readonly requested_zone: string | null
+  readonly is_deleting: number
+  readonly vm_state: VmState
+  readonly task_state: Task | null
+  readonly power_state: number
+  readonly host_id: HostId | null
+  readonly host: string | null
+  readonly hypervisor_hostname: string | null
+  readonly instance_name: string | null
+  readonly zone: string | null
+  readonly fault: ServerRecord['fault']
+  readonly launched_at: Date | null
+  readonly terminated_at: Date | null
+  readonly created_at: Date
+  readonly updated_at: Date
+  readonly deleted_at: Date | null
+}
+
+export function serverRecordOf(row: ServerRow): ServerRecord {
+  const isDeleting = Boolean(row.is_deleting) && row.deleted_at === null
+  return {
+    id: row.server_id,
+    projectId: row.project_id,
+    userId: row.user_id,
+    cellId: row.cell_id,
+    attempt: row.attempt,
+    version: row.version,
+    name: row.name,
+    hostname: row.hostname,
+    description: row.description,
+    metadata: row.metadata,
+    tags: row.tags,
+    isLocked: Boolean(row.is_locked),
+    lockedReason: row.locked_reason,
+    lockedBy: row.locked_by,
+    flavor: row.flavor,
+    imageId: row.image_id,
+    keyName: row.key_name,
+    configDrive: Boolean(row.config_drive),
+    addresses: row.addresses,
+    securityGroups: row.security_groups,
+    reservationId: row.reservation_id,
+    launchIndex: row.launch_index,
+    diskConfig: row.disk_config,
+    requestedZone: row.requested_zone,
+    vmState: row.vm_state,
+    taskState: isDeleting ? 'deleting' : row.task_state,
+    powerState: row.power_state,
+    hostId: row.host_id,
+    host: row.host,
+    hypervisorHostname: row.hypervisor_hostname,
+    instanceName: row.instance_name,
+    zone: row.zone,
+    fault: row.fault,
+    launchedAt: row.launched_at,
+    terminatedAt: row.terminated_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    deletedAt: row.deleted_at,
+  }
+}

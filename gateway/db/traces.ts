@@ -1,0 +1,24 @@
+import { sql } from 'drizzle-orm'
+import type { Tx } from '#common/db/database.ts'
+import { rowsInsert } from '#common/db/insert-rows.ts'
+import type { Trace } from '#openapi/wire/trace.ts'
+import { traces } from './schema/cells.ts'
+
+export interface ServerTrace {
+  readonly serverId: string
+  readonly attempt: number
+  readonly trace: Trace
+}
+
+const INSERT = rowsInsert(traces, ['serverId', 'attempt', 'level', 'trace'], {
+  fixed: { createdAt: sql`now(3)` },
+  onDuplicate: { trace: sql`values(trace)` },
+})
+
+/** Keeps scheduling decisions, the newest per server, attempt and level. */
+export function recordTraces(tx: Tx, rows: readonly ServerTrace[]): Promise<void> {
+  return INSERT.run(
+    tx,
+    rows.map(({ serverId, attempt, trace }) => ({ serverId, attempt, level: trace.level, trace })),
+  )
+}

@@ -1,0 +1,110 @@
+import { Hono } from 'hono'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { computeHandlers } from '#gateway/api/compute/handlers.ts'
+import { configFromEnv } from '#gateway/config.ts'
+import { createGateway, type Gateway } from '#gateway/context.ts'
+import { linksSource } from '#gateway/http/links.ts'
+import { normalPath } from '#gateway/http/normal-path.ts'
+import { registerRoutes } from '#gateway/http/routes.ts'
+import { SERVICES } from '#gateway/http/services.ts'
+import { type Contract, loadContract } from '#openapi/contract.ts'
+import type { Microversion } from '#openapi/microversions.ts'
+import { freshDatabase } from './fresh-database.ts'
+import { seedRoles, seedUser, type TestRole, type TestUser } from './seed-identity.ts'
+
+/** One call of an operation, as a client at one microversion makes it. */
+export interface ApiCall {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: string
+  readonly body?: unknown
+  readonly version?: Microversion
+}
+
+export interface ApiAnswer<Body> {
+  readonly status: number
+  readonly body: Body
+  readonly headers: Headers
+}
+
+/** A user of the API under test. */
+export interface ApiClient extends TestUser {
+  /** `Body` is what the test reads of the answer, which has been validated against its document. */
+  call<Body = Readonly<Record<string, unknown>>>(
+    operationId: string,
+    call?: ApiCall,
+  ): Promise<ApiAnswer<Body>>
+}
+
+/** The Compute API of one gateway with a database of its own, called inside the process. */
+export interface ComputeApi extends AsyncDisposable {
+  readonly gateway: Gateway
+  user(name: string, project: string, role: TestRole): Promise<ApiClient>
+}
+
+/** Every answer is validated against the projection of the microversion asked for. */
+export async function computeApi(name: string): Promise<ComputeApi> {
+  const url = await freshDatabase(name)
+  await migrateDatabase(url, 'gateway/db/migrations')
+  const config = configFromEnv({ GATEWAY_DATABASE_URL: url, GATEWAY_LOG_LEVEL: 'error' })
+  const gateway = await createGateway(config)
+  await seedRoles(gateway.db)
+  const contract = loadContract('compute')
+  const app = serve(gateway, contract)
+
+  return {
+    gateway,
+    user: async (userName, project, role) => {
+      const user = await seedUser(gateway.db, userName, project, role)
+      const call = <Body>(id: string, asked: ApiCall = {}) =>
+        request<Body>(app, contract, user.token, { id, call: asked })
+      return { ...user, call }
+    },
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  }
+}
+
+function serve(gateway: Gateway, contract: Contract): Hono {
+  const app = new Hono({ getPath: normalPath })
+  const handlers = computeHandlers
+  const operations = contract.operations.filter(({ id }) => id in handlers)
+  const routes = { service: SERVICES.compute, contract: { ...contract, operations }, handlers }
+  registerRoutes(
+    app,
+    routes,
+    gateway,
+    linksSource(undefined, () => false),
+  )
+  return app
+}
+
+async function request<Body>(
+  app: Hono,
+  contract: Contract,
+  token: string,
+  asked: { readonly id: string; readonly call: ApiCall },
+): Promise<ApiAnswer<Body>> {
+  const { params = {}, query = '', body, version = '2.1' } = asked.call
+  const operation = contract.operation(asked.id)
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
+    encodeURIComponent(params[key] ?? `missing-${key}`),
+  )
+  const response = await app.request(`http://gw.example/compute${path}${query}`, {
+    method: operation.method,
+    headers: {
+      Host: 'gw.example',
+      'X-Auth-Token': token,
+      'OpenStack-API-Version': `compute ${version}`,
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const parsed: unknown = text === '' ? undefined : JSON.parse(text)
+  const { status, headers } = response
+  if (status < 400) {
+    const problems = operation.validateResponse(version, status, parsed)
+    if (problems.length > 0)
+      throw new Error(`${asked.id} at ${version} breaks its document: ${problems.join('; ')}`)
+  }
+  return { status, body: parsed as Body, headers }
+}

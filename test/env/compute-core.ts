@@ -1,0 +1,200 @@
+import { randomBytes } from 'node:crypto'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { connectBus } from '#common/bus/connect.ts'
+import { systemClock } from '#common/clock.ts'
+import { workContext } from '#common/context.ts'
+import { Database, type Transactional } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { type CellId, type InstanceId, newId } from '#common/ids.ts'
+import { createLogger } from '#common/log.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { openCompute, type RunningCompute } from '#gateway/app/open-compute.ts'
+import { Secrets } from '#gateway/app/secrets.ts'
+import type { NicsPlan, ServerNetwork } from '#gateway/app/servers/server-network.ts'
+import type { PlannedServer, ServerOrder } from '#gateway/app/servers/server-order.ts'
+import type { ServerRecord } from '#gateway/app/servers/server-record.ts'
+import { registerCell } from '#gateway/cells/register-cell.ts'
+import { findServer } from '#gateway/db/find-server.ts'
+import { type FreshBus, freshBus } from './fresh-bus.ts'
+import { freshDatabase } from './fresh-database.ts'
+import { ScriptedCell } from './scripted-cell.ts'
+
+const log = createLogger('compute-core', process.env['TEST_LOG'] ?? 'silent')
+const WAIT_MS = 10_000
+const CONNECTIONS = 16
+
+/** Servers without any network: what the network service does is tested with it. */
+const NO_NETWORK: ServerNetwork = { reachOf: async () => () => true, release: async () => {} }
+const NO_NICS: NicsPlan = {
+  reaches: () => true,
+  securityGroups: [],
+  allocate: async () => ({ nics: [], addresses: {} }),
+}
+
+/** A global database and a bus with scripted cells, on which any number of compute cores can be opened. */
+export class CoreEnv implements AsyncDisposable {
+  readonly db: Database
+  readonly bus: FreshBus
+  readonly cells: readonly ScriptedCell[]
+  readonly #parts: AsyncDisposableStack
+  readonly #key = randomBytes(32)
+
+  private constructor(
+    parts: AsyncDisposableStack,
+    db: Database,
+    bus: FreshBus,
+    cells: readonly ScriptedCell[],
+  ) {
+    this.#parts = parts
+    this.db = db
+    this.bus = bus
+    this.cells = cells
+  }
+
+  static async open(name: string, cellNames: readonly string[]): Promise<CoreEnv> {
+    await using parts = new AsyncDisposableStack()
+    const url = await freshDatabase(name)
+    await migrateDatabase(url, 'gateway/db/migrations')
+    const db = parts.use(new Database({ url, connectionsMax: CONNECTIONS }))
+    const ids = cellNames.map(() => newId<CellId>())
+    const bus = parts.use(await freshBus(ids))
+    const cells: ScriptedCell[] = []
+    for (const [index, cellName] of cellNames.entries()) {
+      await registerCell(db, { id: ids[index]!, name: cellName })
+      cells.push(parts.use(await ScriptedCell.open(bus, ids[index]!, cellName)))
+    }
+    return new CoreEnv(parts.move(), db, bus, cells)
+  }
+
+  /** A compute core that hears all cells; `db` may stand in for the database of a process that dies. */
+  async core(
+    options: { db?: Transactional; processName?: string; cellDeadlineMs?: number } = {},
+  ): Promise<RunningCompute & { readonly nats: NatsConnection }> {
+    const credentialsFile = await this.bus.gatewayCredentialsFile()
+    const nats = await connectBus({ url: this.bus.url, credentialsFile, name: 'core' }, log)
+    const core = await openCompute({
+      db: this.db,
+      nats,
+      clock: systemClock,
+      log,
+      secrets: new Secrets([this.#key]),
+      network: NO_NETWORK,
+      imageTicket: () => 'ticket',
+      processName: newId(),
+      ...options,
+    })
+    await waitFor(
+      'all cells to be heard',
+      () => core.cells.cells().every((cell) => cell.isAlive),
+      WAIT_MS,
+    )
+    return {
+      ...core,
+      nats,
+      [Symbol.asyncDispose]: async () => {
+        await core[Symbol.asyncDispose]()
+        await nats.close()
+      },
+    }
+  }
+
+  server(id: string): Promise<ServerRecord | undefined> {
+    return findServer(this.db, id)
+  }
+
+  /** Waits until the server is as `is` says. */
+  async until(id: string, is: (server: ServerRecord) => boolean): Promise<ServerRecord> {
+    return waitFor(
+      `server ${id}`,
+      async () => {
+        const server = await this.server(id)
+        if (server !== undefined && is(server)) return server
+        throw new Error(`It is ${server?.vmState}, ${server?.taskState}`)
+      },
+      WAIT_MS,
+    )
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts.disposeAsync()
+  }
+}
+
+export const work = () => workContext({})
+
+/** An order for servers that shall be built in this cell, as a plan from a request would make it. */
+export function orderFor(
+  cell: { readonly id: CellId; readonly name: string } | null,
+  change: Partial<ServerOrder> & { readonly count?: number; readonly projectId?: string } = {},
+): ServerOrder {
+  const { count = 1, projectId = newId<string>(), ...rest } = change
+  const servers = Array.from({ length: count }, (_, index) => planned(cell, projectId, index))
+  return { servers, nics: NO_NICS, userData: null, adminPassword: null, key: null, ...rest }
+}
+
+function planned(
+  cell: { readonly id: CellId; readonly name: string } | null,
+  projectId: string,
+  launchIndex: number,
+): PlannedServer {
+  const name = `vm-${launchIndex}`
+  const flavor = {
+    id: '1',
+    name: 'm1.tiny',
+    vcpus: 1,
+    memoryMb: 128,
+    rootGb: 1,
+    ephemeralGb: 0,
+    swapMb: 0,
+    extraSpecs: {},
+  }
+  const owner = { projectId, userId: 'u'.repeat(32) }
+  const shared = { ...owner, name, hostname: name, metadata: {}, flavor, configDrive: false }
+  return {
+    row: {
+      ...shared,
+      id: newId<InstanceId>(),
+      cellId: cell?.id ?? null,
+      description: null,
+      tags: [],
+      imageId: null,
+      keyName: null,
+      securityGroups: [],
+      reservationId: 'r-00000000',
+      launchIndex,
+      diskConfig: 'MANUAL',
+      requestedZone: null,
+      vmState: cell === null ? 'error' : 'building',
+      taskState: cell === null ? null : 'scheduling',
+      fault: null,
+    },
+    spec: {
+      ...shared,
+      image: {
+        id: newId(),
+        name: 'tiny',
+        diskFormat: 'qcow2',
+        sizeBytes: 1,
+        sha256: '0'.repeat(64),
+        minDiskGb: 0,
+        minRamMb: 0,
+        properties: { hypervisor_type: 'fake' },
+      },
+      keypair: null,
+      zone: null,
+      requestedHost: null,
+      launchIndex,
+      reservationId: 'r-00000000',
+    },
+    trace: {
+      at: 1,
+      level: 'cells',
+      considered: 1,
+      filters: [],
+      scores: [],
+      lostClaims: [],
+      chosen: cell?.name ?? null,
+      tookMs: 0,
+    },
+  }
+}

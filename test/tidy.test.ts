@@ -1,0 +1,157 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { COMPONENTS, DRIVER_REGISTRY, FOLDER_RULES } from './tidy/import-rules.ts'
+import { root, type SourceFile, sourceFiles } from './tidy/source-files.ts'
+
+// Goal: the rules a reader relies on hold in every file, so nobody has to remember them.
+
+const LINES_MAX = 400
+const MEDIAN_LINES_MAX = 100
+
+const files = sourceFiles()
+const product = files.filter((file) => !file.isTest)
+
+/** Paths of the files for which `isWrong` holds: an empty list in every test that passes. */
+function offenders(
+  of: readonly SourceFile[],
+  isWrong: (file: SourceFile) => boolean,
+): readonly string[] {
+  return of.filter(isWrong).map((file) => file.path)
+}
+
+function component(path: string): string {
+  return path.split('/')[0] ?? ''
+}
+
+describe('imports', () => {
+  test.each(Object.keys(COMPONENTS))('%s imports only the components it may', (own) => {
+    const allowed = new Set([own, ...(COMPONENTS[own] ?? [])])
+    const foreign = product
+      .filter((file) => component(file.path) === own)
+      .flatMap((file) => file.imports.map((target) => [file.path, target] as const))
+      .filter(([, target]) => [...Object.keys(COMPONENTS), 'test'].includes(component(target)))
+      .filter(([, target]) => target.includes('/') && !allowed.has(component(target)))
+
+    expect(foreign).toEqual([])
+  })
+
+  test.each(FOLDER_RULES)('$folder: $why', ({ folder, never, allowsTypes }) => {
+    const broken = product
+      .filter(({ path }) => path.startsWith(folder))
+      .flatMap(({ path, imports, typeImports }) =>
+        imports
+          .filter((target) => allowsTypes !== true || !typeImports.includes(target))
+          .map((target) => [path, target] as const),
+      )
+      .filter(([, target]) => never.some((prefix) => target.startsWith(prefix)))
+
+    expect(broken).toEqual([])
+  })
+
+  test('a driver is imported only by itself and the registry', () => {
+    const driverOf = (path: string) => /^drivers\/([^/]+)\//.exec(path)?.[1]
+    const broken = product
+      .filter(({ path }) => path !== DRIVER_REGISTRY && component(path) !== 'deploy')
+      .flatMap((file) => file.imports.map((target) => [file.path, target] as const))
+      .filter(
+        ([path, target]) => driverOf(target) !== undefined && driverOf(target) !== driverOf(path),
+      )
+
+    expect(broken).toEqual([])
+  })
+
+  test('every import names an existing file with its extension', () => {
+    const broken = files.flatMap((file) =>
+      file.imports
+        .filter((target) => [...Object.keys(COMPONENTS), 'test'].includes(component(target)))
+        .filter((target) => target.includes('/') && !existsSync(join(root, target)))
+        .map((target) => [file.path, target]),
+    )
+
+    expect(broken).toEqual([])
+  })
+
+  test('across components by #name, inside one relatively', () => {
+    const broken = files.flatMap((file) =>
+      [...file.text.matchAll(/\bfrom '([#.][^']*)'/g)]
+        .map(([, specifier = '']) => specifier)
+        .filter((specifier) =>
+          specifier.startsWith('#')
+            ? component(specifier.slice(1)) === component(file.path)
+            : component(join(file.path, '..', specifier)) !== component(file.path),
+        )
+        .map((specifier) => [file.path, specifier]),
+    )
+
+    expect(broken).toEqual([])
+  })
+})
+
+describe('size', () => {
+  test('no file is longer than a reader can hold', () => {
+    expect(offenders(files, ({ lines }) => lines > LINES_MAX)).toEqual([])
+  })
+
+  test('half of all files fit on a screen or two', () => {
+    const lines = product.map((file) => file.lines).toSorted((a, b) => a - b)
+
+    expect(lines[Math.floor(lines.length / 2)]).toBeLessThanOrEqual(MEDIAN_LINES_MAX)
+  })
+})
+
+describe('text', () => {
+  test('no default exports', () => {
+    const demandedByTool = /(drizzle\.config|global-setup)\.ts$/
+    const broken = offenders(
+      files,
+      ({ path, text }) => /^export default/m.test(text) && !demandedByTool.test(path),
+    )
+
+    expect(broken).toEqual([])
+  })
+
+  test('no barrel files', () => {
+    const isBarrel = ({ text }: SourceFile) =>
+      /^export \*/m.test(text) ||
+      (/^export [^;\n]* from /m.test(text) &&
+        !/^(export )?(const|function|class|async)/m.test(text))
+    const allowed = ({ path }: SourceFile) =>
+      !/^cells\/db\/schema\/|^gateway\/db\/schema\//.test(path)
+
+    expect(offenders(files.filter(allowed), isBarrel)).toEqual([])
+  })
+
+  test.each([
+    ['a promise to do it later', /\b(TODO|FIXME|XXX|HACK)\b(?! ?\(#\d+\))/],
+    [
+      'an escape from the type system',
+      /\bas any\s*([;,)\]}]|$)|@ts-(ignore|nocheck|expect-error)/m,
+    ],
+    ['printing past the log', /\bconsole\.(log|error|warn|info|debug)\(/],
+    [
+      'talk of a real system elsewhere',
+      /\bfor now[,.;]|\b(in a real (system|world)|simplified)\b/i,
+    ],
+    ['a path of one machine', /['"`\s](\/home\/|\/root\/|\/work\/|\/Users\/)/],
+    ['a folder outside the repository', /\.\.\/shared\b/],
+  ])('no file holds %s', (_what, pattern) => {
+    const self = ['test/tidy.test.ts']
+    const broken = offenders(
+      files.filter(({ path }) => !self.includes(path)),
+      ({ text }) => pattern.test(text),
+    )
+
+    expect(broken).toEqual([])
+  })
+
+  test('only main files and what starts programs read the environment of the process', () => {
+    const mayRead = /(^|\/)main\.ts$|^deploy\/|^test\//
+    const broken = offenders(
+      product,
+      ({ path, text }) => /\bprocess\.env\b/.test(text) && !mayRead.test(path),
+    )
+
+    expect(broken).toEqual([])
+  })
+})

@@ -1,0 +1,87 @@
+/** Who may import whom, by component. Tests and `deploy` start everything, so they may import everything. */
+export const COMPONENTS: Readonly<Record<string, readonly string[]>> = {
+  common: [],
+  openapi: ['common'],
+  drivers: ['common', 'openapi'],
+  cells: ['common', 'openapi', 'drivers'],
+  gateway: ['common', 'openapi'],
+  deploy: ['common', 'openapi', 'drivers', 'cells', 'gateway'],
+}
+
+/** A finer rule: files under `folder` import nothing that begins with one of `never`. */
+export interface FolderRule {
+  readonly folder: string
+  readonly never: readonly string[]
+  readonly why: string
+  /** True where importing types is no offence. */
+  readonly allowsTypes?: true
+}
+
+const DATABASE = ['drizzle-orm', 'mysql2', 'common/db/']
+const BUS = ['@nats-io/', 'common/bus/']
+const HTTP = ['hono', '@hono/']
+
+export const FOLDER_RULES: readonly FolderRule[] = [
+  { folder: 'common/', never: HTTP, why: 'the kernel serves no HTTP' },
+  {
+    folder: 'openapi/',
+    never: [...DATABASE, ...BUS, ...HTTP],
+    why: 'contracts know no transport and no storage',
+  },
+  {
+    folder: 'drivers/',
+    never: [...DATABASE, ...BUS, ...HTTP],
+    why: 'a driver knows its backend and nothing above',
+  },
+  {
+    folder: 'cells/scheduler/',
+    never: [...DATABASE, ...BUS, 'common/clock.ts', 'drivers/', 'cells/db/', 'cells/placement/'],
+    why: 'the scheduler is pure: the same snapshot gives the same choice',
+  },
+  { folder: 'cells/', never: HTTP, why: 'a cell speaks NATS only' },
+  {
+    folder: 'cells/compute/',
+    never: [...DATABASE, 'cells/db/'],
+    why: 'a compute process never touches a database',
+  },
+  {
+    folder: 'gateway/api/',
+    never: [...DATABASE, ...BUS, 'gateway/db/', 'gateway/cells/'],
+    why: 'handlers decide nothing and store nothing',
+  },
+  {
+    folder: 'gateway/http/',
+    never: [...DATABASE, ...BUS, 'gateway/db/', 'gateway/cells/'],
+    why: 'the HTTP layer stores nothing',
+  },
+  {
+    folder: 'gateway/views/',
+    never: [...DATABASE, ...BUS, ...HTTP, 'gateway/db/', 'gateway/cells/'],
+    why: 'a view is a pure function of what it shows',
+  },
+  { folder: 'gateway/app/', never: HTTP, why: 'decisions know no HTTP' },
+  {
+    folder: 'gateway/app/',
+    never: ['drizzle-orm', 'mysql2', 'gateway/db/schema/', 'gateway/http/', 'gateway/api/'],
+    why: 'decisions know no SQL, and no row type leaves gateway/db',
+  },
+  {
+    folder: 'gateway/db/',
+    never: [...BUS, ...HTTP, 'gateway/api/', 'gateway/http/', 'gateway/cells/'],
+    why: 'storage is below everything else',
+  },
+  {
+    folder: 'gateway/db/',
+    never: ['gateway/app/'],
+    why: 'storage takes and returns the types decisions are made on, and calls none of them',
+    allowsTypes: true,
+  },
+  {
+    folder: 'cells/db/',
+    never: [...BUS, 'cells/conductor/', 'cells/compute/', 'cells/handlers/', 'drivers/'],
+    why: 'storage is below everything else',
+  },
+]
+
+/** The only file that may import a concrete driver from another folder. */
+export const DRIVER_REGISTRY = 'drivers/registry.ts'
