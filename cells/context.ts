@@ -18,8 +18,10 @@ import { beginFeed } from './db/feed.ts'
 import { FeedRelay } from './feed/feed-relay.ts'
 import { HostListener } from './hosts/host-listener.ts'
 import { HostRegistry } from './hosts/host-registry.ts'
+import { allocationAudit } from './reconcilers/allocation-audit.ts'
 import { heartbeat } from './reconcilers/heartbeat.ts'
 import { hostLiveness } from './reconcilers/host-liveness.ts'
+import { purge } from './reconcilers/purge.ts'
 import { sagaRecovery } from './reconcilers/saga-recovery.ts'
 import { schedulingFrom } from './scheduler/scheduling-from.ts'
 import { serveCell } from './serve.ts'
@@ -97,6 +99,8 @@ export async function startCell(
     sagaRecovery(cell),
     hostLiveness(cell, holder),
     heartbeat(cell, processName),
+    allocationAudit(cell, holder),
+    purge(cell, holder, config.retention),
   ].map((reconciler) => owned.use(new RunningReconciler(reconciler, clock, log)))
   for (const served of serveCell(cell)) owned.use(served)
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')

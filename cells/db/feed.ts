@@ -73,11 +73,11 @@ const REMOVE = statement(
     .where(lte(feed.n, p('position')))
     .limit(p('max')),
 )
-const OLDEST_KEPT = statement(
+const OLDEST = statement(
   builder
-    .select({ n: feed.n })
+    .select({ n: feed.n, created_at: feed.createdAt })
     .from(feed)
-    .where(gt(feed.createdAt, sql`now(3) - interval ${p('ageMs')} * 1000 microsecond`))
+    .where(gt(feed.n, 0))
     .orderBy(asc(feed.n))
     .limit(1),
 )
@@ -175,10 +175,12 @@ export async function removeFeed(
   })
 }
 
-/** The number of the oldest row not older than `ageMs`; undefined when all are older. */
-export async function oldestFeedWithin(db: Executor, ageMs: number): Promise<number | undefined> {
-  const [row] = await db.rows<{ n: number | null }>(OLDEST_KEPT, { ageMs })
-  return row?.n ?? undefined
+/** The oldest numbered row; undefined when there is none. */
+export async function oldestFeedRow(
+  db: Executor,
+): Promise<{ readonly n: number; readonly createdAt: Date } | undefined> {
+  const [row] = await db.rows<{ n: number; created_at: Date }>(OLDEST, {})
+  return row === undefined ? undefined : { n: row.n, createdAt: row.created_at }
 }
 
 function stateFrom(rows: readonly FeedState[]): FeedState {

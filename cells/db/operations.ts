@@ -1,10 +1,10 @@
-import { and, desc, eq, sql } from 'drizzle-orm'
+import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
-import { operations } from './schema/instances.ts'
+import { instances, operations } from './schema/instances.ts'
 
 const p = sql.placeholder
 const BUILD_SLOT = 'build'
@@ -105,6 +105,19 @@ const SET_TRACE = statement(
     .where(and(isAttempt, eq(operations.slot, BUILD_SLOT))),
 )
 
+/** Records of servers the cell still has stay, however old. */
+const PURGE = statement(
+  builder
+    .delete(operations)
+    .where(
+      and(
+        lt(operations.createdAt, p('before')),
+        sql`not exists (select 1 from ${instances} where ${instances.serverId} = ${operations.serverId})`,
+      ),
+    )
+    .limit(p('max')),
+)
+
 interface RecordRow {
   readonly attempt: number
   readonly outcome: BuildOutcome
@@ -187,6 +200,12 @@ export async function findOperation(
 ): Promise<OperationRecord | undefined> {
   const [row] = await db.rows<OperationRecord>(FIND_OTHER, { ...operation })
   return row
+}
+
+/** Forgets at most `max` answers given before a time. Returns how many. */
+export async function purgeOperations(db: Executor, before: Date, max: number): Promise<number> {
+  const { affectedRows } = await db.run(PURGE, { before, max: String(max) })
+  return affectedRows
 }
 
 function fromRow({ trace, ...row }: RecordRow): AttemptRecord {

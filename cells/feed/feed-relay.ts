@@ -3,7 +3,7 @@ import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
-import { acquireLease } from '#common/saga/lease.ts'
+import { acquireLease, releaseLease } from '#common/saga/lease.ts'
 import { eventSubject, innerSubject } from '#openapi/wire.ts'
 import { feedTextAfter, type NumberedText, numberFeed, readFeedState } from '../db/feed.ts'
 
@@ -19,8 +19,8 @@ export interface FeedRelayOptions {
 }
 
 const LEASE_NAME = 'feed-relay'
-const LEASE_TTL_MS = 5_000
-const LEASE_RENEW_MS = 1_500
+const LEASE_TTL_MS = 3_000
+const LEASE_RENEW_MS = 1_000
 /** Changes that come close together go out together. */
 const GATHER_MS = 5
 /** In case a nudge was lost, or came before its commit. */
@@ -68,6 +68,7 @@ export class FeedRelay implements AsyncDisposable {
     this.#wake()
     this.#unsubscribe()
     await this.#loop
+    await this.#letGo()
   }
 
   async #run(): Promise<void> {
@@ -134,6 +135,15 @@ export class FeedRelay implements AsyncDisposable {
     if (lease !== undefined && !this.#isHolder) this.#sent = (await readFeedState(db)).last
     this.#isHolder = lease !== undefined
     return this.#isHolder
+  }
+
+  /** So that another process need not wait for the lease to run out. */
+  async #letGo(): Promise<void> {
+    const { db, holder, log } = this.#options
+    if (!this.#isHolder) return
+    await releaseLease(db, LEASE_NAME, holder).catch((error: unknown) => {
+      log.warn(errorFields(error), 'feed lease not released')
+    })
   }
 
   /** Ends soon after a nudge, or at the next poll; true for a nudge. */

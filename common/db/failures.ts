@@ -1,3 +1,4 @@
+import { DrizzleQueryError } from 'drizzle-orm'
 import { Failure } from '../errors.ts'
 
 /** MySQL and driver codes that mean: the database is not there, or not able, right now. */
@@ -34,6 +35,14 @@ export function databaseFailure(error: unknown): unknown {
   return new Failure('unavailable', 'The database did not answer. Please try again.', {
     cause: error,
   })
+}
+
+/**
+ * The same for an error of unknown origin: only what drizzle threw is the database's. Statements run through
+ * `orm` throw it as it is, so it gets its kind where errors are answered or logged.
+ */
+export function queryFailure(error: unknown): unknown {
+  return error instanceof DrizzleQueryError ? databaseFailure(error) : error
 }
 
 /** True when the whole transaction may be run again: InnoDB chose it as a deadlock's victim. */

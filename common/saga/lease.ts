@@ -48,6 +48,13 @@ const RENEW = statement(
     .where(and(eq(leases.name, sql.placeholder('name')), eq(leases.holder, holder))),
 )
 
+const RELEASE = statement(
+  builder
+    .update(leases)
+    .set({ expiresAt: sql`now(3) - interval 1 second` })
+    .where(and(eq(leases.name, sql.placeholder('name')), eq(leases.holder, holder))),
+)
+
 const READ = statement(
   builder
     .select({ holder: leases.holder, generation: leases.generation })
@@ -84,6 +91,11 @@ export async function acquireLease(
 export async function renewLease(db: Executor, lease: Lease, ttlMs: number): Promise<boolean> {
   const { affectedRows } = await db.run(RENEW, { name: lease.name, holder: lease.holder, ttlMs })
   return affectedRows === 1
+}
+
+/** Afterwards the name is free for others, if `who` had it. */
+export async function releaseLease(db: Executor, name: string, who: string): Promise<void> {
+  await db.run(RELEASE, { name, holder: who })
 }
 
 async function readLease(db: Executor, name: string): Promise<Lease | undefined> {

@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { WorkContext } from '../context.ts'
 import type { Executor, Tx } from '../db/database.ts'
 import { builder, statement } from '../db/statement.ts'
-import { Failure } from '../errors.ts'
+import { type ErrorKind, Failure } from '../errors.ts'
 import type { SagaId } from '../ids.ts'
 import type { Lease } from './lease.ts'
 import type { Json, SagaState } from './saga.ts'
@@ -109,6 +109,14 @@ export async function appendEvents(tx: Tx, saga: SagaId, rows: readonly LogRow[]
 
 export async function readEvents(db: Executor, saga: SagaId): Promise<readonly LogRow[]> {
   return db.rows<LogRow>(EVENTS, { id: saga })
+}
+
+/** Why the saga unwound, as its log has it; undefined when no step failed. */
+export async function readFailure(db: Executor, saga: SagaId): Promise<Failure | undefined> {
+  const failed = (await readEvents(db, saga)).find(({ event }) => event === 'failed')
+  if (failed === undefined) return undefined
+  const { kind, message } = failed.data as { readonly kind: ErrorKind; readonly message: string }
+  return new Failure(kind, message)
 }
 
 function appendStatement(count: number): ReturnType<typeof statement> {

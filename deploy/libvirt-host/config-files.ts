@@ -1,4 +1,4 @@
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Where the packages put libvirt's files, and which of the host's own folders stands there inside. */
@@ -8,6 +8,21 @@ export const FOLDERS: Readonly<Record<string, string>> = {
   etc: '/etc/libvirt',
   cache: '/var/cache/libvirt',
   log: '/var/log/libvirt',
+}
+
+/** The same for single files: the machine's accounts, and one more. */
+export const FILES: Readonly<Record<string, string>> = {
+  passwd: '/etc/passwd',
+  group: '/etc/group',
+}
+
+/**
+ * Debian's libvirtd does not start without this account, whoever guests run as. Only the package that brings the
+ * machine-wide daemon makes it, so a host has it in account files of its own.
+ */
+const QEMU_ACCOUNT: Readonly<Record<keyof typeof FILES, string>> = {
+  passwd: 'libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin',
+  group: 'libvirt-qemu:x:64055:',
 }
 
 /**
@@ -27,6 +42,11 @@ cgroup_controllers = []
 export async function writeConfigFiles(directory: string, hostUuid: string): Promise<void> {
   for (const name of Object.keys(FOLDERS)) {
     await mkdir(join(directory, name), { recursive: true, mode: 0o711 })
+  }
+  for (const [name, place] of Object.entries(FILES)) {
+    const machine = await readFile(place, 'utf8')
+    const isThere = /^libvirt-qemu:/m.test(machine)
+    await writeFile(join(directory, name), isThere ? machine : `${machine}${QEMU_ACCOUNT[name]}\n`)
   }
   const etc = join(directory, 'etc')
   // The package's own networks and filters; a host has only what its driver defines.

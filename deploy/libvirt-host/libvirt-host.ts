@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { type RunOptions, type RunResult } from '#drivers/run.ts'
-import { clearRunFolder, FOLDERS, writeConfigFiles } from './config-files.ts'
+import { clearRunFolder, FILES, FOLDERS, writeConfigFiles } from './config-files.ts'
 import {
   endNamespace,
   type Holder,
@@ -98,6 +98,8 @@ async function startHolder(directory: string, name: string): Promise<Holder> {
       await mkdir(place, { recursive: true })
       await inside('mount', '--bind', join(directory, own), place)
     }
+    for (const [own, place] of Object.entries(FILES))
+      await inside('mount', '--bind', join(directory, own), place)
     const partial = `${holderFile(directory)}.part`
     await writeFile(partial, JSON.stringify(holder))
     await rename(partial, holderFile(directory))

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '#common/log.ts'
+import { abortable } from '../abortable.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { libvirtConsoleLog } from './console-log.ts'
@@ -21,6 +22,9 @@ import { spawn } from './spawn.ts'
 import { parseLibvirtUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
 import { watch } from './watch.ts'
+
+/** The probe ends by itself long before. */
+const PROBE_LIMIT_MS = 60_000
 
 export const VIRT_TYPES = ['auto', 'qemu', 'kvm'] as const
 
@@ -90,32 +94,40 @@ async function createHost(
     images,
     locks: new InstanceLocks(),
     leaving: new Set(),
-    virtType: virtTypeOf(session, stateDirectory, settings, address.local),
+    // A probe here would say nothing about a machine elsewhere.
+    virtType: address.local
+      ? virtTypeOf(session, stateDirectory, settings, logger)
+      : async () => (settings.virtType === 'kvm' ? 'kvm' : 'qemu'),
     logger,
   }
 }
 
-/** Settled at most once per process: a probe under way is shared, a failed one is repeated by the next caller. */
+/**
+ * Settled at most once per process. A probe under way is shared and outlives a caller that gives up, so impatient
+ * callers cannot keep it from ending; one that failed is repeated by the next caller.
+ */
 function virtTypeOf(
   session: LibvirtSession,
   stateDirectory: string,
   settings: LibvirtSettings,
-  local: boolean,
+  logger: Logger | undefined,
 ): (signal: AbortSignal) => Promise<VirtType> {
   const { virtType, probeKernel } = settings
   if (virtType !== 'auto') return async () => virtType
-  // A probe here says nothing about a machine elsewhere.
-  if (!local) return async () => 'qemu'
   let settled: Promise<VirtType> | undefined
-  const probe = async (signal: AbortSignal) => {
-    const qemuVersion = await nodeCalls(session).hypervisorVersion(signal)
-    return probeVirtType({ stateDirectory, qemuVersion, kernel: probeKernel }, signal)
+  const probe = async () => {
+    const signal = AbortSignal.timeout(PROBE_LIMIT_MS)
+    const qemuVersion = String(await nodeCalls(session).hypervisorVersion(signal))
+    const options = { stateDirectory, qemuVersion, kernel: probeKernel }
+    const verdict = await probeVirtType(options, signal)
+    logger?.info(verdict, 'how guests run was settled')
+    return verdict.virtType
   }
   return async (signal) => {
-    settled ??= probe(signal).catch((error: unknown) => {
+    settled ??= probe().catch((error: unknown) => {
       settled = undefined
       throw error
     })
-    return settled
+    return abortable(settled, signal)
   }
 }

@@ -8,7 +8,7 @@ import { probeVirtType } from './virt-type.ts'
 describe('probeVirtType()', () => {
   let stateDirectory: string
   const verdictFile = () => join(stateDirectory, 'virt-type.json')
-  const probe = (qemuVersion: number) => {
+  const probe = (qemuVersion: string) => {
     const kernel = join(stateDirectory, 'not-a-kernel')
     return probeVirtType({ stateDirectory, qemuVersion, kernel }, AbortSignal.timeout(20_000))
   }
@@ -19,18 +19,19 @@ describe('probeVirtType()', () => {
   afterEach(() => rm(stateDirectory, { recursive: true, force: true }))
 
   test('what did not boot a kernel is emulation, device or not', async () => {
-    expect(await probe(7_000_000)).toBe('qemu')
+    expect(await probe('7.0.0')).toMatchObject({ virtType: 'qemu' })
   })
 
   test.skipIf(!existsSync('/dev/kvm'))(
     'a verdict holds for its kernel and QEMU, and for no other',
     async () => {
-      await probe(7_000_000)
-      const verdict = JSON.parse(await readFile(verdictFile(), 'utf8')) as object
-      await writeFile(verdictFile(), JSON.stringify({ ...verdict, virtType: 'kvm' }))
+      await probe('7.0.0')
+      const stored = JSON.parse(await readFile(verdictFile(), 'utf8')) as object
+      const verdict = { virtType: 'kvm', why: 'it was written here' }
+      await writeFile(verdictFile(), JSON.stringify({ ...stored, verdict }))
 
-      expect(await probe(7_000_000)).toBe('kvm')
-      expect(await probe(8_000_000)).toBe('qemu')
+      expect(await probe('7.0.0')).toEqual(verdict)
+      expect(await probe('8.0.0')).toMatchObject({ virtType: 'qemu' })
     },
   )
 })

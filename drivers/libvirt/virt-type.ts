@@ -12,15 +12,17 @@ const PROBE_TIMEOUT_MS = 8_000
 /** What Linux says when all of it has started and it finds no root file system. */
 const PROOF = 'VFS: Unable to mount root fs'
 
-interface Verdict {
-  readonly key: string
+export interface VirtTypeVerdict {
   readonly virtType: VirtType
+  /** For people: what was found that makes it so. */
+  readonly why: string
 }
 
 export interface ProbeOptions {
   /** Where the verdict is kept, so that a restart costs nothing. */
   readonly stateDirectory: string
-  readonly qemuVersion: number
+  /** In any form: another one makes the verdict void. */
+  readonly qemuVersion: string
   /** A Linux kernel to start; without one the newest in /boot, and without that nothing can be proven. */
   readonly kernel?: string | undefined
 }
@@ -29,25 +31,37 @@ export interface ProbeOptions {
  * `kvm` where a Linux guest has been seen to run under it, else `qemu`. The device and libvirt's capabilities are
  * not proof: a nested or software KVM may take guests that then never get past their boot loader.
  */
-export async function probeVirtType(options: ProbeOptions, signal: AbortSignal): Promise<VirtType> {
+export async function probeVirtType(
+  options: ProbeOptions,
+  signal: AbortSignal,
+): Promise<VirtTypeVerdict> {
   const usable = await access(KVM_DEVICE, constants.R_OK | constants.W_OK).then(
     () => true,
     () => false,
   )
   const kernel = options.kernel ?? (await newestBootKernel())
-  if (!usable || kernel === undefined) return 'qemu'
+  if (!usable) return { virtType: 'qemu', why: `${KVM_DEVICE} cannot be used` }
+  if (kernel === undefined)
+    return { virtType: 'qemu', why: 'there is no kernel to try whether KVM really runs guests' }
   const file = join(options.stateDirectory, 'virt-type.json')
   const key = `${release()} qemu ${options.qemuVersion}`
   const known = await readVerdict(file)
-  if (known?.key === key) return known.virtType
-  const virtType = (await kernelRuns(kernel, signal)) ? 'kvm' : 'qemu'
-  await writeFile(file, JSON.stringify({ key, virtType } satisfies Verdict))
-  return virtType
+  if (known?.key === key) return known.verdict
+  const verdict: VirtTypeVerdict = (await kernelRuns(kernel, signal))
+    ? { virtType: 'kvm', why: 'a Linux kernel started under KVM' }
+    : { virtType: 'qemu', why: `${KVM_DEVICE} is there, but a Linux kernel did not start under it` }
+  await writeFile(file, JSON.stringify({ key, verdict } satisfies StoredVerdict))
+  return verdict
 }
 
-async function readVerdict(file: string): Promise<Verdict | undefined> {
+interface StoredVerdict {
+  readonly key: string
+  readonly verdict: VirtTypeVerdict
+}
+
+async function readVerdict(file: string): Promise<StoredVerdict | undefined> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as Verdict
+    return JSON.parse(await readFile(file, 'utf8')) as StoredVerdict
   } catch {
     return undefined // None yet, or cut off by a crash: the probe runs again.
   }

@@ -14,7 +14,7 @@ export interface Cell extends CellRef {
   readonly isAlive: boolean
   /** Milliseconds since the epoch; undefined when it was never heard. */
   readonly lastHeardAt: number | undefined
-  /** Undefined before the first heartbeat this process heard. */
+  /** As of the last heartbeat any gateway heard; undefined when there was none. */
   readonly summary: CellSummary | undefined
   /** What this gateway gave it since that heartbeat, which the summary cannot know of. */
   readonly promised: Resources

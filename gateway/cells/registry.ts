@@ -134,7 +134,7 @@ export class CellRegistry implements AsyncDisposable {
       isEnabled: !mapping.isDisabled,
       isAlive: heard !== undefined && this.#options.clock.now() - heard.at <= this.#deadlineMs,
       lastHeardAt,
-      summary: heard?.beat.summary,
+      summary: heard?.beat.summary ?? mapping.summary ?? undefined,
       promised: heard?.promised ?? NOTHING,
     }
   }

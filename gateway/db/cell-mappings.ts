@@ -11,6 +11,8 @@ export interface CellMapping {
   readonly name: string
   readonly isDisabled: boolean
   readonly lastHeartbeatAt: Date | null
+  /** Of that heartbeat. */
+  readonly summary: CellSummary | null
 }
 
 /** How far a cell's change feed has been applied. */
@@ -30,6 +32,7 @@ const LIST = statement(
       name: cellMappings.name,
       is_disabled: cellMappings.isDisabled,
       last_heartbeat_at: cellMappings.lastHeartbeatAt,
+      summary: cellMappings.summary,
     })
     .from(cellMappings)
     .orderBy(asc(cellMappings.name)),
@@ -81,12 +84,14 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     name: string
     is_disabled: number
     last_heartbeat_at: Date | null
+    summary: CellSummary | null
   }>(LIST, {})
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
     isDisabled: Boolean(row.is_disabled),
     lastHeartbeatAt: row.last_heartbeat_at,
+    summary: row.summary,
   }))
 }
 

@@ -33,6 +33,8 @@ const INSERT = rowsInsert(
     'launchIndex',
     'diskConfig',
     'requestedZone',
+    'accessIPv4',
+    'accessIPv6',
     'vmState',
     'taskState',
     'fault',

@@ -29,6 +29,8 @@ export const SERVER_COLUMNS = {
   launch_index: serverIndex.launchIndex,
   disk_config: serverIndex.diskConfig,
   requested_zone: serverIndex.requestedZone,
+  access_ip_v4: serverIndex.accessIPv4,
+  access_ip_v6: serverIndex.accessIPv6,
   is_deleting: serverIndex.isDeleting,
   vm_state: serverIndex.vmState,
   task_state: serverIndex.taskState,
@@ -72,6 +74,8 @@ export interface ServerRow {
   readonly launch_index: number
   readonly disk_config: 'AUTO' | 'MANUAL'
   readonly requested_zone: string | null
+  readonly access_ip_v4: string | null
+  readonly access_ip_v6: string | null
   readonly is_deleting: number
   readonly vm_state: VmState
   readonly task_state: Task | null
@@ -116,6 +120,8 @@ export function serverRecordOf(row: ServerRow): ServerRecord {
     launchIndex: row.launch_index,
     diskConfig: row.disk_config,
     requestedZone: row.requested_zone,
+    accessIPv4: row.access_ip_v4,
+    accessIPv6: row.access_ip_v6,
     vmState: row.vm_state,
     taskState: isDeleting ? 'deleting' : row.task_state,
     powerState: row.power_state,

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { WorkContext } from '#common/context.ts'
 import { workContext } from '#common/context.ts'
+import { queryFailure } from '#common/db/failures.ts'
 import { Failure } from '#common/errors.ts'
 import { type Contract, UNVERSIONED } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
@@ -65,7 +66,7 @@ export function serveEndpoint(
     try {
       response = await runStages(endpoint, gateway, exchange)
     } catch (error) {
-      response = failureResponse(error, service, exchange, gateway.log)
+      response = failureResponse(queryFailure(error), service, exchange, gateway.log)
     }
     const { microversion } = exchange
     gateway.metrics.observe({ method, route, status: response.status, microversion }, startedAt)

@@ -28,9 +28,12 @@ export interface RawRequest {
   readonly signal: AbortSignal
 }
 
-/** What a handler answers: the widest object; the document prunes it and knows the status. */
+/**
+ * What a handler answers: the widest object; the document prunes it and knows the status. `Answer<Op>` holds the body
+ * to the types of the document, where the widest object is one of them.
+ */
 export interface Answer<Op = unknown> {
-  readonly body?: SuccessOf<Op>
+  readonly body?: Absent<SuccessOf<Op>>
   readonly headers?: Readonly<Record<string, string>>
   /** Only where the document declares several successes. */
   readonly status?: number
@@ -38,7 +41,7 @@ export interface Answer<Op = unknown> {
   readonly stream?: ReadableStream<Uint8Array>
 }
 
-export type Handler<Op = unknown> = (call: Call<Op>) => Promise<Answer<Op>>
+export type Handler<Op = unknown> = (call: Call<Op>) => Promise<Answer>
 
 /** Handlers by operationId. Their parameter differs by operation, so the table cannot name it. */
 export type Handlers = Readonly<Record<string, (call: never) => Promise<Answer>>>
@@ -67,3 +70,16 @@ export type SuccessOf<Op> = Op extends { responses: infer R }
         : undefined
     }[keyof R & SuccessStatus]
   : unknown
+
+/** The same shape, in which what may be absent may also be undefined: a serializer leaves both out. */
+type Absent<T> = T extends readonly (infer E)[]
+  ? readonly Absent<E>[]
+  : T extends object
+    ? { readonly [K in keyof T as IsOptional<T, K> extends true ? never : K]: Absent<T[K]> } & {
+        readonly [K in keyof T as IsOptional<T, K> extends true ? K : never]?:
+          | Absent<T[K]>
+          | undefined
+      }
+    : T
+
+type IsOptional<T, K extends keyof T> = Pick<T, K> extends Required<Pick<T, K>> ? false : true

@@ -1,17 +1,13 @@
 import type { Hono } from 'hono'
-import { errorChain } from '#common/errors.ts'
-import { within } from '#common/within.ts'
 import { MAX, MIN } from '#openapi/microversions.ts'
+import { unreadiness } from '../app/unreadiness.ts'
 import type { Gateway } from '../context.ts'
-import { databaseReadiness } from '../db/readiness.ts'
-
-const READY_WAIT_MS = 2_000
 
 /** What supervisors and monitoring ask; none of it needs a token, and none of it names a user's thing. */
 export function registerProbes(app: Hono, gateway: Gateway): void {
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   app.get('/readyz', async (c) => {
-    const why = await unreadiness(gateway)
+    const why = await unreadiness(gateway.db, gateway.log)
     return why === undefined
       ? c.json({ status: 'ready' })
       : c.json({ status: 'not ready', reason: why }, 503, { 'Retry-After': '1' })
@@ -25,14 +21,4 @@ export function registerProbes(app: Hono, gateway: Gateway): void {
       headers: { 'Content-Type': registry.contentType },
     })
   })
-}
-
-/** Ready without any cell: reads and most intents need only the database. */
-async function unreadiness({ db, log }: Gateway): Promise<string | undefined> {
-  try {
-    return await within(READY_WAIT_MS, databaseReadiness(db))
-  } catch (error) {
-    log.warn({ error: errorChain(error) }, 'database not ready')
-    return 'the database does not answer'
-  }
 }

@@ -13,7 +13,7 @@ export function keypairView(keypair: StoredKeypair) {
     user_id: keypair.userId,
     created_at: plainTime(keypair.createdAt),
     updated_at: null,
-    deleted: false,
+    deleted: false as const,
     deleted_at: null,
   }
 }

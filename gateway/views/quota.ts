@@ -1,5 +1,11 @@
 import type { QuotaUsage } from '../app/quotas/quota-usage.ts'
-import { QUOTA_RESOURCES, type QuotaLimits } from '../app/quotas/resources.ts'
+import { QUOTA_RESOURCES, type QuotaLimits, type QuotaResource } from '../app/quotas/resources.ts'
+
+export interface LimitAndUse {
+  readonly limit: number
+  readonly in_use: number
+  readonly reserved: number
+}
 
 /** Limits with the use of them. Nothing is ever reserved: use is counted when it is promised. */
 export function quotaDetailView(projectId: string, limits: QuotaLimits, usage: QuotaUsage) {
@@ -7,7 +13,8 @@ export function quotaDetailView(projectId: string, limits: QuotaLimits, usage: Q
     (resource) =>
       [resource, { limit: limits[resource], in_use: usage[resource], reserved: 0 }] as const,
   )
-  return { id: projectId, ...Object.fromEntries(entries) }
+  const byResource = Object.fromEntries(entries) as Record<QuotaResource, LimitAndUse>
+  return { id: projectId, ...byResource }
 }
 
 /** `absolute` of the limits, at its widest. */

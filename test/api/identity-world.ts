@@ -1,5 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
 import type { Hono } from 'hono'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { configFromEnv } from '#gateway/config.ts'
@@ -8,38 +7,25 @@ import { MIGRATIONS_FOLDER } from '#gateway/db/readiness.ts'
 import { createServer } from '#gateway/server.ts'
 import type { DocumentName } from '#openapi/load-document.ts'
 import { freshDatabase } from '../env/fresh-database.ts'
-import { testServices } from '../env/services.ts'
+import { gatewayEnv } from '../env/gateway-env.ts'
 
 /** Gateways on one database with the first users, their identity API answered in process. */
 export class IdentityWorld implements AsyncDisposable {
   readonly databaseUrl: string
-  readonly passwords: { readonly admin: string; readonly demo: string }
-  readonly imageDirectory: string
-  readonly #secretKey = randomBytes(32).toString('hex')
+  readonly passwords = { admin: secret(), demo: secret() }
+  readonly #env: Readonly<Record<string, string>>
   readonly #parts = new AsyncDisposableStack()
 
-  constructor(
-    databaseUrl: string,
-    passwords: { readonly admin: string; readonly demo: string },
-    imageDirectory: string,
-  ) {
+  constructor(databaseUrl: string, env: Readonly<Record<string, string>>) {
     this.databaseUrl = databaseUrl
-    this.passwords = passwords
-    this.imageDirectory = imageDirectory
+    this.#env = env
   }
 
   async addGateway(
     env: Readonly<Record<string, string>> = {},
     served: readonly DocumentName[] = ['identity'],
   ): Promise<Face> {
-    const config = configFromEnv({
-      GATEWAY_DATABASE_URL: this.databaseUrl,
-      GATEWAY_DATABASE_CONNECTIONS: '4',
-      GATEWAY_LOG_LEVEL: 'error',
-      GATEWAY_SECRET_KEY: this.#secretKey,
-      GATEWAY_IMAGE_DIRECTORY: this.imageDirectory,
-      ...env,
-    })
+    const config = configFromEnv({ ...this.#env, ...env })
     const gateway = this.#parts.use(await createGateway(config))
     return new Face(gateway, createServer(gateway, served))
   }
@@ -130,9 +116,7 @@ export function passwordAuth(user: string, password: string, scope?: unknown): o
 export async function identityWorld(): Promise<IdentityWorld> {
   const url = await freshDatabase('identity')
   await migrateDatabase(url, MIGRATIONS_FOLDER)
-  const { directory } = await testServices()
-  const passwords = { admin: secret(), demo: secret() }
-  return new IdentityWorld(url, passwords, join(directory, `images-${randomUUID()}`))
+  return new IdentityWorld(url, await gatewayEnv(url))
 }
 
 function secret(): string {

@@ -10,6 +10,7 @@ import { SERVICES } from '#gateway/http/services.ts'
 import { type Contract, loadContract } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { freshDatabase } from './fresh-database.ts'
+import { gatewayEnv } from './gateway-env.ts'
 import { seedRoles, seedUser, type TestRole, type TestUser } from './seed-identity.ts'
 
 /** One call of an operation, as a client at one microversion makes it. */
@@ -45,7 +46,7 @@ export interface ComputeApi extends AsyncDisposable {
 export async function computeApi(name: string): Promise<ComputeApi> {
   const url = await freshDatabase(name)
   await migrateDatabase(url, 'gateway/db/migrations')
-  const config = configFromEnv({ GATEWAY_DATABASE_URL: url, GATEWAY_LOG_LEVEL: 'error' })
+  const config = configFromEnv(await gatewayEnv(url))
   const gateway = await createGateway(config)
   await seedRoles(gateway.db)
   const contract = loadContract('compute')

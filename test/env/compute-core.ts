@@ -164,6 +164,8 @@ function planned(
       launchIndex,
       diskConfig: 'MANUAL',
       requestedZone: null,
+      accessIPv4: null,
+      accessIPv6: null,
       vmState: cell === null ? 'error' : 'building',
       taskState: cell === null ? null : 'scheduling',
       fault: null,

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, newId } from '#common/ids.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
@@ -201,6 +202,46 @@ describe.skipIf(why !== undefined)(
         await driver.spawn(spec, signal())
 
         expect(await stateOf(spec)).toBe('running')
+        await driver.destroy(spec.id, signal())
+        expect(await harness.leftovers(spec.id)).toEqual([])
+      })
+
+      test('a spawn that fails at its very end leaves nothing', async () => {
+        const spec = instanceSpec(harness.image, { nics: [nicWith('10.98.0.9', NEXT_MAC)] })
+        const huge = { ...spec, flavor: { ...spec.flavor, memoryMb: 64 * 1024 ** 2 } }
+
+        expect(await kindOf(driver.spawn(huge, signal()))).toBe('internal')
+
+        expect(await harness.leftovers(spec.id)).toEqual([])
+        expect(await driver.list(signal())).toEqual([])
+      })
+
+      test.each([0, 15, 40, 80, 160, 320])(
+        'a destroy that comes %i ms after the spawn leaves nothing',
+        async (ms) => {
+          const spec = instanceSpec(harness.image, { nics: [nicWith('10.99.0.9', NEXT_MAC)] })
+          const outcome = kindOf(driver.spawn(spec, signal()))
+          await sleep(ms)
+
+          await driver.destroy(spec.id, signal())
+
+          expect([undefined, 'conflict']).toContain(await outcome)
+          expect(await harness.leftovers(spec.id)).toEqual([])
+        },
+      )
+
+      test('a spawn whose daemon goes away is repeated until it runs, once', async () => {
+        const spec = instanceSpec(harness.image, { nics: [nicWith('10.100.0.9', NEXT_MAC)] })
+        const outcome = kindOf(driver.spawn(spec, signal()))
+        await sleep(150)
+        await harness.host.restartDaemon()
+        expect([undefined, 'unavailable']).toContain(await outcome)
+
+        await expect
+          .poll(() => kindOf(driver.spawn(spec, signal())), { timeout: 20_000 })
+          .toBeUndefined()
+
+        expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
         await driver.destroy(spec.id, signal())
         expect(await harness.leftovers(spec.id)).toEqual([])
       })

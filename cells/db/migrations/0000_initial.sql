@@ -1,3 +1,107 @@
+CREATE TABLE `feed` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`n` bigint,
+	`body` mediumtext NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `feed_id` PRIMARY KEY(`id`),
+	CONSTRAINT `feed_n` UNIQUE(`n`)
+);
+--> statement-breakpoint
+CREATE TABLE `feed_state` (
+	`id` int NOT NULL,
+	`incarnation` char(36) character set ascii collate ascii_bin NOT NULL,
+	`last` bigint NOT NULL,
+	`acknowledged` bigint NOT NULL,
+	`removed` bigint NOT NULL,
+	CONSTRAINT `feed_state_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `hosts` (
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`version` int NOT NULL,
+	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`zone` varchar(255) NOT NULL,
+	`driver` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`simulated` boolean NOT NULL,
+	`capabilities` json NOT NULL,
+	`is_up` boolean NOT NULL,
+	`down` text,
+	`is_disabled` boolean NOT NULL DEFAULT false,
+	`disabled_reason` varchar(255),
+	`is_forced_down` boolean NOT NULL DEFAULT false,
+	`inventory` json,
+	`shown_generation` int NOT NULL,
+	`started_at` datetime(3) NOT NULL,
+	`last_seen_at` datetime(3) NOT NULL,
+	CONSTRAINT `hosts_host_id` PRIMARY KEY(`host_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `instances` (
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`attempt` int NOT NULL,
+	`version` int NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`vm_state` varchar(20) character set ascii collate ascii_bin NOT NULL,
+	`task_state` varchar(32) character set ascii collate ascii_bin,
+	`power_state` tinyint NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`host` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`hypervisor_hostname` varchar(255) NOT NULL,
+	`zone` varchar(255) NOT NULL,
+	`fault` json,
+	`launched_at` datetime(3),
+	`saga_id` char(36) character set ascii collate ascii_bin,
+	`build` mediumtext,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	CONSTRAINT `instances_server_id` PRIMARY KEY(`server_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `operations` (
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`attempt` int NOT NULL,
+	`slot` varchar(36) character set ascii collate ascii_bin NOT NULL,
+	`operation_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`outcome` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`ended` varchar(16) character set ascii collate ascii_bin,
+	`reason` text,
+	`trace` mediumtext,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `operations_server_id_attempt_slot_pk` PRIMARY KEY(`server_id`,`attempt`,`slot`)
+);
+--> statement-breakpoint
+CREATE TABLE `allocations` (
+	`consumer_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`provider_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`resource_class` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`used` bigint NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `allocations_consumer_id_provider_id_resource_class_pk` PRIMARY KEY(`consumer_id`,`provider_id`,`resource_class`)
+);
+--> statement-breakpoint
+CREATE TABLE `inventories` (
+	`provider_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`resource_class` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`total` bigint NOT NULL,
+	`reserved` bigint NOT NULL,
+	`allocation_ratio` double NOT NULL,
+	CONSTRAINT `inventories_provider_id_resource_class_pk` PRIMARY KEY(`provider_id`,`resource_class`)
+);
+--> statement-breakpoint
+CREATE TABLE `resource_providers` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`generation` int NOT NULL,
+	`vcpus_limit` bigint NOT NULL,
+	`memory_mb_limit` bigint NOT NULL,
+	`disk_gb_limit` bigint NOT NULL,
+	`vcpus_used` bigint NOT NULL DEFAULT 0,
+	`memory_mb_used` bigint NOT NULL DEFAULT 0,
+	`disk_gb_used` bigint NOT NULL DEFAULT 0,
+	`instances` int NOT NULL DEFAULT 0,
+	CONSTRAINT `resource_providers_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
 CREATE TABLE `leases` (
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`holder` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -31,6 +135,9 @@ CREATE TABLE `sagas` (
 	CONSTRAINT `sagas_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE INDEX `hosts_name` ON `hosts` (`name`);--> statement-breakpoint
+CREATE INDEX `instances_host` ON `instances` (`host_id`);--> statement-breakpoint
+CREATE INDEX `operations_created` ON `operations` (`created_at`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `sagas_subject` ON `sagas` (`subject`);--> statement-breakpoint
 CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);

@@ -7,11 +7,15 @@ export function computePageLimit(asked: number | undefined): number {
   return pageLimit(asked === 0 ? undefined : asked)
 }
 
-/** The link to the next page, in the list that such answers have; undefined on the last page. */
-export function nextPageLinks(
+/** The member of a list's answer that links to the next page; nothing on the last page. */
+export function nextPageLinks<const Member extends string>(
   { links, raw }: Pick<Call, 'links' | 'raw'>,
+  member: Member,
   page: { readonly size: number; readonly limit: number; readonly last: string | undefined },
-): readonly [PageLink] | undefined {
+): { readonly [member in Member]?: readonly [PageLink] } {
   const next = nextPage(links, raw, page)
-  return next === undefined ? undefined : [next]
+  if (next === undefined) return {}
+  const linked: { [member in Member]?: readonly [PageLink] } = {}
+  linked[member] = [next]
+  return linked
 }

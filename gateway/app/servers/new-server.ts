@@ -23,6 +23,8 @@ export interface NewServer
     | 'launchIndex'
     | 'diskConfig'
     | 'requestedZone'
+    | 'accessIPv4'
+    | 'accessIPv6'
     | 'vmState'
     | 'taskState'
     | 'fault'

@@ -41,6 +41,8 @@ export interface ServerRecord {
   readonly diskConfig: 'AUTO' | 'MANUAL'
   /** The zone the user asked for; null: any. */
   readonly requestedZone: string | null
+  readonly accessIPv4: string | null
+  readonly accessIPv6: string | null
   readonly vmState: VmState
   /** A delete that was asked for shows as 'deleting' at once, whatever the cell last said. */
   readonly taskState: Task | null

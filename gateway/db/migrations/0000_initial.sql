@@ -471,6 +471,8 @@ CREATE TABLE `server_index` (
 	`launch_index` int NOT NULL,
 	`disk_config` varchar(8) character set ascii collate ascii_bin NOT NULL,
 	`requested_zone` varchar(255),
+	`access_ip_v4` varchar(15) character set ascii collate ascii_bin,
+	`access_ip_v6` varchar(45) character set ascii collate ascii_bin,
 	`is_deleting` boolean NOT NULL DEFAULT false,
 	`vm_state` varchar(20) character set ascii collate ascii_bin NOT NULL,
 	`task_state` varchar(32) character set ascii collate ascii_bin,

@@ -90,6 +90,8 @@ export const serverIndex = mysqlTable(
     launchIndex: int('launch_index').notNull(),
     diskConfig: token('disk_config', 8).notNull(),
     requestedZone: text255('requested_zone'),
+    accessIPv4: token('access_ip_v4', 15),
+    accessIPv6: token('access_ip_v6', 45),
     /** The user's wish, shown over whatever the cell last said. */
     isDeleting: boolean('is_deleting').notNull().default(false),
     // Owned by the cell.

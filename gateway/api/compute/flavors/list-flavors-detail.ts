@@ -8,7 +8,11 @@ export const listFlavorsDetail: Handler<operations['listFlavorsDetail']> = async
   const { app, context, query, links } = call
   const limit = computePageLimit(query.limit)
   const page = await listPage(app.db, context, query, limit)
-  const next = nextPageLinks(call, { size: page.length, limit, last: page.at(-1)?.id })
+  const next = nextPageLinks(call, 'flavors_links', {
+    size: page.length,
+    limit,
+    last: page.at(-1)?.id,
+  })
   const flavors = page.map((flavor) => flavorView(flavor, context, links))
-  return { body: { flavors, flavors_links: next } }
+  return { body: { flavors, ...next } }
 }

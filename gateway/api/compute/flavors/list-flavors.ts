@@ -8,8 +8,12 @@ export const listFlavors: Handler<operations['listFlavors']> = async (call) => {
   const { app, context, query, links } = call
   const limit = computePageLimit(query.limit)
   const page = await listPage(app.db, context, query, limit)
-  const next = nextPageLinks(call, { size: page.length, limit, last: page.at(-1)?.id })
+  const next = nextPageLinks(call, 'flavors_links', {
+    size: page.length,
+    limit,
+    last: page.at(-1)?.id,
+  })
   return {
-    body: { flavors: page.map((flavor) => flavorSummary(flavor, links)), flavors_links: next },
+    body: { flavors: page.map((flavor) => flavorSummary(flavor, links)), ...next },
   }
 }

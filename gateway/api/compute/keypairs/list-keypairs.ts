@@ -8,7 +8,11 @@ export const listKeypairs: Handler<operations['listKeypairs']> = async (call) =>
   const { app, context, query } = call
   const limit = computePageLimit(query.limit)
   const page = await listPage(app.db, context, query, limit)
-  const next = nextPageLinks(call, { size: page.length, limit, last: page.at(-1)?.name })
+  const next = nextPageLinks(call, 'keypairs_links', {
+    size: page.length,
+    limit,
+    last: page.at(-1)?.name,
+  })
   const keypairs = page.map((keypair) => ({ keypair: keypairSummary(keypair) }))
-  return { body: { keypairs, keypairs_links: next } }
+  return { body: { keypairs, ...next } }
 }

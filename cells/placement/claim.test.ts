@@ -1,0 +1,114 @@
+import { eq } from 'drizzle-orm'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { type HostId, newId } from '#common/ids.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { allocations, resourceProviders } from '../db/schema/placement.ts'
+import { claim } from './claim.ts'
+import { putInventory } from './inventory.ts'
+import { release } from './release.ts'
+import type { Resources } from './resources.ts'
+
+let db: Database
+
+beforeAll(async () => {
+  const url = await freshDatabase('claims')
+  await migrateDatabase(url, 'cells/db/migrations')
+  db = new Database({ url, connectionsMax: 16 })
+})
+
+afterAll(() => db[Symbol.asyncDispose]())
+
+const NO_OVERCOMMIT = { vcpus: 1, memoryMb: 1, diskGb: 1 }
+
+async function provide(total: Resources, provider = newId<HostId>(), ratios = NO_OVERCOMMIT) {
+  await db.transaction((tx) => putInventory(tx, { provider, name: 'host', total, ratios }))
+  return provider
+}
+
+const take = (provider: HostId, resources: Resources, consumer: string = newId()) =>
+  db.transaction((tx) => claim(tx, provider, consumer, resources))
+
+async function usageOf(provider: HostId) {
+  const [row] = await db.orm
+    .select()
+    .from(resourceProviders)
+    .where(eq(resourceProviders.id, provider))
+  const held = await db.orm.select().from(allocations).where(eq(allocations.providerId, provider))
+  const sum = (resourceClass: string) =>
+    held
+      .filter((one) => one.resourceClass === resourceClass)
+      .reduce((total, { used }) => total + used, 0)
+  return {
+    counted: [row?.vcpusUsed, row?.memoryMbUsed, row?.diskGbUsed],
+    held: [sum('VCPU'), sum('MEMORY_MB'), sum('DISK_GB')],
+    instances: row?.instances,
+  }
+}
+
+test('of many claims at once exactly those that fit succeed', async () => {
+  const provider = await provide({ vcpus: 7, memoryMb: 10_000, diskGb: 10_000 })
+
+  const outcomes = await Promise.all(
+    Array.from({ length: 40 }, () => take(provider, { vcpus: 2, memoryMb: 10, diskGb: 1 })),
+  )
+
+  expect(outcomes.filter(Boolean)).toHaveLength(3)
+  expect(await usageOf(provider)).toEqual({
+    counted: [6, 30, 3],
+    held: [6, 30, 3],
+    instances: 3,
+  })
+})
+
+test('releasing twice gives back once', async () => {
+  const provider = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
+  const consumer = newId()
+  await take(provider, { vcpus: 2, memoryMb: 10, diskGb: 1 })
+  await take(provider, { vcpus: 2, memoryMb: 10, diskGb: 1 }, consumer)
+
+  await Promise.all([1, 2, 3].map(() => db.transaction((tx) => release(tx, consumer))))
+
+  expect(await usageOf(provider)).toEqual({ counted: [2, 10, 1], held: [2, 10, 1], instances: 1 })
+})
+
+test('an inventory that shrank below what is used accepts nothing more', async () => {
+  const provider = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
+  await take(provider, { vcpus: 6, memoryMb: 10, diskGb: 1 })
+
+  await provide({ vcpus: 4, memoryMb: 100, diskGb: 10 }, provider)
+
+  expect(await take(provider, { vcpus: 0, memoryMb: 1, diskGb: 0 })).toBe(false)
+  expect((await usageOf(provider)).counted).toEqual([6, 10, 1])
+})
+
+test('whatever is claimed and released at once, nothing is overbooked and the counters stay true', async () => {
+  const amount = fc.integer({ min: 0, max: 4 })
+  const wish = fc.record({ vcpus: amount, memoryMb: amount, diskGb: amount })
+  await fc.assert(
+    fc.asyncProperty(fc.array(wish, { maxLength: 16 }), wish, async (wishes, total) => {
+      const provider = await provide({
+        vcpus: total.vcpus * 3,
+        memoryMb: total.memoryMb * 3,
+        diskGb: total.diskGb * 3,
+      })
+
+      await Promise.all(
+        wishes.map(async (resources, index) => {
+          const consumer = newId()
+          await take(provider, resources, consumer)
+          if (index % 3 === 0) await db.transaction((tx) => release(tx, consumer))
+        }),
+      )
+
+      const { counted, held } = await usageOf(provider)
+      expect(counted).toEqual(held)
+      const limits = [total.vcpus * 3, total.memoryMb * 3, total.diskGb * 3]
+      for (const [index, limit] of limits.entries())
+        expect(counted[index]).toBeLessThanOrEqual(limit)
+    }),
+    { numRuns: 15 },
+  )
+})

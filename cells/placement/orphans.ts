@@ -1,0 +1,26 @@
+import { and, eq, isNull, lt, sql } from 'drizzle-orm'
+import type { Executor } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import { instances } from '../db/schema/instances.ts'
+import { allocations } from '../db/schema/placement.ts'
+
+const p = sql.placeholder
+
+const ORPHANS = statement(
+  builder
+    .selectDistinct({ consumer_id: allocations.consumerId })
+    .from(allocations)
+    .leftJoin(instances, eq(instances.serverId, allocations.consumerId))
+    .where(and(isNull(instances.serverId), lt(allocations.createdAt, p('before'))))
+    .limit(p('max')),
+)
+
+/** At most `max` consumers that hold something since before a time, though the cell has no such server. */
+export async function orphanedConsumers(
+  db: Executor,
+  before: Date,
+  max: number,
+): Promise<readonly string[]> {
+  const rows = await db.rows<{ consumer_id: string }>(ORPHANS, { before, max: String(max) })
+  return rows.map((row) => row.consumer_id)
+}

@@ -1,0 +1,27 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { createServers } from '../../../app/servers/create-servers.ts'
+import { idempotencyKey } from '../../../app/servers/idempotency-key.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { serverRequest } from './server-request.ts'
+
+export const createServer: Handler<operations['createServer']> = async (call) => {
+  const { app, context, body, links, raw } = call
+  const key = idempotencyKey(context, raw.header('idempotency-key'), body)
+  const request = serverRequest(body)
+  const promised = await createServers(app, context, request, key)
+  if (body.server.return_reservation_id === true)
+    return { body: { reservation_id: promised.reservationId } }
+  const [id = ''] = promised.serverIds
+  const self = links.to(`/compute/v2.1/servers/${id}`)
+  const server = {
+    id,
+    links: [
+      { rel: 'self', href: self },
+      { rel: 'bookmark', href: links.to(`/compute/servers/${id}`) },
+    ],
+    security_groups: promised.securityGroups.map((name) => ({ name })),
+    'OS-DCF:diskConfig': request.diskConfig,
+    ...(promised.adminPassword === null ? {} : { adminPass: promised.adminPassword }),
+  }
+  return { body: { server }, headers: { Location: self } }
+}

@@ -1,0 +1,66 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import type { RequestedNetworks } from '../../../app/networks/nic-request.ts'
+import type { RequestedDisk, ServerRequest } from '../../../app/servers/server-request.ts'
+import type { BodyOf } from '../../../http/operation.ts'
+
+type Body = BodyOf<operations['createServer']>
+type Asked = Body['server']
+
+/** The request's own names for what the API calls by many. */
+export function serverRequest(body: Body): ServerRequest {
+  const { server } = body
+  const minCount = server.min_count ?? 1
+  return {
+    name: server.name,
+    flavorRef: String(server.flavorRef),
+    imageRef: server.imageRef || null,
+    metadata: server.metadata ?? {},
+    networks: networksOf(server.networks),
+    securityGroups: (server.security_groups ?? []).flatMap(({ name }) => name ?? []),
+    keyName: server.key_name ?? null,
+    userData: server.user_data ?? null,
+    adminPassword: server.adminPass ?? null,
+    configDrive: server.config_drive ?? false,
+    availabilityZone: server.availability_zone ?? null,
+    host: server.host ?? null,
+    hypervisorHostname: server.hypervisor_hostname ?? null,
+    hostname: server.hostname ?? null,
+    description: server.description ?? null,
+    tags: server.tags ?? [],
+    diskConfig: server['OS-DCF:diskConfig'] ?? 'MANUAL',
+    accessIPv4: server.accessIPv4 ?? null,
+    accessIPv6: server.accessIPv6 ?? null,
+    minCount,
+    maxCount: server.max_count ?? minCount,
+    disks: disksOf(server),
+    personalityCount: server.personality?.length ?? 0,
+    hasTrustedCertificates: Boolean(server.trusted_image_certificates),
+    hints: { ...body['os:scheduler_hints'], ...body['OS-SCH-HNT:scheduler_hints'] },
+  }
+}
+
+function networksOf(asked: Asked['networks']): RequestedNetworks {
+  if (asked === undefined || typeof asked === 'string') return asked
+  return asked.map(({ uuid, port, fixed_ip, tag }) => ({
+    ...(uuid === undefined ? {} : { networkId: uuid }),
+    ...(port === undefined || port === null ? {} : { portId: port }),
+    ...(fixed_ip === undefined ? {} : { fixedIp: fixed_ip }),
+    ...(tag === undefined ? {} : { tag }),
+  }))
+}
+
+function disksOf(server: Asked): readonly RequestedDisk[] {
+  const legacy = (server.block_device_mapping ?? []).map(() => ({
+    sourceType: 'volume',
+    destinationType: 'volume',
+    imageId: undefined,
+    bootIndex: undefined,
+  }))
+  const disks = (server.block_device_mapping_v2 ?? []).map((disk) => ({
+    sourceType: disk.source_type,
+    destinationType: disk.destination_type,
+    imageId: disk.uuid ?? disk.image_id,
+    bootIndex: disk.boot_index === undefined ? undefined : Number(disk.boot_index ?? 0),
+  }))
+  return [...legacy, ...disks]
+}

@@ -1,0 +1,38 @@
+import { newId } from '#common/ids.ts'
+import { within } from '#common/within.ts'
+import type { Compute } from '../compute.ts'
+import type { RequestContext } from '../request-context.ts'
+import { deleteServerSaga } from '../sagas/delete-server.ts'
+import { refuseLocked } from './refuse-locked.ts'
+import { showServer } from './show-server.ts'
+
+/** A cell that takes longer is not waited for: the delete is promised, and shown as such. */
+const WAIT_MS = 2_000
+
+/**
+ * Afterwards the server is going, whatever else is being done with it, also while its cell cannot be reached; gone
+ * already if its cell is quick. Repeating it is harmless. Throws `not-found`, and `conflict` for a locked server.
+ */
+export async function deleteServer(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+): Promise<void> {
+  const server = await showServer(compute.db, context, id)
+  refuseLocked(server, context)
+  // Asked for before: whoever does it goes on.
+  if (server.taskState === 'deleting') return
+  const { userId } = context
+  const run = await compute.sagas.start(deleteServerSaga, {
+    subject: server.id,
+    params: {
+      serverId: server.id,
+      operationId: newId<string>(),
+      requester: { userId, projectId: server.projectId },
+    },
+    work: context,
+  })
+  const cell = server.cellId === null ? undefined : compute.cells.cell(server.cellId)
+  if (cell?.isAlive === false) return
+  await within(compute.clock, WAIT_MS, run.finished)
+}

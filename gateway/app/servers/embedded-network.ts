@@ -1,0 +1,37 @@
+import { nicsReach } from '../networks/cells-reaching.ts'
+import type { Networks } from '../networks/networks.ts'
+import type { NicRequest } from '../networks/nic-request.ts'
+import { nicSpecs, serverAddresses } from '../networks/nic-views.ts'
+import { planNics } from '../networks/plan-nics.ts'
+import { allocatePorts, releasePorts, serverNics } from '../networks/server-ports.ts'
+import type { Requester } from '../requester.ts'
+import type { NicsPlan, ServerNetwork } from './server-network.ts'
+
+/** The network service of this gateway, as servers need it. */
+export function embeddedNetwork(networks: Networks): ServerNetwork {
+  return {
+    reachOf: async (db, serverId) => {
+      const nics = await serverNics(db, serverId)
+      return (cellId) => nicsReach(nics, cellId)
+    },
+    release: (tx, serverId) => releasePorts(tx, serverId, new Date(networks.clock.now())),
+  }
+}
+
+/** The NICs of a request's servers. Throws what Nova would for networks, ports and groups that cannot be had. */
+export async function planEmbeddedNics(
+  networks: Networks,
+  requester: Requester,
+  request: NicRequest,
+): Promise<NicsPlan> {
+  const plan = await planNics(networks, requester, request)
+  return {
+    reaches: (cellId) => nicsReach(plan.nics, cellId),
+    securityGroups: plan.securityGroups.map(({ name }) => name),
+    allocate: async (tx, serverId, zone) => {
+      const server = { serverId, zone: zone ?? '', now: new Date(networks.clock.now()) }
+      const nics = await allocatePorts(tx, server, plan)
+      return { nics: [...nicSpecs(nics)], addresses: serverAddresses(nics) }
+    },
+  }
+}

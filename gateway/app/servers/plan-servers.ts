@@ -1,0 +1,148 @@
+import { randomInt } from 'node:crypto'
+import { type InstanceId, newId } from '#common/ids.ts'
+import type { FlavorSnapshot, InstanceBuild } from '#openapi/wire/instance.ts'
+import type { CellChoice } from '../cells/choose-cell.ts'
+import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
+import { type BootImage, imageForBoot } from '../images/image-for-boot.ts'
+import { keypairForBoot } from '../keypairs/keypair-for-boot.ts'
+import { isAllowed, policyCheck } from '../policy.ts'
+import type { RequestContext } from '../request-context.ts'
+import type { Boot } from './boot.ts'
+import { chooseCells } from './choose-cells.ts'
+import { planEmbeddedNics } from './embedded-network.ts'
+import { noValidHost } from './faults.ts'
+import { limitMetadata } from './limit-metadata.ts'
+import { serverName } from './server-names.ts'
+import type { PlannedServer, ServerOrder } from './server-order.ts'
+import { type Place, placeOf } from './server-place.ts'
+import type { ServerRequest } from './server-request.ts'
+
+/** What all servers of a request have in common. */
+interface Common {
+  readonly projectId: string
+  readonly userId: string
+  readonly request: ServerRequest
+  readonly flavor: FlavorSnapshot
+  readonly image: BootImage
+  readonly keypair: InstanceBuild['keypair']
+  readonly place: Place
+  readonly securityGroups: readonly string[]
+  readonly reservationId: string
+}
+
+const FORCED_HOST = 'os_compute_api:servers:create:forced_host'
+const RESERVATION_CHARS = 'abcdefghijklmnopqrstuvwxyz0123456789'
+const RESERVATION_LENGTH = 8
+
+/**
+ * Decides everything about `count` servers of a request and writes nothing. Throws what Nova answers for what cannot
+ * be had: `invalid`, `forbidden`, `over-quota`, `conflict`; `unavailable` while every cell is dark.
+ */
+export async function planServers(
+  boot: Boot,
+  context: RequestContext & { readonly projectId: string },
+  request: ServerRequest,
+  count: number,
+): Promise<Pick<ServerOrder, 'servers' | 'nics'>> {
+  const { compute, images, networks } = boot
+  const { db } = compute
+  const place = placeOf(request, compute.cells.cells(), () => {
+    if (!isAllowed(context, FORCED_HOST)) policyCheck(FORCED_HOST)(context)
+  })
+  const flavor = await flavorForBoot(db, context, request.flavorRef)
+  const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
+  const keypair =
+    request.keyName === null ? null : await keypairForBoot(db, context, request.keyName)
+  await limitMetadata(db, context.projectId, request.metadata)
+  const nics = await planEmbeddedNics(networks, context, {
+    networks: request.networks,
+    securityGroups: request.securityGroups,
+    serversMax: count,
+  })
+  const { zone, host: requestedHost } = place
+  const wish = { flavor, image, zone, requestedHost, reaches: nics.reaches }
+  const choices = await chooseCells(compute, db, wish, count)
+  const { projectId, userId } = context
+  const { securityGroups } = nics
+  const reservationId = newReservationId()
+  const common = {
+    projectId,
+    userId,
+    request,
+    flavor,
+    image,
+    keypair,
+    place,
+    securityGroups,
+    reservationId,
+  }
+  const now = compute.clock.now()
+  return {
+    nics,
+    servers: choices.map((choice, index) => plan(common, choice, index, { count, now })),
+  }
+}
+
+function newReservationId(): string {
+  const chars = Array.from(
+    { length: RESERVATION_LENGTH },
+    () => RESERVATION_CHARS[randomInt(RESERVATION_CHARS.length)],
+  )
+  return `r-${chars.join('')}`
+}
+
+function plan(
+  common: Common,
+  choice: CellChoice,
+  launchIndex: number,
+  { count, now }: { readonly count: number; readonly now: number },
+): PlannedServer {
+  const { request, projectId, userId, flavor, image, keypair, place, reservationId } = common
+  const id = newId<InstanceId>()
+  const { name, hostname } = serverName(request, id, launchIndex, count)
+  const isPlaced = choice.chosen !== undefined
+  const { metadata, configDrive, tags, diskConfig, accessIPv4, accessIPv6 } = request
+  return {
+    row: {
+      id,
+      projectId,
+      userId,
+      cellId: choice.chosen?.id ?? null,
+      name,
+      hostname,
+      description: request.description,
+      metadata,
+      tags,
+      flavor,
+      imageId: image.id,
+      keyName: request.keyName,
+      configDrive,
+      securityGroups: common.securityGroups,
+      reservationId,
+      launchIndex,
+      diskConfig,
+      requestedZone: place.zone,
+      accessIPv4,
+      accessIPv6,
+      vmState: isPlaced ? 'building' : 'error',
+      taskState: isPlaced ? 'scheduling' : null,
+      fault: isPlaced ? null : noValidHost(now, choice, undefined),
+    },
+    spec: {
+      projectId,
+      userId,
+      name,
+      hostname,
+      metadata,
+      flavor,
+      image,
+      keypair,
+      configDrive,
+      zone: place.zone,
+      requestedHost: place.host,
+      launchIndex,
+      reservationId,
+    },
+    trace: choice.trace,
+  }
+}

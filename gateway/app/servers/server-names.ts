@@ -1,0 +1,34 @@
+/** A DNS label. */
+const HOSTNAME_MAX = 63
+
+export interface ServerName {
+  readonly name: string
+  readonly hostname: string
+}
+
+/**
+ * The name and host name of the server at `index` of `count`. Several get the suffixes -1, -2, … as in Nova
+ * (`multi_instance_display_name_template`), also on a host name that was asked for.
+ */
+export function serverName(
+  asked: { readonly name: string; readonly hostname: string | null },
+  id: string,
+  index: number,
+  count: number,
+): ServerName {
+  const suffix = count > 1 ? `-${index + 1}` : ''
+  const name = `${asked.name}${suffix}`
+  const wanted = asked.hostname === null ? name : `${asked.hostname}${suffix}`
+  return { name, hostname: sanitizeHostname(wanted) || sanitizeHostname(`server-${id}`) }
+}
+
+/** What of a name can be a host name: letters, digits and inner dashes; '' when nothing is left. */
+export function sanitizeHostname(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[\s_.]+/g, '-')
+    .replace(/[^a-z0-9-]/g, '')
+    .replace(/^-+/, '')
+    .slice(0, HOSTNAME_MAX)
+    .replace(/-+$/, '')
+}

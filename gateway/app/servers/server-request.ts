@@ -1,0 +1,45 @@
+import type { RequestedNetworks } from '../networks/nic-request.ts'
+
+/** A block device as asked for, as far as it can be told whether it is the image's own disk. */
+export interface RequestedDisk {
+  readonly sourceType: string | undefined
+  readonly destinationType: string | undefined
+  readonly imageId: string | undefined
+  readonly bootIndex: number | null | undefined
+}
+
+/** What a client asks for, checked against the document and not yet against anything that exists. */
+export interface ServerRequest {
+  readonly name: string
+  readonly flavorRef: string
+  /** Null: none, or ''. */
+  readonly imageRef: string | null
+  readonly metadata: Readonly<Record<string, string>>
+  readonly networks: RequestedNetworks
+  /** Names or ids. */
+  readonly securityGroups: readonly string[]
+  readonly keyName: string | null
+  /** Base64, as sent. */
+  readonly userData: string | null
+  /** Null: one is made. */
+  readonly adminPassword: string | null
+  readonly configDrive: boolean
+  /** `zone`, or `zone:host` from an administrator. */
+  readonly availabilityZone: string | null
+  /** Hosts an administrator insists on, by name. */
+  readonly host: string | null
+  readonly hypervisorHostname: string | null
+  readonly hostname: string | null
+  readonly description: string | null
+  readonly tags: readonly string[]
+  readonly diskConfig: 'AUTO' | 'MANUAL'
+  readonly accessIPv4: string | null
+  readonly accessIPv6: string | null
+  readonly minCount: number
+  readonly maxCount: number
+  readonly disks: readonly RequestedDisk[]
+  /** Files to be put into the guest before it starts. */
+  readonly personalityCount: number
+  readonly hasTrustedCertificates: boolean
+  readonly hints: Readonly<Record<string, unknown>>
+}

@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { testServices } from './services.ts'
+
+/** The settings every gateway of a test needs, whatever it tests. Gateways of one deployment share what this returns. */
+export async function gatewayEnv(databaseUrl: string): Promise<Readonly<Record<string, string>>> {
+  const { directory } = await testServices()
+  return {
+    GATEWAY_PORT: '0',
+    GATEWAY_DATABASE_URL: databaseUrl,
+    GATEWAY_DATABASE_CONNECTIONS: '4',
+    GATEWAY_LOG_LEVEL: 'error',
+    GATEWAY_SECRET_KEY: randomBytes(32).toString('hex'),
+    GATEWAY_IMAGE_DIRECTORY: mkdtempSync(join(directory, 'images-')),
+  }
+}
