@@ -1,11 +1,13 @@
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
+import { RunningReconciler } from '#common/reconciler.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import type { Images } from './app/images/images.ts'
 import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
+import { imageCollector } from './app/reconcilers/collect-images.ts'
 import type { GatewayConfig } from './config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { readVersion } from './version.ts'
@@ -42,6 +44,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     sizeMaxBytes: config.imageSizeMaxBytes,
     ticketKey: ticketKey(config.secretKey),
   }
+  parts.use(new RunningReconciler(imageCollector(images), systemClock, log))
   const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
 
   const owned = parts.move()

@@ -77,7 +77,9 @@ async function listed(token: string, query: string): Promise<readonly string[]> 
 }
 
 async function storedFiles(): Promise<readonly string[]> {
-  const folders = ['contents', 'incoming'].map((name) => join(face.gateway.config.imageDirectory, name))
+  const folders = ['contents', 'incoming'].map((name) =>
+    join(face.gateway.config.imageDirectory, name),
+  )
   return (await Promise.all(folders.map((folder) => readdir(folder)))).flat()
 }
 
