@@ -1,6 +1,10 @@
 import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
+import { Database } from '#common/db/database.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { freePort } from '#deploy/process/free-port.ts'
+import { tokenId } from '#gateway/app/identity/identity.ts'
+import { tokens } from '#gateway/db/schema/identity.ts'
 import { type Account, ApiClient } from './api/client.ts'
 import { type Catalog, makeCatalog } from './cloud/catalog.ts'
 import { cellProgram } from './cloud/cell-program.ts'
@@ -83,6 +87,28 @@ export class Cloud implements AsyncDisposable {
     const client = this.#owned.use(new ApiClient(account, () => this.#endpoints))
     this.#clients.set(key, client)
     return client
+  }
+
+  /** A new token of this account, which nobody else has. */
+  async login(who: AccountName): Promise<string> {
+    await using client = new ApiClient(this.foundation.accounts[who], () => this.#endpoints)
+    return client.token()
+  }
+
+  /** Afterwards the token's time is up. */
+  async expireToken(token: string): Promise<void> {
+    await using db = new Database({ url: this.foundation.databaseUrl, connectionsMax: 1 })
+    await db.orm
+      .update(tokens)
+      .set({ expiresAt: new Date(0) })
+      .where(eq(tokens.id, tokenId(token)))
+  }
+
+  async projectId(name: string): Promise<string> {
+    const { body } = await this.as('admin').get<{ projects: readonly [{ id: string }] }>(
+      `/identity/v3/projects?name=${name}`,
+    )
+    return body.projects[0].id
   }
 
   async start(): Promise<void> {
