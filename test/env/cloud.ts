@@ -41,6 +41,7 @@ export class Cloud implements AsyncDisposable {
   #gateways: readonly CloudProcess[] = []
   #endpoints: readonly string[] = []
   #cells: readonly CloudCell[] = []
+  readonly #forgotten = new Set<number>()
   #catalog: Catalog | undefined
 
   constructor(foundation: Foundation, options: CloudOptions) {
@@ -51,6 +52,11 @@ export class Cloud implements AsyncDisposable {
 
   get gateways(): readonly CloudProcess[] {
     return this.#gateways
+  }
+
+  /** Clients ask this gateway, by its place, no more: it is down. */
+  forget(gateway: number): void {
+    this.#forgotten.add(gateway)
   }
 
   /** `http://127.0.0.1:<port>` of each gateway. */
@@ -84,14 +90,14 @@ export class Cloud implements AsyncDisposable {
     const key = `${account.user} ${account.project}`
     const known = this.#clients.get(key)
     if (known !== undefined) return known
-    const client = this.#owned.use(new ApiClient(account, () => this.#endpoints))
+    const client = this.#owned.use(new ApiClient(account, () => this.#known()))
     this.#clients.set(key, client)
     return client
   }
 
   /** A new token of this account, which nobody else has. */
   async login(who: AccountName): Promise<string> {
-    await using client = new ApiClient(this.foundation.accounts[who], () => this.#endpoints)
+    await using client = new ApiClient(this.foundation.accounts[who], () => this.#known())
     return client.token()
   }
 
@@ -131,6 +137,10 @@ export class Cloud implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#owned.disposeAsync()
+  }
+
+  #known(): readonly string[] {
+    return this.#endpoints.filter((_, place) => !this.#forgotten.has(place))
   }
 
   async #hostsUp(gateway: number): Promise<number> {
