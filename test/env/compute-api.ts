@@ -19,6 +19,7 @@ export interface ApiCall {
   readonly query?: string
   readonly body?: unknown
   readonly version?: Microversion
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface ApiAnswer<Body> {
@@ -43,10 +44,13 @@ export interface ComputeApi extends AsyncDisposable {
 }
 
 /** Every answer is validated against the projection of the microversion asked for. */
-export async function computeApi(name: string): Promise<ComputeApi> {
+export async function computeApi(
+  name: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ComputeApi> {
   const url = await freshDatabase(name)
   await migrateDatabase(url, 'gateway/db/migrations')
-  const config = configFromEnv(await gatewayEnv(url))
+  const config = configFromEnv({ ...(await gatewayEnv(url)), ...env })
   const gateway = await createGateway(config)
   await seedRoles(gateway.db)
   const contract = loadContract('compute')
@@ -95,6 +99,7 @@ async function request<Body>(
       Host: 'gw.example',
       'X-Auth-Token': token,
       'OpenStack-API-Version': `compute ${version}`,
+      ...asked.call.headers,
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
