@@ -8,6 +8,7 @@ import { quotaHandlers } from './quotas/handlers.ts'
 import { serverReadHandlers } from './servers/read-handlers.ts'
 import { serverWriteHandlers } from './servers/write-handlers.ts'
 import { serviceHandlers } from './services/handlers.ts'
+import { versionHandlers } from './versions/handlers.ts'
 import { zoneHandlers } from './zones/handlers.ts'
 
 /** The handlers of openapi/compute.yaml. */
@@ -20,6 +21,7 @@ export const computeHandlers: Handlers = {
   ...quotaHandlers,
   ...serverReadHandlers,
   ...serviceHandlers,
+  ...versionHandlers,
   ...zoneHandlers,
   ...serverWriteHandlers,
 }
