@@ -48,6 +48,7 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
   const imageLink = links.to('/compute/images/')
   const flavorLink = links.to('/compute/flavors/')
   const showsSpecs = isAllowed(context, 'os_compute_api:os-flavor-extra-specs:index')
+  const showsHostStatus = isAllowed(context, 'os_compute_api:servers:show:host_status')
   // Until 2.89 the host name is one of the attributes for administrators.
   const showsHostname = extras !== undefined || isSince(context, '2.90')
 
@@ -80,8 +81,8 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
       created: zonedTime(server.createdAt),
       updated: zonedTime(server.updatedAt),
       addresses: server.addresses,
-      accessIPv4: '',
-      accessIPv6: '',
+      accessIPv4: server.accessIPv4 ?? '',
+      accessIPv6: server.accessIPv6 ?? '',
       links: [
         { rel: 'self', href: self + id },
         { rel: 'bookmark', href: bookmark + id },
@@ -109,6 +110,7 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
       server_groups: NOTHING,
       ...(showsHostname && { 'OS-EXT-SRV-ATTR:hostname': server.hostname }),
       ...(extras !== undefined && placeView(server, extras)),
+      ...(extras !== undefined && showsHostStatus && { host_status: extras.hostStatus(server) }),
     }
   }
 }
@@ -134,6 +136,5 @@ function placeView(server: ServerRecord, extras: ServerExtras) {
     'OS-EXT-SRV-ATTR:reservation_id': server.reservationId,
     'OS-EXT-SRV-ATTR:root_device_name': null,
     'OS-EXT-SRV-ATTR:user_data': extras.userData(server),
-    host_status: extras.hostStatus(server),
   }
 }
