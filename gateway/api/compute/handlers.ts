@@ -5,6 +5,8 @@ import { hypervisorHandlers } from './hypervisors/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
+import { serverMetadataHandlers } from './server-metadata/handlers.ts'
+import { serverTagHandlers } from './server-tags/handlers.ts'
 import { serverReadHandlers } from './servers/read-handlers.ts'
 import { serverWriteHandlers } from './servers/write-handlers.ts'
 import { serviceHandlers } from './services/handlers.ts'
@@ -19,7 +21,9 @@ export const computeHandlers: Handlers = {
   ...instanceActionHandlers,
   ...keypairHandlers,
   ...quotaHandlers,
+  ...serverMetadataHandlers,
   ...serverReadHandlers,
+  ...serverTagHandlers,
   ...serviceHandlers,
   ...versionHandlers,
   ...zoneHandlers,
