@@ -80,8 +80,8 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
       created: zonedTime(server.createdAt),
       updated: zonedTime(server.updatedAt),
       addresses: server.addresses,
-      accessIPv4: '',
-      accessIPv6: '',
+      accessIPv4: server.accessIPv4 ?? '',
+      accessIPv6: server.accessIPv6 ?? '',
       links: [
         { rel: 'self', href: self + id },
         { rel: 'bookmark', href: bookmark + id },

@@ -70,7 +70,7 @@ test('a service is disabled with a reason and enabled again by its cell', async 
     status: 'enabled',
   })
   expect(await service()).toMatchObject({ status: 'enabled', disabled_reason: null })
-  expect((await byName('disableService', onHost, '2.53')).status).toBe(400)
+  expect((await byName('disableService', onHost, '2.53')).status).toBe(404)
 })
 
 test('a service is changed by its id from 2.53 on', async () => {
