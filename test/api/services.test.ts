@@ -21,8 +21,8 @@ beforeAll(async () => {
     await applyHostViews(tx, api.cells[1]!.id, [sampleHost('twin')])
   })
   // The cell does what it is asked, and says what the host is like then.
-  api.cells[0]!.overrides['host.set-service'] = ({ hostId: _, ...change }) => {
-    host = { ...host, version: host.version + 1, ...change }
+  api.cells[0]!.overrides['host.set-service'] = (ask) => {
+    host = { ...host, version: host.version + 1, ...ask }
     return host
   }
 })
