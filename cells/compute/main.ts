@@ -2,12 +2,13 @@ import { untilSignal } from '#common/until-signal.ts'
 import { createDriver } from '#drivers/registry.ts'
 import { configFromEnv } from './config.ts'
 import { startCompute } from './context.ts'
-import { imageClient } from './image-client.ts'
+import { ImageClient } from './image-client.ts'
 
 const config = configFromEnv(process.env)
+await using images = new ImageClient(config.imageUrl)
 await using _compute = await startCompute(config, {
   createDriver: (environment, log) =>
     createDriver(config.driver, environment, config.driverSettings, log),
-  images: imageClient(config.imageUrl),
+  images,
 })
 await untilSignal()
