@@ -1,19 +1,15 @@
-import type { Clock } from './clock.ts'
+import { Failure } from './errors.ts'
 
-/** What the promise comes to, or undefined when that takes longer than `ms`; it is not stopped then. */
-export async function within<T>(
-  clock: Clock,
-  ms: number,
-  promise: Promise<T>,
-): Promise<T | undefined> {
-  const settled = new AbortController()
-  const timeUp = clock.sleep(ms, settled.signal).then(
-    () => undefined,
-    () => undefined,
+/** The outcome of `work`, or `unavailable` after `ms`. The work itself goes on: only for what cannot be aborted. */
+export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(new Failure('unavailable', `There was no answer within ${ms} ms.`)),
+    ms,
   )
   try {
-    return await Promise.race([promise, timeUp])
+    return await Promise.race([work, late.promise])
   } finally {
-    settled.abort()
+    clearTimeout(timer)
   }
 }

@@ -24,6 +24,12 @@ export interface GatewayConfig {
   readonly imageSizeMaxBytes: number
   /** The largest frame that networks carry. */
   readonly networkMtuMax: number
+  /** This process among all gateways; the same after a restart, so that it goes on with its own work at once. */
+  readonly processName: string
+  readonly natsUrl: string
+  readonly natsCredentialsFile: string | undefined
+  /** A cell silent for longer is dark. */
+  readonly cellDeadlineMs: number
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -54,6 +60,10 @@ export function configFromEnv(env: Env): GatewayConfig {
     imageDirectory: read.text('IMAGE_DIRECTORY'),
     imageSizeMaxBytes: read.integer('IMAGE_SIZE_MAX_BYTES', IMAGE_SIZE_MAX_BYTES, 1),
     networkMtuMax: read.integer('NETWORK_MTU_MAX', MTU.usual, MTU.min, MTU.max),
+    processName: read.text('PROCESS'),
+    natsUrl: read.text('NATS_URL'),
+    natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
   }
   read.finish()
   trustedProxies(config.trustedProxies)

@@ -1,13 +1,19 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import { connectBus } from '#common/bus/connect.ts'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
+import { ticketForCell } from './app/images/image-for-boot.ts'
 import type { Images } from './app/images/images.ts'
 import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
+import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
+import { secretsOf } from './app/secrets.ts'
+import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import type { GatewayConfig } from './config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { readVersion } from './version.ts'
@@ -23,6 +29,7 @@ export interface Gateway extends AsyncDisposable {
   readonly identity: Identity
   readonly images: Images
   readonly networks: Networks
+  readonly compute: RunningCompute
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -47,6 +54,20 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   parts.use(new RunningReconciler(imageCollector(images), systemClock, log))
   const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
 
+  const compute = await openBus(parts, config, log, (nats) =>
+    openCompute({
+      db,
+      nats,
+      clock: systemClock,
+      log,
+      secrets: secretsOf(config.secretKey),
+      network: embeddedNetwork(networks),
+      imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
+      processName: config.processName,
+      cellDeadlineMs: config.cellDeadlineMs,
+    }),
+  )
+
   const owned = parts.move()
   return {
     config,
@@ -57,6 +78,23 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     identity,
     images,
     networks,
+    compute,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** Connects to the bus and opens on it what has to know when the bus was away. */
+async function openBus(
+  parts: AsyncDisposableStack,
+  config: GatewayConfig,
+  log: Logger,
+  open: (nats: NatsConnection) => Promise<RunningCompute>,
+): Promise<RunningCompute> {
+  const { natsUrl: url, natsCredentialsFile: credentialsFile, processName: name } = config
+  let opened: RunningCompute | undefined
+  const onReconnect = () => opened?.reconnected()
+  const nats = await connectBus({ url, credentialsFile, name, onReconnect }, log)
+  parts.defer(() => nats.close())
+  opened = parts.use(await open(nats))
+  return opened
 }

@@ -40,8 +40,26 @@ export const POWER_STATES = {
   suspended: 7,
 } as const
 export type PowerState = keyof typeof POWER_STATES
+export type PowerNumber = (typeof POWER_STATES)[PowerState]
 
-const STATUS_OF_VM_STATE: Readonly<Record<VmState, string>> = {
+/** What the API calls a server's status, as far as its states can come to. */
+export type ApiStatus =
+  | 'BUILD'
+  | 'ACTIVE'
+  | 'SHUTOFF'
+  | 'PAUSED'
+  | 'SUSPENDED'
+  | 'RESCUE'
+  | 'VERIFY_RESIZE'
+  | 'SHELVED'
+  | 'SHELVED_OFFLOADED'
+  | 'SOFT_DELETED'
+  | 'DELETED'
+  | 'ERROR'
+  | 'REBOOT'
+  | 'HARD_REBOOT'
+
+const STATUS_OF_VM_STATE: Readonly<Record<VmState, ApiStatus>> = {
   building: 'BUILD',
   active: 'ACTIVE',
   stopped: 'SHUTOFF',
@@ -57,17 +75,18 @@ const STATUS_OF_VM_STATE: Readonly<Record<VmState, string>> = {
 }
 
 /** Where a task changes what the user sees (nova/api/openstack/common.py `_STATE_MAP`). */
-const STATUS_OF_TASK: Readonly<Partial<Record<VmState, Readonly<Partial<Record<Task, string>>>>>> =
-  {
-    active: { rebooting: 'REBOOT', rebooting_hard: 'HARD_REBOOT' },
-    stopped: { rebooting_hard: 'HARD_REBOOT' },
-    paused: { rebooting_hard: 'HARD_REBOOT' },
-    suspended: { rebooting_hard: 'HARD_REBOOT' },
-    error: { rebooting_hard: 'HARD_REBOOT' },
-  }
+const STATUS_OF_TASK: Readonly<
+  Partial<Record<VmState, Readonly<Partial<Record<Task, ApiStatus>>>>>
+> = {
+  active: { rebooting: 'REBOOT', rebooting_hard: 'HARD_REBOOT' },
+  stopped: { rebooting_hard: 'HARD_REBOOT' },
+  paused: { rebooting_hard: 'HARD_REBOOT' },
+  suspended: { rebooting_hard: 'HARD_REBOOT' },
+  error: { rebooting_hard: 'HARD_REBOOT' },
+}
 
 /** What the API calls `status`: computed, never stored, so the two columns cannot disagree with it. */
-export function apiStatus(vm: VmState, task: Task | null): string {
+export function apiStatus(vm: VmState, task: Task | null): ApiStatus {
   const byTask = task === null ? undefined : STATUS_OF_TASK[vm]?.[task]
   return byTask ?? STATUS_OF_VM_STATE[vm]
 }

@@ -18,7 +18,7 @@ export function gatewayProgram(
     name: gateway.name,
     script: 'gateway/main.ts',
     settings: {
-      GATEWAY_NAME: gateway.name,
+      GATEWAY_PROCESS: gateway.name,
       GATEWAY_PORT: String(gateway.port),
       GATEWAY_REGION: state.region,
       GATEWAY_DATABASE_URL_FILE: files.databaseUrlFile,

@@ -1,9 +1,11 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 
 const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+/** Keeps this key apart from others made of the same material. */
+const INFO = 'weir sealed secrets v1'
 
 /** Seals secrets that must be kept, so that a copy of the database alone does not tell them. */
 export class Secrets {
@@ -41,6 +43,12 @@ export class Secrets {
     const text = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES))
     return Buffer.concat([text, decipher.final()]).toString('utf8')
   }
+}
+
+/** The secrets of a deployment, whose key (hexadecimal) is the same for all gateways. */
+export function secretsOf(deploymentKey: string): Secrets {
+  const material = Buffer.from(deploymentKey, 'hex')
+  return new Secrets([Buffer.from(hkdfSync('sha256', material, '', INFO, KEY_BYTES))])
 }
 
 /** Names a key without telling anything about it. */

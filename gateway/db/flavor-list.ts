@@ -3,7 +3,7 @@ import type { Executor } from '#common/db/database.ts'
 import { builder } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import { FLAVOR_COLUMNS, type Flavor, flavorOf } from './flavors.ts'
-import { followsMarker, orderOf, type SortKey } from './keyset.ts'
+import { after, orderOf, type SortColumn } from './keyset.ts'
 import { flavorAccess, flavors } from './schema/resources.ts'
 
 export interface FlavorFilters {
@@ -16,10 +16,9 @@ export interface FlavorFilters {
   readonly minDiskGb: number
 }
 
-/** NULL sorts as what is lowest. */
 const SORT_COLUMNS = {
   created_at: sql`${flavors.createdAt}`,
-  description: sql`coalesce(${flavors.description}, '')`,
+  description: sql`${flavors.description}`,
   disabled: sql`${flavors.isDisabled}`,
   ephemeral_gb: sql`${flavors.ephemeralGb}`,
   flavorid: sql`${flavors.id}`,
@@ -31,7 +30,7 @@ const SORT_COLUMNS = {
   root_gb: sql`${flavors.rootGb}`,
   rxtx_factor: sql`${flavors.rxtxFactor}`,
   swap: sql`${flavors.swapMb}`,
-  updated_at: sql`coalesce(${flavors.updatedAt}, ${flavors.createdAt})`,
+  updated_at: sql`${flavors.updatedAt}`,
   /** Nothing sets it, so it orders nothing. */
   vcpu_weight: sql`0`,
   vcpus: sql`${flavors.vcpus}`,
@@ -53,15 +52,13 @@ export async function listFlavorRows(
   filters: FlavorFilters,
   page: FlavorPageQuery,
 ): Promise<readonly Flavor[]> {
-  const direction = page.isDescending ? 'desc' : 'asc'
-  const order: readonly SortKey[] = [
-    { by: SORT_COLUMNS[page.sortKey], direction },
-    { by: sql`${flavors.id}`, direction },
+  const { isDescending } = page
+  const order: readonly SortColumn[] = [
+    { column: SORT_COLUMNS[page.sortKey], isDescending },
+    { column: flavors.id, isDescending },
   ]
   const start =
-    page.marker === undefined
-      ? undefined
-      : followsMarker(order, await markerValues(db, page, page.marker))
+    page.marker === undefined ? undefined : after(order, await markerValues(db, page, page.marker))
   const rows = await db.orm
     .select(FLAVOR_COLUMNS)
     .from(flavors)

@@ -2,7 +2,7 @@ import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
-import { followsMarker, orderOf, type SortKey } from './keyset.ts'
+import { after, orderOf, type SortColumn } from './keyset.ts'
 import { serverIndex } from './schema/servers.ts'
 import {
   type ServerCondition,
@@ -12,30 +12,27 @@ import {
 } from './server-conditions.ts'
 import { SERVER_COLUMNS, type ServerRow, serverRecordOf } from './server-row.ts'
 
-const EARLIEST = sql`cast('1000-01-01' as datetime(3))`
-
-/** NULL sorts as what is lowest. */
 const SORT_COLUMNS = {
   auto_disk_config: sql`${serverIndex.diskConfig}`,
-  availability_zone: sql`coalesce(${serverIndex.zone}, ${serverIndex.requestedZone}, '')`,
+  availability_zone: sql`coalesce(${serverIndex.zone}, ${serverIndex.requestedZone})`,
   config_drive: sql`${serverIndex.configDrive}`,
   created_at: sql`${serverIndex.createdAt}`,
-  display_description: sql`coalesce(${serverIndex.description}, '')`,
+  display_description: sql`${serverIndex.description}`,
   display_name: sql`${serverIndex.name}`,
-  host: sql`coalesce(${serverIndex.host}, '')`,
+  host: sql`${serverIndex.host}`,
   hostname: sql`${serverIndex.hostname}`,
-  image_ref: sql`coalesce(${serverIndex.imageId}, '')`,
+  image_ref: sql`${serverIndex.imageId}`,
   instance_type_id: sql`${serverIndex.flavorId}`,
-  key_name: sql`coalesce(${serverIndex.keyName}, '')`,
+  key_name: sql`${serverIndex.keyName}`,
   launch_index: sql`${serverIndex.launchIndex}`,
-  launched_at: sql`coalesce(${serverIndex.launchedAt}, ${EARLIEST})`,
+  launched_at: sql`${serverIndex.launchedAt}`,
   locked: sql`${serverIndex.isLocked}`,
-  locked_by: sql`coalesce(${serverIndex.lockedBy}, '')`,
-  node: sql`coalesce(${serverIndex.hypervisorHostname}, '')`,
+  locked_by: sql`${serverIndex.lockedBy}`,
+  node: sql`${serverIndex.hypervisorHostname}`,
   power_state: sql`${serverIndex.powerState}`,
   project_id: sql`${serverIndex.projectId}`,
-  task_state: sql`coalesce(${serverIndex.taskState}, '')`,
-  terminated_at: sql`coalesce(${serverIndex.terminatedAt}, ${EARLIEST})`,
+  task_state: sql`${serverIndex.taskState}`,
+  terminated_at: sql`${serverIndex.terminatedAt}`,
   updated_at: sql`${serverIndex.updatedAt}`,
   user_id: sql`${serverIndex.userId}`,
   uuid: sql`${serverIndex.serverId}`,
@@ -49,7 +46,7 @@ export function isServerSortKey(key: string): key is ServerSortKey {
 
 export interface ServerOrder {
   readonly key: ServerSortKey
-  readonly direction: 'asc' | 'desc'
+  readonly isDescending: boolean
 }
 
 export interface ServerPageQuery {
@@ -122,24 +119,26 @@ export async function isServerListed(
   return rows.length > 0
 }
 
-function sortKeys(order: readonly ServerOrder[]): readonly SortKey[] {
-  const asked = order.map(({ key, direction }) => ({ by: SORT_COLUMNS[key], direction }))
-  const last = order.at(-1)?.direction ?? 'desc'
-  return [...asked, { by: SORT_COLUMNS.uuid, direction: last }]
+function sortKeys(order: readonly ServerOrder[]): readonly SortColumn[] {
+  const asked = order.map(({ key, isDescending }) => ({ column: SORT_COLUMNS[key], isDescending }))
+  const isDescending = order.at(-1)?.isDescending ?? true
+  return [...asked, { column: SORT_COLUMNS.uuid, isDescending }]
 }
 
 async function afterMarker(
   db: Executor,
-  keys: readonly SortKey[],
+  keys: readonly SortColumn[],
   marker: string,
 ): Promise<SQL | 'unknown'> {
-  const columns = Object.fromEntries(keys.map(({ by }, i) => [`k${i}`, by.as(`k${i}`)]))
+  const columns = Object.fromEntries(
+    keys.map(({ column }, i) => [`k${i}`, sql`${column}`.as(`k${i}`)]),
+  )
   const [row] = await db.orm
     .select(columns)
     .from(serverIndex)
     .where(eq(serverIndex.serverId, marker))
   if (row === undefined) return 'unknown'
-  return followsMarker(
+  return after(
     keys,
     keys.map((_, i) => row[`k${i}`]),
   )

@@ -15,6 +15,7 @@ export class IdentityWorld implements AsyncDisposable {
   readonly passwords = { admin: secret(), demo: secret() }
   readonly #env: Readonly<Record<string, string>>
   readonly #parts = new AsyncDisposableStack()
+  #gateways = 0
 
   constructor(databaseUrl: string, env: Readonly<Record<string, string>>) {
     this.databaseUrl = databaseUrl
@@ -25,7 +26,9 @@ export class IdentityWorld implements AsyncDisposable {
     env: Readonly<Record<string, string>> = {},
     served: readonly DocumentName[] = ['identity'],
   ): Promise<Face> {
-    const config = configFromEnv({ ...this.#env, ...env })
+    this.#gateways += 1
+    const name = { GATEWAY_PROCESS: `gateway-${this.#gateways}` }
+    const config = configFromEnv({ ...this.#env, ...name, ...env })
     const gateway = this.#parts.use(await createGateway(config))
     return new Face(gateway, createServer(gateway, served))
   }

@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
+import { freshBus } from './fresh-bus.ts'
 import { testServices } from './services.ts'
 
 /** The settings every gateway of a test needs, whatever it tests. Gateways of one deployment share what this returns. */
 export async function gatewayEnv(databaseUrl: string): Promise<Readonly<Record<string, string>>> {
   const { directory } = await testServices()
+  await using bus = await freshBus()
   return {
+    GATEWAY_PROCESS: 'gateway-1',
+    GATEWAY_NATS_URL: bus.url,
+    GATEWAY_NATS_CREDENTIALS_FILE: await bus.gatewayCredentialsFile(),
     GATEWAY_PORT: '0',
     GATEWAY_DATABASE_URL: databaseUrl,
     GATEWAY_DATABASE_CONNECTIONS: '4',

@@ -1,11 +1,25 @@
 import type { Handlers } from '../../http/operation.ts'
+import { extensionHandlers } from './extensions/handlers.ts'
 import { flavorHandlers } from './flavors/handlers.ts'
+import { hypervisorHandlers } from './hypervisors/handlers.ts'
+import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
+import { serverReadHandlers } from './servers/read-handlers.ts'
+import { serverWriteHandlers } from './servers/write-handlers.ts'
+import { serviceHandlers } from './services/handlers.ts'
+import { zoneHandlers } from './zones/handlers.ts'
 
 /** The handlers of openapi/compute.yaml. */
 export const computeHandlers: Handlers = {
+  ...extensionHandlers,
   ...flavorHandlers,
+  ...hypervisorHandlers,
+  ...instanceActionHandlers,
   ...keypairHandlers,
   ...quotaHandlers,
+  ...serverReadHandlers,
+  ...serviceHandlers,
+  ...zoneHandlers,
+  ...serverWriteHandlers,
 }

@@ -1,5 +1,5 @@
 import { newId } from '#common/ids.ts'
-import { within } from '#common/within.ts'
+import { settledWithin } from '#common/settled-within.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
@@ -34,5 +34,5 @@ export async function deleteServer(
   })
   const cell = server.cellId === null ? undefined : compute.cells.cell(server.cellId)
   if (cell?.isAlive === false) return
-  await within(compute.clock, WAIT_MS, run.finished)
+  await settledWithin(compute.clock, WAIT_MS, run.finished)
 }

@@ -3,7 +3,6 @@ import { isServerSortKey, type ServerOrder } from '../../db/server-list.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { ServerListQuery } from './list-query.ts'
 
-const DEFAULT_ORDER: readonly ServerOrder[] = [{ key: 'created_at', direction: 'desc' }]
 const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set(['host', 'node'])
 
 /**
@@ -14,8 +13,8 @@ export function listOrder(
   { isAdmin }: Pick<RequestContext, 'isAdmin'>,
   { sort_key = [], sort_dir = [] }: ServerListQuery,
 ): readonly ServerOrder[] {
-  const fallback = direction(sort_dir[0] ?? 'desc')
-  if (sort_key.length === 0) return DEFAULT_ORDER.map(({ key }) => ({ key, direction: fallback }))
+  const fallback = isDescending(sort_dir[0] ?? 'desc')
+  if (sort_key.length === 0) return [{ key: 'created_at', isDescending: fallback }]
   if (sort_dir.length > sort_key.length)
     throw new Failure('invalid', 'Sort direction size exceeds sort key size')
   return sort_key.flatMap((key, i) => {
@@ -23,11 +22,11 @@ export function listOrder(
       throw new Failure('forbidden', `Only administrators can sort servers by ${key}`)
     if (!isServerSortKey(key)) return []
     const asked = sort_dir[i]
-    return [{ key, direction: asked === undefined ? fallback : direction(asked) }]
+    return [{ key, isDescending: asked === undefined ? fallback : isDescending(asked) }]
   })
 }
 
-function direction(text: string): 'asc' | 'desc' {
-  if (text === 'asc' || text === 'desc') return text
+function isDescending(text: string): boolean {
+  if (text === 'asc' || text === 'desc') return text === 'desc'
   throw new Failure('invalid', "Unknown sort direction, must be 'asc' or 'desc'")
 }

@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { readFailure } from '#common/saga/log.ts'
-import { within } from '#common/within.ts'
+import { settledWithin } from '#common/settled-within.ts'
 import type { PowerAction } from '#openapi/wire/host.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
@@ -43,7 +43,7 @@ export async function powerServer(
     },
     work: context,
   })
-  const outcome = await within(compute.clock, WAIT_MS, run.finished)
+  const outcome = await settledWithin(compute.clock, WAIT_MS, run.finished)
   if (outcome !== 'unwound' && outcome !== 'stuck') return
   const failure = await readFailure(compute.db, run.id)
   throw failure ?? new Failure('conflict', `Cannot '${actionName(action)}' instance ${server.id}.`)

@@ -2,6 +2,7 @@ import type { operations } from '#openapi/compute.gen.ts'
 import { createServers } from '../../../app/servers/create-servers.ts'
 import { idempotencyKey } from '../../../app/servers/idempotency-key.ts'
 import type { Handler } from '../../../http/operation.ts'
+import { resourceLinks } from '../../../views/links.ts'
 import { serverRequest } from './server-request.ts'
 
 export const createServer: Handler<operations['createServer']> = async (call) => {
@@ -15,10 +16,7 @@ export const createServer: Handler<operations['createServer']> = async (call) =>
   const self = links.to(`/compute/v2.1/servers/${id}`)
   const server = {
     id,
-    links: [
-      { rel: 'self', href: self },
-      { rel: 'bookmark', href: links.to(`/compute/servers/${id}`) },
-    ],
+    links: resourceLinks(links, `/servers/${id}`),
     security_groups: promised.securityGroups.map((name) => ({ name })),
     'OS-DCF:diskConfig': request.diskConfig,
     ...(promised.adminPassword === null ? {} : { adminPass: promised.adminPassword }),

@@ -1,0 +1,11 @@
+import { Failure } from '#common/errors.ts'
+import type { operations } from '#openapi/compute.gen.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { extensionViews } from '../../../views/extensions.ts'
+
+export const showExtension: Handler<operations['showExtension']> = async ({ params }) => {
+  const extension = extensionViews.find(({ alias }) => alias === params.alias)
+  if (extension === undefined)
+    throw new Failure('not-found', `There is no extension ${params.alias}.`)
+  return { body: { extension } }
+}

@@ -1,0 +1,17 @@
+import type { Executor } from '#common/db/database.ts'
+import { type HostedServer, type HostRecord, serversOnHosts } from '../../../db/host-list.ts'
+
+/** What a view needs to name the servers of hosts, where that was asked for. */
+export async function hostedServers(
+  db: Executor,
+  hosts: readonly HostRecord[],
+  isAsked: boolean | undefined,
+): Promise<{ readonly servers?: ReadonlyMap<string, readonly HostedServer[]> }> {
+  if (isAsked !== true) return {}
+  return {
+    servers: await serversOnHosts(
+      db,
+      hosts.map(({ view }) => view.hostId),
+    ),
+  }
+}

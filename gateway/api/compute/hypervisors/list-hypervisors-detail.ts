@@ -1,0 +1,23 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { listHypervisors as listPage } from '../../../app/hosts/list-hypervisors.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { hostRecordId, hypervisorView } from '../../../views/hypervisor.ts'
+import { computePageLimit, nextPageLinks } from '../page.ts'
+import { hostIdsOf } from './host-ids.ts'
+import { hostedServers } from './hosted-servers.ts'
+
+export const listHypervisorsDetail: Handler<operations['listHypervisorsDetail']> = async (call) => {
+  const { app, context, query } = call
+  const limit = computePageLimit(query.limit)
+  const ids = hostIdsOf(context)
+  const hosts = await listPage(app.db, query, { limit, ids })
+  const servers = await hostedServers(app.db, hosts, query.with_servers)
+  const options = { context, cells: app.compute.cells, ...servers }
+  const last = hosts.at(-1)
+  const next = nextPageLinks(call, 'hypervisors_links', {
+    size: hosts.length,
+    limit,
+    last: last && String(hostRecordId(last, context)),
+  })
+  return { body: { hypervisors: hosts.map((host) => hypervisorView(host, options)), ...next } }
+}

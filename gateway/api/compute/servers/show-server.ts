@@ -1,0 +1,17 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { serverExtras } from '../../../app/servers/server-extras.ts'
+import { showServer as show } from '../../../app/servers/show-server.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { serverViewer } from '../../../views/server.ts'
+import { staleHeaders } from '../../../views/stale.ts'
+
+export const showServer: Handler<operations['showServer']> = async (call) => {
+  const { app, context, params, links } = call
+  const server = await show(app.db, context, params.server_id)
+  const extras = await serverExtras(app.compute, context, [server])
+  const view = serverViewer(context, links, extras)
+  return {
+    body: { server: view(server) },
+    ...staleHeaders([server], app.compute.cells, context),
+  }
+}

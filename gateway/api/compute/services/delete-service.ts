@@ -1,0 +1,9 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { deleteService as remove } from '../../../app/hosts/delete-service.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { hostIdsOf } from '../hypervisors/host-ids.ts'
+
+export const deleteService: Handler<operations['deleteService']> = async (call) => {
+  const { app, context, params } = call
+  return remove(app.db, params.service_id, hostIdsOf(context))
+}

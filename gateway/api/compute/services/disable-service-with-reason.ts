@@ -1,0 +1,16 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { serviceOnHost, setService } from '../../../app/hosts/set-service.ts'
+import type { Handler } from '../../../http/operation.ts'
+
+export const disableServiceWithReason: Handler<operations['disableServiceWithReason']> = async (
+  call,
+) => {
+  const { app, context } = call
+  const { host, binary, disabled_reason } = call.body
+  const found = await serviceOnHost(app, host, binary)
+  await setService(app.compute, context, found, {
+    isDisabled: true,
+    disabledReason: disabled_reason,
+  })
+  return { body: { service: { host, binary, status: 'disabled', disabled_reason } } }
+}

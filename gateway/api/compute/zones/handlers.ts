@@ -1,0 +1,5 @@
+import type { Handlers } from '../../../http/operation.ts'
+import { listAvailabilityZones } from './list-availability-zones.ts'
+import { listAvailabilityZonesDetail } from './list-availability-zones-detail.ts'
+
+export const zoneHandlers: Handlers = { listAvailabilityZones, listAvailabilityZonesDetail }

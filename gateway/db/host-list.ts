@@ -1,0 +1,93 @@
+import { and, asc, eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import type { Executor } from '#common/db/database.ts'
+import type { CellId } from '#common/ids.ts'
+import type { HostView } from '#openapi/wire/host.ts'
+import { hostIndex } from './schema/cells.ts'
+import { serverIndex } from './schema/servers.ts'
+
+/** The last known view of a host, and whose it is. */
+export interface HostRecord {
+  readonly cellId: CellId
+  /** The small number by which clients below microversion 2.53 know the host and its service. */
+  readonly serial: number
+  readonly view: HostView
+}
+
+/** More hosts than this are not shown in one answer that has no pages. */
+export const HOSTS_MAX = 10_000
+
+const isThere = sql`json_value(${hostIndex.view}, '$.isDeleted') = 0`
+
+/** Hosts in the order of their serials, from after the one given. */
+export function listHosts(
+  db: Executor,
+  page: { readonly after: number; readonly limit: number } = { after: 0, limit: HOSTS_MAX },
+): Promise<readonly HostRecord[]> {
+  return select(db, gt(hostIndex.serial, page.after), page.limit)
+}
+
+export async function findHost(db: Executor, hostId: string): Promise<HostRecord | undefined> {
+  return (await select(db, eq(hostIndex.hostId, hostId), 1))[0]
+}
+
+export async function findHostBySerial(
+  db: Executor,
+  serial: number,
+): Promise<HostRecord | undefined> {
+  return (await select(db, eq(hostIndex.serial, serial), 1))[0]
+}
+
+/** Every host of this name: names are unique within a cell only. */
+export function hostsNamed(db: Executor, name: string): Promise<readonly HostRecord[]> {
+  return select(db, eq(hostIndex.name, name), HOSTS_MAX)
+}
+
+export async function hostsByIds(
+  db: Executor,
+  hostIds: readonly string[],
+): Promise<readonly HostRecord[]> {
+  if (hostIds.length === 0) return []
+  return select(db, inArray(hostIndex.hostId, [...hostIds]), hostIds.length)
+}
+
+async function select(db: Executor, where: SQL, limit: number): Promise<readonly HostRecord[]> {
+  const rows = await db.orm
+    .select({ cellId: hostIndex.cellId, serial: hostIndex.serial, view: hostIndex.view })
+    .from(hostIndex)
+    .where(and(where, isThere))
+    .orderBy(asc(hostIndex.serial))
+    .limit(limit)
+  return rows.map(({ cellId, serial, view }) => {
+    return { cellId: cellId as CellId, serial, view: view as HostView }
+  })
+}
+
+export interface HostedServer {
+  readonly id: string
+  /** As the hypervisor knows it. */
+  readonly name: string
+}
+
+/** The servers on each of the hosts; a host without any is absent. */
+export async function serversOnHosts(
+  db: Executor,
+  hostIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly HostedServer[]>> {
+  if (hostIds.length === 0) return new Map()
+  const rows = await db.orm
+    .select({
+      hostId: serverIndex.hostId,
+      id: serverIndex.serverId,
+      name: serverIndex.instanceName,
+    })
+    .from(serverIndex)
+    .where(and(inArray(serverIndex.hostId, [...hostIds]), isNull(serverIndex.deletedAt)))
+    .orderBy(asc(serverIndex.serverId))
+    .limit(HOSTS_MAX)
+  const servers = rows.map(({ hostId, id, name }) => ({
+    hostId: hostId ?? '',
+    id,
+    name: name ?? '',
+  }))
+  return Map.groupBy(servers, ({ hostId }) => hostId)
+}

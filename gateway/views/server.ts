@@ -1,0 +1,139 @@
+import { apiStatus, type PowerNumber } from '#common/states/instance-states.ts'
+import { isAllowed } from '../app/policy.ts'
+import type { RequestContext } from '../app/request-context.ts'
+import type { ServerExtras } from '../app/servers/server-extras.ts'
+import type { ServerRecord } from '../app/servers/server-record.ts'
+import type { Links } from '../http/links.ts'
+import { hostIdOf } from './host-id.ts'
+import { isSince } from './since.ts'
+import { plainTime, zonedTime } from './time.ts'
+
+/** Statuses in which Nova shows a progress, and a fault (nova/api/openstack/compute/views/servers.py). */
+const WITH_PROGRESS: ReadonlySet<string> = new Set([
+  'ACTIVE',
+  'BUILD',
+  'DELETED',
+  'REBUILD',
+  'RESIZE',
+  'VERIFY_RESIZE',
+  'MIGRATING',
+])
+const WITH_FAULT: ReadonlySet<string> = new Set(['ERROR', 'DELETED'])
+
+const NOTHING: readonly never[] = []
+
+/** Servers as lists name them. */
+export function serverSummaries(servers: readonly ServerRecord[], links: Links) {
+  const self = links.to('/compute/v2.1/servers/')
+  const bookmark = links.to('/compute/servers/')
+  return servers.map(({ id, name }) => ({
+    id,
+    name,
+    links: [
+      { rel: 'self', href: self + id },
+      { rel: 'bookmark', href: bookmark + id },
+    ],
+  }))
+}
+
+export type ServerView = ReturnType<ReturnType<typeof serverViewer>>
+
+/**
+ * Makes what shows servers to one caller, at their widest. What is the same for all of them is decided once: this
+ * runs a hundred times for a page. `extras` are for callers who may see where servers are, and for nobody else.
+ */
+export function serverViewer(context: RequestContext, links: Links, extras?: ServerExtras) {
+  const self = links.to('/compute/v2.1/servers/')
+  const bookmark = links.to('/compute/servers/')
+  const imageLink = links.to('/compute/images/')
+  const flavorLink = links.to('/compute/flavors/')
+  const showsSpecs = isAllowed(context, 'os_compute_api:os-flavor-extra-specs:index')
+  // Until 2.89 the host name is one of the attributes for administrators.
+  const showsHostname = extras !== undefined || isSince(context, '2.90')
+
+  return (server: ServerRecord) => {
+    const { id, flavor, imageId, fault } = server
+    const status = apiStatus(server.vmState, server.taskState)
+    return {
+      id,
+      name: server.name,
+      status,
+      tenant_id: server.projectId,
+      user_id: server.userId,
+      metadata: server.metadata,
+      hostId: hostIdOf(server.projectId, server.host),
+      image:
+        imageId === null
+          ? ''
+          : { id: imageId, links: [{ rel: 'bookmark', href: imageLink + imageId }] },
+      flavor: {
+        id: flavor.id,
+        links: [{ rel: 'bookmark', href: flavorLink + flavor.id }],
+        original_name: flavor.name,
+        vcpus: flavor.vcpus,
+        ram: flavor.memoryMb,
+        disk: flavor.rootGb,
+        ephemeral: flavor.ephemeralGb,
+        swap: flavor.swapMb,
+        ...(showsSpecs && { extra_specs: flavor.extraSpecs }),
+      },
+      created: zonedTime(server.createdAt),
+      updated: zonedTime(server.updatedAt),
+      addresses: server.addresses,
+      accessIPv4: '',
+      accessIPv6: '',
+      links: [
+        { rel: 'self', href: self + id },
+        { rel: 'bookmark', href: bookmark + id },
+      ],
+      'OS-DCF:diskConfig': server.diskConfig,
+      ...(WITH_PROGRESS.has(status) && { progress: 0 }),
+      ...(fault !== null && WITH_FAULT.has(status) && { fault: faultView(fault, context.isAdmin) }),
+      config_drive: server.configDrive ? ('True' as const) : ('' as const),
+      key_name: server.keyName,
+      ...(server.securityGroups.length > 0 && {
+        security_groups: server.securityGroups.map((name) => ({ name })),
+      }),
+      'os-extended-volumes:volumes_attached': NOTHING,
+      'OS-EXT-AZ:availability_zone': server.zone ?? server.requestedZone ?? '',
+      'OS-EXT-STS:power_state': server.powerState as PowerNumber,
+      'OS-EXT-STS:task_state': server.taskState,
+      'OS-EXT-STS:vm_state': server.vmState,
+      'OS-SRV-USG:launched_at': server.launchedAt && plainTime(server.launchedAt),
+      'OS-SRV-USG:terminated_at': server.terminatedAt && plainTime(server.terminatedAt),
+      locked: server.isLocked,
+      description: server.description,
+      tags: server.tags,
+      trusted_image_certificates: null,
+      locked_reason: server.lockedReason,
+      server_groups: NOTHING,
+      ...(showsHostname && { 'OS-EXT-SRV-ATTR:hostname': server.hostname }),
+      ...(extras !== undefined && placeView(server, extras)),
+    }
+  }
+}
+
+function faultView(fault: NonNullable<ServerRecord['fault']>, isAdmin: boolean) {
+  const { code, message, details, createdAt } = fault
+  return {
+    code,
+    message,
+    created: zonedTime(new Date(createdAt)),
+    ...(isAdmin && details !== '' && { details }),
+  }
+}
+
+function placeView(server: ServerRecord, extras: ServerExtras) {
+  return {
+    'OS-EXT-SRV-ATTR:host': server.host,
+    'OS-EXT-SRV-ATTR:hypervisor_hostname': server.hypervisorHostname,
+    'OS-EXT-SRV-ATTR:instance_name': server.instanceName ?? '',
+    'OS-EXT-SRV-ATTR:kernel_id': '',
+    'OS-EXT-SRV-ATTR:launch_index': server.launchIndex,
+    'OS-EXT-SRV-ATTR:ramdisk_id': '',
+    'OS-EXT-SRV-ATTR:reservation_id': server.reservationId,
+    'OS-EXT-SRV-ATTR:root_device_name': null,
+    'OS-EXT-SRV-ATTR:user_data': extras.userData(server),
+    host_status: extras.hostStatus(server),
+  }
+}

@@ -1,0 +1,28 @@
+import type { Cells } from '../app/hosts/host-state.ts'
+import type { ServerRecord } from '../app/servers/server-record.ts'
+
+/** Longer lists of cells are cut: a header has its limits. */
+const CELLS_MAX = 20
+
+/**
+ * The header that marks rows of silent cells: how many seconds ago the longest silent one was heard, and for
+ * administrators which they are. Nothing when every cell shown is heard.
+ */
+export function staleHeaders(
+  servers: readonly Pick<ServerRecord, 'cellId'>[],
+  cells: Cells,
+  { isAdmin }: { readonly isAdmin: boolean },
+): { readonly headers?: Readonly<Record<string, string>> } {
+  const shown = new Set<string>()
+  for (const { cellId } of servers) if (cellId !== null) shown.add(cellId)
+  const silent = [...shown].flatMap((id) => {
+    const cell = cells.cell(id)
+    return cell === undefined || cell.isAlive ? [] : [cell]
+  })
+  if (silent.length === 0) return {}
+  const heardAt = Math.min(...silent.map(({ lastHeardAt }) => lastHeardAt ?? 0))
+  const age = heardAt === 0 ? 'unknown' : String(Math.round((Date.now() - heardAt) / 1000))
+  const names = silent.slice(0, CELLS_MAX).map(({ name }) => name)
+  const which = isAdmin ? `; cells=${names.join(',')}` : ''
+  return { headers: { 'Weir-Stale': age + which } }
+}
