@@ -3,6 +3,7 @@ import { connectBus } from '#common/bus/connect.ts'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
+import { RunningReconciler } from '#common/reconciler.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -10,6 +11,7 @@ import type { Images } from './app/images/images.ts'
 import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
+import { imageCollector } from './app/reconcilers/collect-images.ts'
 import { secretsOf } from './app/secrets.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import type { GatewayConfig } from './config.ts'
@@ -49,6 +51,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     sizeMaxBytes: config.imageSizeMaxBytes,
     ticketKey: ticketKey(config.secretKey),
   }
+  parts.use(new RunningReconciler(imageCollector(images), systemClock, log))
   const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
 
   const compute = await openBus(parts, config, log, (nats) =>

@@ -3,10 +3,11 @@ import { isFailure } from '#common/errors.ts'
 import { type HostId, type InstanceId, newId } from '#common/ids.ts'
 import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
+import type { Conductor } from '../conductor/conductor.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
 import { powerSaga } from '../conductor/sagas/power.ts'
 import { addToFeed } from '../db/feed.ts'
-import { instancesOnHost, updateSeenInstance } from '../db/instances.ts'
+import { findInstance, instancesOnHost, updateSeenInstance } from '../db/instances.ts'
 import { newestBuildRecord } from '../db/operations.ts'
 import { type AuditFinding, auditFindings, type ReportedGuest } from './audit-findings.ts'
 
@@ -86,12 +87,28 @@ async function stopAgain({ conductor, sagas }: Cell, instance: Instance): Promis
   }
 }
 
-/** Destroys a guest only when the cell knows that its server is over; any other is left for an operator to judge. */
+/** Destroys a guest only when the cell knows that it should not be: any other is left for an operator to judge. */
 async function removeIfOver({ conductor }: Cell, hostId: HostId, id: InstanceId): Promise<void> {
-  const record = await newestBuildRecord(conductor.db, id)
-  const isOver = record !== undefined && (record.outcome !== 'accepted' || record.ended !== null)
-  conductor.log.warn({ instance: id, host: hostId, destroyed: isOver }, 'guest of no server')
-  if (!isOver) return
-  const operation = { id: newId(), serverId: id, attempt: record.attempt }
+  const attempt = await attemptToRemove(conductor, hostId, id)
+  const fields = { instance: id, host: hostId, destroyed: attempt !== undefined }
+  conductor.log.warn(fields, 'guest of no server here')
+  if (attempt === undefined) return
+  const operation = { id: newId(), serverId: id, attempt }
   await askHost(conductor, hostId, 'destroy', { operation }, workContext({}))
+}
+
+/** The attempt a guest is left from: its server is over, or settled on another host since this one was fenced. */
+async function attemptToRemove(
+  { db }: Conductor,
+  hostId: HostId,
+  id: InstanceId,
+): Promise<number | undefined> {
+  const instance = await findInstance(db, id)
+  if (instance !== undefined) {
+    const isElsewhere = instance.placed.hostId !== hostId && instance.sagaId === null
+    return isElsewhere ? instance.attempt : undefined
+  }
+  const record = await newestBuildRecord(db, id)
+  const isOver = record !== undefined && (record.outcome !== 'accepted' || record.ended !== null)
+  return isOver ? record.attempt : undefined
 }

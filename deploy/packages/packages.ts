@@ -22,4 +22,5 @@ export const PACKAGES: readonly Package[] = [
     (name): Package => ({ name, purpose: 'libvirt' }),
   ),
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
+  { name: 'curl', purpose: 'clients', program: 'curl' },
 ]

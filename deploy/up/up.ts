@@ -13,8 +13,8 @@ import { type Nats, startNats } from '../nats.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { isUp } from '../status/is-up.ts'
 import { endpointOf } from './endpoint.ts'
+import { fillGlobalDatabase } from './fill-global-database.ts'
 import { makeDemo } from './make-demo.ts'
-import { makeUsers } from './make-users.ts'
 import { prepareBus } from './prepare-bus.ts'
 import { prepareDatabases } from './prepare-databases.ts'
 import { deploymentPrograms } from './programs.ts'
@@ -55,7 +55,7 @@ export async function bringUp(
     prepareDatabases(layout, mariadb, planned),
   ])
   writeCloudsFile(layout, endpointOf(planned), planned.region)
-  await makeUsers(layout, databases.gateway)
+  await fillGlobalDatabase(layout, planned, databases.gateway)
   const driverSettings = await prepareHosts(layout, planned, progress)
   progress('Starting gateways, cells and computes ...')
   const wiring = { nats, credentials, databases, driverSettings }

@@ -1,7 +1,7 @@
 import type { Database } from '#common/db/database.ts'
 import { errorChain } from '#common/errors.ts'
 import type { Logger } from '#common/log.ts'
-import { within } from '#common/within.ts'
+import { withDeadline } from '#common/with-deadline.ts'
 import { databaseReadiness } from '../db/readiness.ts'
 
 const READY_WAIT_MS = 2_000
@@ -12,7 +12,7 @@ const READY_WAIT_MS = 2_000
  */
 export async function unreadiness(db: Database, log: Logger): Promise<string | undefined> {
   try {
-    return await within(READY_WAIT_MS, databaseReadiness(db))
+    return await withDeadline(READY_WAIT_MS, databaseReadiness(db))
   } catch (error) {
     log.warn({ error: errorChain(error) }, 'database not ready')
     return 'the database does not answer'

@@ -5,6 +5,7 @@ import { configFromEnv } from '#gateway/config.ts'
 import { createGateway, type Gateway } from '#gateway/context.ts'
 import { MIGRATIONS_FOLDER } from '#gateway/db/readiness.ts'
 import { createServer } from '#gateway/server.ts'
+import type { DocumentName } from '#openapi/load-document.ts'
 import { freshDatabase } from '../env/fresh-database.ts'
 import { gatewayEnv } from '../env/gateway-env.ts'
 
@@ -21,12 +22,15 @@ export class IdentityWorld implements AsyncDisposable {
     this.#env = env
   }
 
-  async addGateway(env: Readonly<Record<string, string>> = {}): Promise<Face> {
+  async addGateway(
+    env: Readonly<Record<string, string>> = {},
+    served: readonly DocumentName[] = ['identity'],
+  ): Promise<Face> {
     this.#gateways += 1
     const name = { GATEWAY_PROCESS: `gateway-${this.#gateways}` }
     const config = configFromEnv({ ...this.#env, ...name, ...env })
     const gateway = this.#parts.use(await createGateway(config))
-    return new Face(gateway, createServer(gateway, ['identity']))
+    return new Face(gateway, createServer(gateway, served))
   }
 
   [Symbol.asyncDispose](): Promise<void> {

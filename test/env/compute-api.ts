@@ -24,6 +24,7 @@ export interface ApiCall {
   readonly query?: string
   readonly body?: unknown
   readonly version?: Microversion
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface ApiAnswer<Body> {
@@ -57,6 +58,7 @@ const HEARD_LIMIT_MS = 10_000
 export async function computeApi(
   name: string,
   cellNames: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<ComputeApi> {
   await using parts = new AsyncDisposableStack()
   const url = await freshDatabase(name)
@@ -67,6 +69,7 @@ export async function computeApi(
     ...(await gatewayEnv(url)),
     GATEWAY_NATS_CREDENTIALS_FILE: await bus.gatewayCredentialsFile(),
     GATEWAY_CELL_DEADLINE_MS: String(CELL_DEADLINE_MS),
+    ...env,
   })
   const gateway = parts.use(await createGateway(config))
   await seedRoles(gateway.db)
@@ -129,6 +132,7 @@ async function request<Body>(
       Host: 'gw.example',
       'X-Auth-Token': token,
       'OpenStack-API-Version': `compute ${version}`,
+      ...asked.call.headers,
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -89,9 +89,15 @@ export class FreshBus implements AsyncDisposable {
   }
 }
 
-/** A bus for one test file, with these cells. Dispose it (`await using`, or in `afterAll`). */
-export async function freshBus(cellIds: readonly string[] = []): Promise<FreshBus> {
-  const services = await testServices()
+/**
+ * A bus for one test file, with these cells, on the run's NATS unless told otherwise. Dispose it (`await using`, or in
+ * `afterAll`).
+ */
+export async function freshBus(
+  cellIds: readonly string[] = [],
+  on?: TestServices,
+): Promise<FreshBus> {
+  const services = on ?? (await testServices())
   const bus = new FreshBus(
     services,
     await connectSystem(services.natsUrl, services.natsKeys.systemSeed),

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { createConnection } from 'mysql2/promise'
-import { testServices } from './services.ts'
+import { type TestServices, testServices } from './services.ts'
 
-/** The URL of a new, empty database (as MariaDB's root), for one test file. `name` only helps reading logs. */
-export async function freshDatabase(name: string): Promise<string> {
-  const { databaseRootUrl } = await testServices()
+/**
+ * The URL of a new, empty database (as MariaDB's root), for one test file, on the run's MariaDB unless told
+ * otherwise. `name` only helps reading logs.
+ */
+export async function freshDatabase(name: string, services?: TestServices): Promise<string> {
+  const { databaseRootUrl } = services ?? (await testServices())
   const database = `${name.replaceAll(/\W/g, '_').slice(0, 40)}_${randomBytes(4).toString('hex')}`
   const connection = await createConnection({ uri: databaseRootUrl })
   try {

@@ -1,7 +1,7 @@
 import type { Clock } from '#common/clock.ts'
 import type { Database } from '#common/db/database.ts'
 import { errorFields, type Logger } from '#common/log.ts'
-import { within } from '#common/within.ts'
+import { withDeadline } from '#common/with-deadline.ts'
 import { revocationsAfter } from '../../db/identity/revocations.ts'
 import type { TokenCache } from './token-cache.ts'
 
@@ -35,7 +35,7 @@ async function run({ db, cache, clock, log }: WatchDeps, signal: AbortSignal): P
   while (!signal.aborted) {
     const asOf = clock.now()
     try {
-      seen = await within(POLL_TIMEOUT_MS, catchUp(db, cache, seen))
+      seen = await withDeadline(POLL_TIMEOUT_MS, catchUp(db, cache, seen))
       cache.heard(asOf)
       if (isBlind) log.info('revocations are heard again')
       isBlind = false

@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 
-/** The same chunks; throws `invalid` when the next one takes longer than `idleMaxMs`. */
+/** The same chunks; throws `invalid` when the next one takes longer than `idleMaxMs`, or the sender is gone. */
 export async function* withIdleLimit(
   chunks: AsyncIterable<Uint8Array>,
   idleMaxMs: number,
@@ -29,6 +29,9 @@ async function nextWithin(
   )
   try {
     return await Promise.race([iterator.next(), idle])
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    throw new Failure('invalid', 'The data broke off before its end.', { cause: error })
   } finally {
     clearTimeout(timer)
   }

@@ -2,7 +2,7 @@ import { Failure } from '#common/errors.ts'
 import { changeImageStatus } from '../../db/images.ts'
 import type { Requester } from '../requester.ts'
 import type { Images } from './images.ts'
-import { visibleImage } from './visible-image.ts'
+import { ownImage } from './visible-image.ts'
 
 /** Afterwards only administrators can read the content, and no server can boot from it. Throws `forbidden` without content. */
 export async function deactivateImage(
@@ -25,7 +25,7 @@ export async function reactivateImage(
 type Usability = 'active' | 'deactivated'
 
 async function change(images: Images, requester: Requester, id: string, to: Usability) {
-  const image = await visibleImage(images, requester, id)
+  const image = await ownImage(images, requester, id, 'change the state of')
   if (image.status === to) return
   const from: Usability = to === 'active' ? 'deactivated' : 'active'
   const now = new Date(images.clock.now())

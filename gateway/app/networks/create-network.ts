@@ -82,10 +82,10 @@ export function withFields(
 }
 
 function segmentsOf(
-  network: Network,
+  { isEverywhere, cellIds: before }: Network,
   cellIds: readonly string[] | null | undefined,
 ): Pick<Network, 'isEverywhere' | 'cellIds'> {
-  if (cellIds === undefined) return network
+  if (cellIds === undefined) return { isEverywhere, cellIds: before }
   if (cellIds === null) return { isEverywhere: true, cellIds: [] }
   return { isEverywhere: false, cellIds: [...new Set(cellIds)] }
 }

@@ -1,11 +1,12 @@
+import type { Image as ImageDocument } from '#openapi/image.gen.ts'
 import type { Image } from '../../db/image.ts'
 import { zonedTime } from '../time.ts'
 
 /** An image as Glance shows it: its properties stand beside its attributes. Paths have no prefix, as there. */
-export function imageView(image: Image) {
+export function imageView(image: Image): ImageDocument {
   const { content } = image
   const path = `/v2/images/${image.id}`
-  return {
+  const view = {
     ...image.properties,
     id: image.id,
     name: image.name,
@@ -30,4 +31,6 @@ export function imageView(image: Image) {
     file: `${path}/file`,
     schema: '/v2/schemas/image',
   }
+  // TypeScript cannot say that every other key is text.
+  return view as unknown as ImageDocument
 }

@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ImageShelf } from '#drivers/testing/image-shelf.ts'
+import { ImageClient } from './image-client.ts'
+
+let server: Server
+let client: ImageClient
+let answer: (request: IncomingMessage, response: ServerResponse) => void
+let asked: IncomingMessage[]
+
+beforeEach(async () => {
+  asked = []
+  server = createServer((request, response) => {
+    asked.push(request)
+    answer(request, response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  client = new ImageClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}/image/`)
+})
+
+afterEach(async () => {
+  await client[Symbol.asyncDispose]()
+  server.closeAllConnections()
+  server.close()
+})
+
+const image = new ImageShelf().add(Buffer.alloc(10), { ticket: 'v1.ticket' })
+
+async function read(signal = AbortSignal.timeout(5_000)): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of await client.open(image, signal)) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+test('a content is read with the ticket it was given', async () => {
+  answer = (_, response) => response.end('0123456789')
+
+  expect(await read()).toBe('0123456789')
+  expect(asked[0]?.url).toBe(`/image/internal/images/${image.id}/file`)
+  expect(asked[0]?.headers['x-weir-image-ticket']).toBe('v1.ticket')
+})
+
+test('a redirect is not followed, so that the ticket stays with the service', async () => {
+  answer = (_, response) => response.writeHead(302, { location: '/elsewhere' }).end()
+
+  await expect(read()).rejects.toMatchObject({ kind: 'unavailable' })
+  expect(asked).toHaveLength(1)
+})
+
+test.each([
+  [401, 'unauthenticated'],
+  [404, 'not-found'],
+  [500, 'unavailable'],
+  [503, 'unavailable'],
+])('status %d is %s', async (status, kind) => {
+  answer = (_, response) => response.writeHead(status).end('why')
+
+  await expect(read()).rejects.toMatchObject({ kind })
+})
+
+test('a content of another length is refused, declared or not', async () => {
+  answer = (_, response) => response.end('01234567890')
+  await expect(read()).rejects.toMatchObject({ kind: 'invalid' })
+
+  answer = (_, response) => {
+    response.write('0123456')
+    response.end('7890')
+  }
+  await expect(read()).rejects.toMatchObject({ kind: 'invalid' })
+})
+
+test('a content that breaks off may be asked for again', async () => {
+  answer = (_, response) => {
+    response.writeHead(200, { 'content-length': '10' })
+    response.write('01234', () => response.destroy())
+  }
+
+  await expect(read()).rejects.toMatchObject({ kind: 'unavailable' })
+})
+
+test('a silent service is unavailable, and a caller that gives up is heard', async () => {
+  answer = () => undefined
+  const reason = new Error('given up')
+  const caller = new AbortController()
+  const reading = read(caller.signal)
+  caller.abort(reason)
+  await expect(reading).rejects.toBe(reason)
+
+  server.closeAllConnections()
+  server.close()
+  await expect(read()).rejects.toMatchObject({ kind: 'unavailable' })
+})

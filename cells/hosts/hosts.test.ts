@@ -1,0 +1,215 @@
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type HostId, type InstanceId, newId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
+import type { CellHeartbeat } from '#openapi/wire/feed.ts'
+import type { OperationRef } from '#openapi/wire/instance.ts'
+import { eventSubject } from '#openapi/wire.ts'
+import { tracesOf } from '#test/env/cell-engine.ts'
+import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
+import { testServices } from '#test/env/services.ts'
+import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
+import type { RunningCell } from '../context.ts'
+import { findInstance } from '../db/instances.ts'
+import { auditHost } from './audit-host.ts'
+
+let cell: TestCell
+let running: RunningCell
+let host: TestHost
+
+beforeAll(async () => {
+  cell = await testCell('hosts')
+  running = await cell.addProcess('one', { hostSilentAfterMs: 2_500 })
+  host = await cell.addHost({ name: 'host', vcpus: 8, memoryMb: 1_000, diskGb: 20 })
+  await cell.waitForHosts(running, 1)
+})
+
+afterAll(() => cell[Symbol.asyncDispose]())
+
+const signal = () => AbortSignal.timeout(5_000)
+
+async function activeServer(): Promise<OperationRef> {
+  const operation = operationOn()
+  await cell.ask('instance.build', { operation, build: sampleBuild() })
+  await cell.waitForFeed(
+    'instance',
+    ({ view }) => view.serverId === operation.serverId && view.vmState === 'active',
+  )
+  return operation
+}
+
+async function settled({ serverId }: OperationRef) {
+  const instance = await findInstance(running.cell.conductor.db, serverId as InstanceId)
+  return [instance?.vmState, instance?.taskState, instance?.powerState, instance?.sagaId]
+}
+
+test('a new host appears by itself, with what it offers and the ratios it is overcommitted by', async () => {
+  const { view } = await cell.waitForFeed('host', ({ view }) => view.hostId === host.id)
+
+  expect(view).toMatchObject({
+    name: 'host',
+    zone: 'nova',
+    simulated: true,
+    isUp: true,
+    inventory: { vcpus: 8, memoryMb: 1_000, diskGb: 20 },
+    ratios: { vcpus: 16, memoryMb: 1.5, diskGb: 1 },
+    used: { vcpus: 0, memoryMb: 0, diskGb: 0, instances: 0 },
+  })
+  const { states } = { states: running.cell.conductor.hosts.states() }
+  expect(states[0]?.limits).toEqual({ vcpus: 128, memoryMb: 1_500, diskGb: 20 })
+})
+
+test('usage is shown after a boot, in the snapshot at once and in the feed soon', async () => {
+  await activeServer()
+
+  const snapshot = await cell.ask('snapshot.read', { afterInstance: null, limit: 100 })
+
+  expect(snapshot.hosts[0]?.used).toMatchObject({ vcpus: 1, memoryMb: 128, instances: 1 })
+  expect(snapshot.instances).toHaveLength(1)
+  await cell.waitForFeed('host', ({ view }) => view.used.instances === 1)
+})
+
+test('the heartbeat sums up what the cell could take', async () => {
+  const beats: CellHeartbeat[] = []
+  cell.gateway.subscribe(eventSubject(cell.id, 'heartbeat'), {
+    callback: (_error, message) => {
+      beats.push(message.json<CellHeartbeat>())
+    },
+  })
+
+  const beat = await waitFor('a heartbeat', () => beats[0], 5_000)
+
+  expect(beat).toMatchObject({
+    process: 'one',
+    incarnation: running.cell.incarnation,
+    summary: {
+      hosts: 1,
+      hostsUp: 1,
+      simulated: true,
+      zones: ['nova'],
+      hypervisorTypes: ['fake'],
+      architectures: ['x86_64'],
+      imageFormats: ['qcow2', 'raw'],
+    },
+  })
+})
+
+test('a guest that stopped behind our back is stopped, and the feed says so', async () => {
+  const operation = await activeServer()
+
+  await host.driver.stop(operation.serverId as InstanceId, 0, signal())
+
+  const { view } = await cell.waitForFeed(
+    'instance',
+    ({ view }) => view.serverId === operation.serverId && view.vmState === 'stopped',
+  )
+  expect(view).toMatchObject({ taskState: null, powerState: 4 })
+})
+
+test('a guest that is gone is stopped, without a power state', async () => {
+  const operation = await activeServer()
+  await host.driver.destroy(operation.serverId as InstanceId, signal())
+
+  await auditHost(running.cell, host.id)
+
+  expect(await settled(operation)).toEqual(['stopped', null, 0, null])
+})
+
+test('a guest that runs though its server is stopped is stopped again', async () => {
+  const operation = await activeServer()
+  await cell.ask('instance.power', { operation: { ...operation, id: newId() }, action: 'stop' })
+  await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
+  await host.driver.start(operation.serverId as InstanceId, signal())
+
+  await auditHost(running.cell, host.id)
+
+  const state = async () =>
+    (await host.driver.list(signal())).find(({ id }) => id === operation.serverId)?.powerState
+  await expect.poll(state, { timeout: 5_000 }).toBe('shutdown')
+  await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
+})
+
+test('a report that is older than what has happened since changes nothing', async () => {
+  const operation = await activeServer()
+
+  await auditHost(running.cell, host.id, [])
+
+  expect(await settled(operation)).toEqual(['active', null, 1, null])
+})
+
+test('a host that falls silent is down and gets no servers, and is up again when it is heard', async () => {
+  const { directory } = await testServices()
+  const options = {
+    name: 'mute',
+    id: newId<HostId>(),
+    stateDirectory: mkdtempSync(join(directory, 'mute-')),
+    zone: 'quiet',
+  }
+  const build = () =>
+    cell.ask('instance.build', {
+      operation: operationOn(),
+      build: sampleBuild({ zone: 'quiet' }),
+    })
+  const isShown = (isUp: boolean) =>
+    cell.waitForFeed('host', ({ view }) => view.name === 'mute' && view.isUp === isUp)
+  const mute = await cell.addHost(options)
+  await cell.waitForHosts(running, 2)
+  expect(await build()).toMatchObject({ outcome: 'accepted' })
+
+  await mute[Symbol.asyncDispose]()
+
+  await isShown(false)
+  await cell.waitForHosts(running, 1)
+  expect(await build()).toMatchObject({
+    outcome: 'refused',
+    reason: expect.stringContaining('ComputeFilter'),
+  })
+  await cell.addHost(options)
+  await cell.waitForHosts(running, 2)
+  await isShown(true)
+})
+
+test('a disabled service takes no servers, and says why', async () => {
+  const setService = (isDisabled: boolean, disabledReason: string | null) =>
+    cell.ask('host.set-service', { hostId: host.id, isDisabled, disabledReason })
+  const build = () =>
+    cell.ask('instance.build', {
+      operation: operationOn(),
+      build: sampleBuild({ requestedHost: 'host' }),
+    })
+
+  const view = await setService(true, 'maintenance')
+  const refused = await build()
+  await setService(false, null)
+
+  expect(view).toMatchObject({ isDisabled: true, disabledReason: 'maintenance' })
+  expect(refused).toMatchObject({ outcome: 'refused' })
+  expect(await build()).toMatchObject({ outcome: 'accepted' })
+})
+
+test('a delete on a dead host waits, ends when the host is declared down, and the guest is removed when it returns', async () => {
+  const { directory } = await testServices()
+  const stateDirectory = mkdtempSync(join(directory, 'dead-'))
+  const options = { name: 'dead', id: newId<HostId>(), stateDirectory, zone: 'dead' }
+  const dead = await cell.addHost(options)
+  const operation = operationOn()
+  const build = sampleBuild({ zone: 'dead' })
+  await waitFor(
+    'the host',
+    () => running.cell.conductor.hosts.get(dead.id)?.provider?.limits,
+    10_000,
+  )
+  await cell.ask('instance.build', { operation, build })
+  await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(['active', null, 1, null])
+  await dead[Symbol.asyncDispose]()
+
+  expect(await cell.ask('instance.delete', { operation })).toMatchObject({ outcome: 'deleting' })
+  await cell.ask('host.set-service', { hostId: dead.id, isForcedDown: true })
+
+  await cell.waitForFeed('deleted', ({ serverId }) => serverId === operation.serverId)
+  const back = await cell.addHost(options)
+  await expect
+    .poll(() => tracesOf(running, [back], operation.serverId), { timeout: 10_000 })
+    .toEqual([])
+})

@@ -1,0 +1,270 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listOf, textOf } from './json.ts'
+import { idOf, type NetworkApi, networkApi } from './network-api.ts'
+
+let api: NetworkApi
+
+beforeAll(async () => {
+  api = await networkApi()
+})
+
+afterAll(async () => {
+  await api[Symbol.asyncDispose]()
+})
+
+describe('discovery', () => {
+  test.each(['/networking', '/networking/'])(
+    'GET %s lists the version without a token',
+    async (path) => {
+      const reply = await api.face.ask('GET', path)
+
+      expect(reply.status).toBe(200)
+      expect(reply.body['versions']).toEqual([
+        {
+          id: 'v2.0',
+          status: 'CURRENT',
+          links: [{ rel: 'self', href: 'http://cloud.test:8774/networking/v2.0/' }],
+        },
+      ])
+    },
+  )
+
+  test('extensions name what there is and nothing else', async () => {
+    const listed = await api.list(api.demo, 'extensions')
+    const missing = await api.ask(api.demo, 'GET', 'extensions/router')
+
+    expect(listed.map((extension) => extension['alias'])).toContain('security-group')
+    expect(missing.status).toBe(404)
+    expect(missing.body['NeutronError']!['message']).toContain('router')
+    expect((await api.ask(api.demo, 'GET', 'extensions/quota_details')).status).toBe(200)
+  })
+
+  test('zones and agents are empty', async () => {
+    expect(await api.list(api.demo, 'availability_zones')).toEqual([])
+    expect(await api.list(api.admin, 'agents')).toEqual([])
+    expect((await api.ask(api.demo, 'GET', 'agents')).status).toBe(403)
+  })
+})
+
+describe('a network', () => {
+  test('is created as the command line does, shown, renamed and deleted', async () => {
+    const made = await api.network(api.demo, { name: 'private', admin_state_up: true })
+    const id = idOf(made)
+
+    expect(made).toMatchObject({
+      name: 'private',
+      project_id: api.demoProject,
+      tenant_id: api.demoProject,
+      status: 'ACTIVE',
+      admin_state_up: true,
+      shared: false,
+      'router:external': false,
+      mtu: 1500,
+      subnets: [],
+      tags: [],
+      revision_number: 1,
+    })
+    expect(made).not.toHaveProperty('weir:cells')
+    const changed = await api.ask(api.demo, 'PUT', `networks/${id}`, {
+      network: { name: 'renamed' },
+    })
+    expect(changed.body['network']).toMatchObject({ name: 'renamed', revision_number: 2 })
+    expect((await api.ask(api.demo, 'DELETE', `networks/${id}`)).status).toBe(204)
+    expect((await api.ask(api.demo, 'GET', `networks/${id}`)).status).toBe(404)
+  })
+
+  test('takes its subnets with it, and stays while ports are on it', async () => {
+    const id = idOf(await api.networkWithSubnet())
+    const port = await api.make(api.demo, 'ports', { network_id: id })
+
+    const inUse = await api.ask(api.demo, 'DELETE', `networks/${id}`)
+    await api.ask(api.demo, 'DELETE', `ports/${idOf(port)}`)
+    const free = await api.ask(api.demo, 'DELETE', `networks/${id}`)
+
+    expect(inUse.status).toBe(409)
+    expect(inUse.body['NeutronError']!['message']).toContain(idOf(port))
+    expect(free.status).toBe(204)
+    expect(await api.list(api.demo, 'subnets', `network_id=${id}`)).toEqual([])
+  })
+
+  test('is shared, made external or kept to some cells by administrators only', async () => {
+    const cells = [randomUUID()]
+    for (const fields of [{ shared: true }, { 'router:external': true }, { 'weir:cells': cells }])
+      expect((await api.refusal(api.demo, 'networks', fields)).status).toBe(403)
+
+    const made = await api.network(api.admin, { 'weir:cells': cells })
+
+    expect(made['weir:cells']).toEqual(cells)
+  })
+
+  test('is not made private again while others are on it', async () => {
+    const id = idOf(await api.networkWithSubnet(api.admin, { shared: true }))
+    await api.make(api.demo, 'ports', { network_id: id })
+
+    const reply = await api.ask(api.admin, 'PUT', `networks/${id}`, { network: { shared: false } })
+
+    expect(reply.status).toBe(409)
+  })
+})
+
+describe('a list', () => {
+  test('is filtered by any of several values, sorted, cut to fields and paged with links', async () => {
+    const name = `net-${randomBytes(4).toString('hex')}`
+    const ids = await Promise.all(
+      [1, 2, 3].map(async () => idOf(await api.network(api.demo, { name }))),
+    )
+
+    const some = await api.list(
+      api.demo,
+      'networks',
+      `id=${ids[0]}&id=${ids[2]}&fields=id&fields=name`,
+    )
+    const firstPage = await api.ask(
+      api.demo,
+      'GET',
+      `networks?name=${name}&limit=2&sort_key=name&sort_dir=desc`,
+    )
+    const [link] = listOf(firstPage.body['networks_links'])
+    const href = textOf(link?.['href']).replace('http://cloud.test:8774', '')
+    const secondPage = await api.face.ask('GET', href, { token: api.demo })
+
+    expect(some).toHaveLength(2)
+    expect(some[0]).toEqual({ id: expect.any(String), name })
+    const seen = [firstPage, secondPage].flatMap((page) => listOf(page.body['networks']))
+    expect(new Set(seen.map(idOf))).toEqual(new Set(ids))
+    expect(secondPage.body).not.toHaveProperty('networks_links')
+  })
+
+  test.each([
+    'networks?secret=1',
+    'networks?limit=x',
+    'networks?marker=nothing',
+    'networks?sort_key=secret',
+    'networks?sort_key=name&sort_dir=up',
+    'networks?shared=perhaps',
+    'ports?fixed_ips=nonsense',
+  ])('%s is refused', async (path) => {
+    expect((await api.ask(api.demo, 'GET', path)).status).toBe(400)
+  })
+
+  test('of ports finds them by device, address, subnet and group', async () => {
+    const made = await api.network()
+    const onIt = await api.subnet(idOf(made))
+    const port = await api.make(api.demo, 'ports', {
+      network_id: idOf(made),
+      device_id: 'my-device',
+    })
+    const [fixedIp] = listOf(port['fixed_ips'])
+    const [group] = port['security_groups'] as unknown as readonly string[]
+
+    for (const query of [
+      'device_id=my-device',
+      `fixed_ips=ip_address=${textOf(fixedIp?.['ip_address'])}`,
+      `fixed_ips=subnet_id=${idOf(onIt)}`,
+      `security_groups=${group}&network_id=${idOf(made)}`,
+      `mac_address=${textOf(port['mac_address']).toUpperCase()}`,
+    ])
+      expect((await api.list(api.demo, 'ports', query)).map(idOf), query).toEqual([idOf(port)])
+  })
+})
+
+describe('a subnet', () => {
+  test('gets a gateway and pools of everything else', async () => {
+    const made = await api.subnet(idOf(await api.network()), api.demo, { cidr: '192.0.2.0/28' })
+
+    expect(made).toMatchObject({
+      cidr: '192.0.2.0/28',
+      gateway_ip: '192.0.2.1',
+      enable_dhcp: true,
+      allocation_pools: [{ start: '192.0.2.2', end: '192.0.2.14' }],
+      dns_nameservers: [],
+      ip_version: 4,
+    })
+  })
+
+  test('without a gateway, with one inside, or of IPv6 has pools around it', async () => {
+    const id = idOf(await api.network())
+    const none = await api.subnet(id, api.demo, { cidr: '192.0.2.0/29', gateway_ip: null })
+    const inside = await api.subnet(id, api.demo, {
+      cidr: '192.0.2.8/29',
+      gateway_ip: '192.0.2.12',
+    })
+    const six = await api.subnet(id, api.demo, { cidr: 'fd00::/64', ip_version: 6 })
+
+    expect(none['allocation_pools']).toEqual([{ start: '192.0.2.1', end: '192.0.2.6' }])
+    expect(inside['allocation_pools']).toEqual([
+      { start: '192.0.2.9', end: '192.0.2.11' },
+      { start: '192.0.2.13', end: '192.0.2.14' },
+    ])
+    expect(six).toMatchObject({ gateway_ip: 'fd00::1' })
+  })
+
+  test.each([
+    [{ cidr: '10.0.0.1/24' }, 400, 'host bits'],
+    [{ cidr: '10.0.0.0' }, 400, 'not a valid IP subnet'],
+    [{ cidr: '10.1/16' }, 400, 'not a valid IP address'],
+    [{ cidr: 'fd00::/64' }, 400, 'IP version 4'],
+    [{ cidr: 'fd00::/48', ip_version: 6 }, 400, 'at least /64'],
+    [{ cidr: '10.200.0.0/24', gateway_ip: '10.201.0.1' }, 400, 'not usable'],
+    [{ cidr: '10.200.0.0/24', gateway_ip: '10.200.0.255' }, 400, 'not usable'],
+    [
+      { cidr: '10.200.0.0/24', allocation_pools: [{ start: '10.200.0.1', end: '10.200.0.9' }] },
+      409,
+      'conflicts',
+    ],
+    [
+      { cidr: '10.200.0.0/24', allocation_pools: [{ start: '10.200.0.9', end: '10.200.0.2' }] },
+      400,
+      'not valid',
+    ],
+    [
+      { cidr: '10.200.0.0/24', allocation_pools: [{ start: '10.200.0.2', end: '10.200.1.2' }] },
+      400,
+      'beyond',
+    ],
+    [{ cidr: '10.200.0.0/24', dns_nameservers: ['x'] }, 400, 'dns_nameservers'],
+    [
+      { cidr: '10.200.0.0/24', host_routes: [{ destination: '0.0.0.0/0', nexthop: 'fd00::1' }] },
+      400,
+      'host_routes',
+    ],
+  ])('%j is refused with %d', async (fields, status, text) => {
+    const draft = { network_id: idOf(await api.network()), ip_version: 4, ...fields }
+
+    const refused = await api.refusal(api.demo, 'subnets', draft)
+
+    expect(refused).toEqual({ status, message: expect.stringContaining(text) })
+  })
+
+  test('may not overlap another of its network, also when both are made at once', async () => {
+    const draft = { network_id: idOf(await api.network()), ip_version: 4 }
+
+    const replies = await Promise.all(
+      ['10.210.0.0/16', '10.210.3.0/24'].map((cidr) =>
+        api.ask(api.demo, 'POST', 'subnets', { subnet: { ...draft, cidr } }),
+      ),
+    )
+
+    expect(replies.map((reply) => reply.status).sort((x, y) => x - y)).toEqual([201, 400])
+  })
+
+  test('is changed and, once free, deleted', async () => {
+    const made = await api.network()
+    const id = idOf(await api.subnet(idOf(made)))
+    const port = await api.make(api.demo, 'ports', { network_id: idOf(made) })
+
+    const changed = await api.ask(api.demo, 'PUT', `subnets/${id}`, {
+      subnet: { dns_nameservers: ['192.0.2.53'], enable_dhcp: false },
+    })
+    const inUse = await api.ask(api.demo, 'DELETE', `subnets/${id}`)
+    await api.ask(api.demo, 'DELETE', `ports/${idOf(port)}`)
+
+    expect(changed.body['subnet']).toMatchObject({
+      dns_nameservers: ['192.0.2.53'],
+      enable_dhcp: false,
+    })
+    expect(inUse.status).toBe(409)
+    expect((await api.ask(api.demo, 'DELETE', `subnets/${id}`)).status).toBe(204)
+  })
+})

@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import type { Fault } from '#drivers/fake/faults.ts'
+import type { ApiClient } from '#test/env/api/client.ts'
+import {
+  activeServer,
+  createServer,
+  deleteServer,
+  SERVERS,
+  type Server,
+  showServer,
+  untilGone,
+  untilStatus,
+} from '#test/env/api/servers.ts'
+import type { CloudOptions } from '#test/env/cloud/options.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+
+let cloud: Cloud
+let demo: ApiClient
+
+const NO_SPAWN: Fault = { method: 'spawn', effect: { do: 'fail', kind: 'internal' } }
+const HANG: Fault = { method: 'spawn', effect: { do: 'hang' } }
+
+const start = async (options: CloudOptions = {}) => {
+  cloud = await startCloud(options)
+  demo = cloud.as('demo')
+}
+
+afterEach(async () => {
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+const zoneOf = (server: Server) => String(server['OS-EXT-AZ:availability_zone'])
+
+describe('hosts of room for two', () => {
+  beforeEach(() =>
+    start({ driver: { memory_mb: '256' }, cell: { CELL_RAM_ALLOCATION_RATIO: '1' } }),
+  )
+
+  test('a full cell is followed by the next one, and the whole cloud by ERROR', async () => {
+    const servers: Server[] = []
+    for (let nth = 0; nth < 8; nth += 1) servers.push(await activeServer(cloud, demo))
+
+    expect(servers.filter((server) => zoneOf(server) === 'north')).toHaveLength(4)
+    expect(servers.filter((server) => zoneOf(server) === 'south')).toHaveLength(4)
+
+    const ninth = await createServer(cloud, demo)
+    const failed = await waitFor(
+      'the ninth server to fail',
+      async () => {
+        const server = await showServer(demo, ninth)
+        return server.status === 'ERROR' ? server : undefined
+      },
+      15_000,
+    )
+    expect(failed.fault).toMatchObject({ code: 500, message: 'No valid host was found.' })
+
+    await deleteServer(demo, ninth)
+    for (const { id } of servers) await deleteServer(demo, id)
+    await expectInvariants(cloud)
+  })
+
+  test('a zone that is full does not spill into another', async () => {
+    const north = { availability_zone: 'north' }
+    for (let nth = 0; nth < 4; nth += 1)
+      expect(zoneOf(await activeServer(cloud, demo, north))).toBe('north')
+
+    const fifth = await createServer(cloud, demo, north)
+
+    await expect(untilStatus(demo, fifth, 'ACTIVE')).rejects.toThrow('No valid host was found')
+    await deleteServer(demo, fifth)
+    await expectInvariants(cloud)
+  })
+})
+
+describe('hosts that fail', () => {
+  beforeEach(() => start())
+
+  test('a host that fails is followed by another one of its cell', async () => {
+    cloud.cell('north').computes[0]?.fail(NO_SPAWN)
+
+    for (let nth = 0; nth < 4; nth += 1) {
+      const { id } = await activeServer(cloud, demo, { availability_zone: 'north' })
+      const server = await showServer(cloud.as('admin'), id)
+      expect(server['OS-EXT-SRV-ATTR:host']).toBe('north-2')
+    }
+    await expectInvariants(cloud)
+  })
+
+  test('a cell of which every host fails is followed by the next cell', async () => {
+    for (const host of cloud.cell('north').computes) host.fail(NO_SPAWN)
+
+    for (let nth = 0; nth < 4; nth += 1)
+      expect(zoneOf(await activeServer(cloud, demo))).toBe('south')
+    await expectInvariants(cloud)
+  })
+
+  test('where every host fails, the server is in ERROR with its fault, and can be deleted', async () => {
+    for (const host of cloud.hosts) host.fail(NO_SPAWN)
+
+    const id = await createServer(cloud, demo)
+    await expect(untilStatus(demo, id, 'ACTIVE')).rejects.toThrow('No valid host was found')
+
+    const { fault } = await showServer(cloud.as('admin'), id)
+    expect(fault).toMatchObject({ code: 500, message: 'No valid host was found.' })
+    for (const host of cloud.hosts) expect(await host.guests()).toEqual([])
+    await deleteServer(demo, id)
+    await expectInvariants(cloud)
+  })
+
+  test('a server can be deleted while it is being built', async () => {
+    for (const host of cloud.hosts) host.fail(HANG)
+    const id = await createServer(cloud, demo)
+    expect((await showServer(demo, id)).status).toBe('BUILD')
+
+    expect((await demo.delete(`${SERVERS}/${id}`)).status).toBe(204)
+    expect([200, 404]).toContain((await demo.get(`${SERVERS}/${id}`)).status)
+    for (const host of cloud.hosts) host.fail()
+
+    await untilGone(demo, id)
+    await expectInvariants(cloud)
+  })
+
+  test('a disabled host takes no more servers', async () => {
+    const admin = cloud.as('admin')
+    const disabled = await admin.put('/compute/v2.1/os-services/disable', {
+      host: 'north-1',
+      binary: 'nova-compute',
+    })
+    expect(disabled.status).toBe(200)
+
+    for (let nth = 0; nth < 3; nth += 1) {
+      const { id } = await activeServer(cloud, demo, { availability_zone: 'north' })
+      expect((await showServer(admin, id))['OS-EXT-SRV-ATTR:host']).toBe('north-2')
+    }
+  })
+})

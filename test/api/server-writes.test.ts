@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Failure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import { findServer } from '#gateway/db/find-server.ts'
+import { type BootWorld, bootWorld } from '../env/boot-world.ts'
+import type { ApiClient } from '../env/compute-api.ts'
+
+let world: BootWorld
+let nth = 0
+
+beforeAll(async () => {
+  world = await bootWorld('server_writes')
+})
+afterAll(() => world[Symbol.asyncDispose]())
+
+interface Created {
+  readonly server: { readonly id: string; readonly adminPass?: string }
+}
+interface Refused {
+  readonly [envelope: string]: { readonly code: number; readonly message: string }
+}
+
+function member(): Promise<ApiClient> {
+  nth += 1
+  return world.api.user(`user-${nth}`, `project-${nth}`, 'member')
+}
+
+async function boot(user: ApiClient, change: object = {}): Promise<string> {
+  const { status, body } = await user.call<Created>('createServer', {
+    body: world.body({ ...change }),
+  })
+  if (status !== 202) throw new Error(`${status}: ${JSON.stringify(body)}`)
+  return body.server.id
+}
+
+async function active(user: ApiClient): Promise<string> {
+  const id = await boot(user)
+  await world.until(id, ({ vmState, taskState }) => vmState === 'active' && taskState === null)
+  return id
+}
+
+test('a server that was asked for is promised, built with its address, and ACTIVE', async () => {
+  const user = await member()
+
+  const { status, body, headers } = await user.call<Created>('createServer', {
+    body: world.body({ metadata: { role: 'web' }, adminPass: 'hunter22' }),
+  })
+
+  expect(status).toBe(202)
+  expect(body.server).toMatchObject({
+    adminPass: 'hunter22',
+    'OS-DCF:diskConfig': 'MANUAL',
+    security_groups: [{ name: 'default' }],
+  })
+  const { id } = body.server
+  expect(headers.get('location')).toBe(`http://gw.example/compute/v2.1/servers/${id}`)
+  const server = await world.until(id, ({ vmState }) => vmState === 'active')
+  expect(server).toMatchObject({ name: 'web', hostname: 'web', metadata: { role: 'web' } })
+  expect(server.addresses['private']).toMatchObject([{ version: 4 }])
+  const asked = world.cell.builds.find(({ operation }) => operation.serverId === id)!
+  expect(asked.build).toMatchObject({ adminPassword: 'hunter22', name: 'web' })
+  expect(asked.build.nics[0]!.fixedIps[0]!.cidr).toBe('10.0.0.0/16')
+  expect(asked.build.image.ticket).toMatch(/^v1\./)
+})
+
+test('several servers of one request are numbered and share a reservation', async () => {
+  const user = await member()
+  const { body } = await user.call<{ readonly reservation_id: string }>('createServer', {
+    body: world.body({ min_count: 2, max_count: 3, return_reservation_id: true }),
+  })
+
+  const built = () => world.cell.builds.filter(({ build }) => build.projectId === user.projectId)
+  await expect.poll(() => built().length).toBe(3)
+  expect(new Set(built().map(({ build }) => build.name))).toEqual(
+    new Set(['web-1', 'web-2', 'web-3']),
+  )
+  expect(new Set(built().map(({ build }) => build.reservationId))).toEqual(
+    new Set([body.reservation_id]),
+  )
+})
+
+test('a request for more than the quota leaves makes as many as fit, and none below the least', async () => {
+  const user = await member()
+  const many = { body: world.body({ min_count: 1, max_count: 30 }), version: '2.1' } as const
+  await user.call('createServer', many)
+  const built = () => world.cell.builds.filter(({ build }) => build.projectId === user.projectId)
+  await expect.poll(() => built().length).toBe(10)
+
+  const { status, body } = await user.call<Refused>('createServer', { body: world.body() })
+
+  expect(status).toBe(403)
+  expect(body['forbidden']!.message).toBe(
+    'Quota exceeded for instances: Requested 1, but already used 10 of 10 instances',
+  )
+})
+
+test('a repeat under the same idempotency key makes nothing and is told the same server', async () => {
+  const user = await member()
+  const headers = { 'Idempotency-Key': newId<string>() }
+  const ask = { body: world.body(), headers }
+
+  const answers = await Promise.all(
+    Array.from({ length: 4 }, () => user.call<Created>('createServer', ask)),
+  )
+
+  expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202])
+  expect(new Set(answers.map(({ body }) => body.server.id)).size).toBe(1)
+  expect(answers.filter(({ body }) => body.server.adminPass !== undefined)).toHaveLength(1)
+  const other = { body: world.body({ name: 'other' }), headers }
+  expect((await user.call('createServer', other)).status).toBe(400)
+})
+
+test.each([
+  ['an unknown flavor', { flavorRef: 'nope' }, 'Flavor nope could not be found.'],
+  ['an unknown key', { key_name: 'nope' }, 'Invalid key_name provided.'],
+  [
+    'an unknown zone',
+    { availability_zone: 'nope' },
+    'The requested availability zone is not available',
+  ],
+  [
+    'a volume',
+    { block_device_mapping_v2: [{ source_type: 'blank' }] },
+    /^Block Device Mapping is Invalid/,
+  ],
+  ['files', { personality: [{ path: '/a', contents: 'YQ==' }] }, /^Invalid personality/],
+  ['fewer than none', { min_count: 3, max_count: 2 }, 'min_count must be <= max_count'],
+])('%s is refused with 400 and nothing is made', async (_what, change, message) => {
+  const user = await member()
+
+  const { status, body } = await user.call<Refused>('createServer', { body: world.body(change) })
+
+  expect(status).toBe(400)
+  expect(body['badRequest']!.message).toMatch(message)
+})
+
+test('the block device that clients add for the image itself is accepted', async () => {
+  const user = await member()
+  const disk = {
+    uuid: world.imageId,
+    boot_index: 0,
+    source_type: 'image',
+    destination_type: 'local',
+    delete_on_termination: true,
+  }
+
+  await boot(user, { block_device_mapping_v2: [disk] })
+})
+
+test('a server is stopped and started, and refuses what its state forbids in Nova’s words', async () => {
+  const user = await member()
+  const id = await active(user)
+  const act = (operation: string, body: object) =>
+    user.call<Refused>(operation, { params: { server_id: id }, body })
+
+  expect((await act('stopServer', { 'os-stop': null })).status).toBe(202)
+  expect(await findServer(world.api.gateway.db, id)).toMatchObject({ vmState: 'stopped' })
+  const again = await act('stopServer', { 'os-stop': null })
+  expect(again.status).toBe(409)
+  expect(again.body['conflictingRequest']!.message).toBe(
+    `Cannot 'stop' instance ${id} while it is in vm_state stopped`,
+  )
+  expect((await act('startServer', { 'os-start': null })).status).toBe(202)
+  expect((await act('rebootServer', { reboot: { type: 'SOFT' } })).status).toBe(202)
+})
+
+test('what a cell refuses to do with a server is answered as its kind of failure', async () => {
+  const user = await member()
+  const id = await active(user)
+  world.cell.overrides = {
+    'instance.power': () => {
+      throw new Failure('unsupported', 'The driver cannot pause.')
+    },
+  }
+
+  const { status } = await user.call('pauseServer', {
+    params: { server_id: id },
+    body: { pause: null },
+  })
+
+  world.cell.overrides = {}
+  expect(status).toBe(501)
+  const { status: stopped } = await user.call('stopServer', {
+    params: { server_id: id },
+    body: { 'os-stop': null },
+  })
+  expect(stopped).toBe(202)
+})
+
+test('a console log is what the cell says', async () => {
+  const user = await member()
+  const id = await active(user)
+
+  const { body } = await user.call<{ readonly output: string }>('showServerConsoleOutput', {
+    params: { server_id: id },
+    body: { 'os-getConsoleOutput': {} },
+  })
+
+  expect(body.output).toBe('booted')
+})
+
+test('a deleted server is gone, its quota and its address free again', async () => {
+  const user = await member()
+  const id = await active(user)
+
+  const { status } = await user.call('deleteServer', { params: { server_id: id } })
+
+  expect(status).toBe(204)
+  await world.until(id, ({ deletedAt }) => deletedAt !== null)
+  expect((await user.call('deleteServer', { params: { server_id: id } })).status).toBe(404)
+  const many = world.body({ min_count: 10, max_count: 10 })
+  expect((await user.call('createServer', { body: many })).status).toBe(202)
+})
+
+test('another project’s server and a name instead of an id are not found', async () => {
+  const [owner, stranger] = [await member(), await member()]
+  const id = await active(owner)
+  for (const server_id of [id, 'web'])
+    expect((await stranger.call('deleteServer', { params: { server_id } })).status).toBe(404)
+})

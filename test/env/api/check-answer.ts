@@ -1,0 +1,101 @@
+import { normalPath } from '#gateway/http/normal-path.ts'
+import { SERVICES, serviceAt } from '#gateway/http/services.ts'
+import { type Contract, loadContract, UNVERSIONED } from '#openapi/contract.ts'
+import { type DocumentName, presentDocuments } from '#openapi/load-document.ts'
+import type { Microversion } from '#openapi/microversions.ts'
+import type { Method, Operation } from '#openapi/projection/operation.ts'
+
+/** What was asked and answered, as far as a document can tell whether the answer is right. */
+export interface Exchanged {
+  readonly method: Method
+  /** From the root of the port, without a query. */
+  readonly path: string
+  readonly version: Microversion
+  readonly request: unknown
+  readonly status: number
+  readonly answer: unknown
+}
+
+interface Route {
+  readonly method: Method
+  readonly path: RegExp
+  /** As the document writes it. */
+  readonly template: string
+  readonly parameters: number
+}
+
+interface Served {
+  readonly contract: Contract
+  readonly routes: readonly Route[]
+}
+
+const served = new Map<DocumentName, Served>()
+
+/**
+ * Throws when an answer is not what the document of its service says for the microversion asked for. A 5xx other
+ * than 501 and 503 is always wrong.
+ */
+export function checkAnswer(exchanged: Exchanged): void {
+  const { method, path, status, answer, version } = exchanged
+  const problems = status >= 400 ? faultProblems(exchanged) : successProblems(exchanged)
+  if (problems.length === 0) return
+  const shown = JSON.stringify(answer)?.slice(0, 600)
+  throw new Error(
+    `${method} ${path} at ${version} answered ${status} ${shown}: ${problems.join('; ')}`,
+  )
+}
+
+function successProblems(exchanged: Exchanged): readonly string[] {
+  const operation = operationOf(exchanged)
+  if (operation === undefined) return ['no document has it']
+  const { name } = serviceAt(exchanged.path)
+  const version = SERVICES[name].hasMicroversions ? exchanged.version : UNVERSIONED
+  return operation.validateResponse(version, exchanged.status, exchanged.answer)
+}
+
+/** Every service has one envelope for whatever fails; its message must tell something. */
+function faultProblems({ path, status, answer }: Exchanged): readonly string[] {
+  if (status >= 500 && status !== 501 && status !== 503) return ['the service failed']
+  const { faults } = serviceAt(path)
+  const [inner] = Object.values((answer ?? {}) as Readonly<Record<string, unknown>>)
+  const { code, message } = (inner ?? {}) as { code?: unknown; message?: unknown }
+  const problems: string[] = []
+  if (typeof message !== 'string' || message.length === 0) problems.push('no message')
+  if (faults !== 'neutron' && code !== status) problems.push('its code is not its status')
+  return problems
+}
+
+function operationOf({ method, path, version, request }: Exchanged): Operation | undefined {
+  const { name, prefix } = serviceAt(path)
+  const { contract, routes } = documentOf(name)
+  const inner = normalPath(new Request(`http://host${path}`)).slice(prefix.length)
+  const route = routes.find((each) => each.method === method && each.path.test(inner || '/'))
+  if (route === undefined) return undefined
+  const single = contract.operations.find(
+    (each) => each.method === method && each.path === route.template && each.action === undefined,
+  )
+  return single ?? contract.action(route.template, version, request)
+}
+
+function documentOf(name: DocumentName): Served {
+  const known = served.get(name)
+  if (known !== undefined) return known
+  if (!presentDocuments().includes(name)) throw new Error(`There is no document ${name}`)
+  const contract = loadContract(name)
+  const routes = contract.operations
+    .map(({ method, path }) => routeOf(method, path))
+    // As a router does: what is written out comes before what is a parameter.
+    .toSorted((a, b) => a.parameters - b.parameters)
+  const loaded = { contract, routes }
+  served.set(name, loaded)
+  return loaded
+}
+
+function routeOf(method: Method, template: string): Route {
+  const pattern = template
+    .split(/\{\w+\}/)
+    .map((text) => text.replaceAll('.', '\\.'))
+    .join('[^/]+')
+  const parameters = template.split('{').length - 1
+  return { method, template, parameters, path: new RegExp(`^${pattern}$`) }
+}

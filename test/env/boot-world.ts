@@ -1,0 +1,106 @@
+import { type CellId, newId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { createFlavor } from '#gateway/app/flavors/create-flavor.ts'
+import { createImage } from '#gateway/app/images/create-image.ts'
+import { uploadContent } from '#gateway/app/images/upload-content.ts'
+import { createNetwork } from '#gateway/app/networks/create-network.ts'
+import { createSubnet } from '#gateway/app/networks/create-subnet.ts'
+import type { ServerRecord } from '#gateway/app/servers/server-record.ts'
+import { registerCell } from '#gateway/cells/register-cell.ts'
+import { findServer } from '#gateway/db/find-server.ts'
+import { type ComputeApi, computeApi } from './compute-api.ts'
+import { type FreshBus, freshBus } from './fresh-bus.ts'
+import { ScriptedCell } from './scripted-cell.ts'
+
+const WAIT_MS = 10_000
+const ADMIN = { projectId: 'a'.repeat(32), isAdmin: true }
+
+/** A Compute API that can boot: a scripted cell, a flavor, a public image and a shared network. */
+export interface BootWorld extends AsyncDisposable {
+  readonly api: ComputeApi
+  readonly bus: FreshBus
+  readonly cell: ScriptedCell
+  readonly flavorId: string
+  readonly imageId: string
+  readonly networkId: string
+  /** A body for `createServer`, with what the test changes of it. */
+  body(change?: Readonly<Record<string, unknown>>): { readonly server: object }
+  /** Waits until the server is as `is` says. */
+  until(id: string, is: (server: ServerRecord) => boolean): Promise<ServerRecord>
+}
+
+export async function bootWorld(name: string): Promise<BootWorld> {
+  await using parts = new AsyncDisposableStack()
+  const cellId = newId<CellId>()
+  const bus = parts.use(await freshBus([cellId]))
+  const api = parts.use(
+    await computeApi(name, [], {
+      GATEWAY_NATS_URL: bus.url,
+      GATEWAY_NATS_CREDENTIALS_FILE: await bus.gatewayCredentialsFile(),
+    }),
+  )
+  const { db, compute } = api.gateway
+  await registerCell(db, { id: cellId, name: 'north' })
+  const cell = parts.use(await ScriptedCell.open(bus, cellId, 'north'))
+  const catalog = await seedCatalog(api)
+  await waitFor('the cell to be heard', () => compute.cells.cell(cellId)?.isAlive, WAIT_MS)
+  const owned = parts.move()
+  const { flavorId, imageId, networkId } = catalog
+  const networks = [{ uuid: networkId }]
+  return {
+    api,
+    bus,
+    cell,
+    ...catalog,
+    body: (change = {}) => ({
+      server: { name: 'web', flavorRef: flavorId, imageRef: imageId, networks, ...change },
+    }),
+    until: (id, is) =>
+      waitFor(
+        `server ${id}`,
+        async () => {
+          const server = await findServer(db, id)
+          if (server !== undefined && is(server)) return server
+          throw new Error(`It is ${server?.vmState}, ${server?.taskState}`)
+        },
+        WAIT_MS,
+      ),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+async function seedCatalog({ gateway: { db, images, networks } }: ComputeApi) {
+  const flavor = await createFlavor(db, {
+    id: '1',
+    name: 'm1.tiny',
+    vcpus: 1,
+    memoryMb: 128,
+    rootGb: 1,
+    ephemeralGb: 0,
+    swapMb: 0,
+    rxtxFactor: 1,
+    isPublic: true,
+    description: null,
+  })
+  const image = await createImage(images, ADMIN, {
+    name: 'tiny',
+    visibility: 'public',
+    disk_format: 'raw',
+    container_format: 'bare',
+    hypervisor_type: 'fake',
+  })
+  await uploadContent(images, ADMIN, {
+    imageId: image.id,
+    body: (async function* () {
+      yield Buffer.alloc(1024, 'x')
+    })(),
+    declaredBytes: 1024,
+  })
+  const network = await createNetwork(networks, ADMIN, { name: 'private', shared: true })
+  await createSubnet(networks, ADMIN, {
+    network_id: network.id,
+    cidr: '10.0.0.0/16',
+    ip_version: 4,
+  })
+  return { flavorId: flavor.id, imageId: image.id, networkId: network.id }
+}

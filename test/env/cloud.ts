@@ -1,0 +1,222 @@
+import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
+import { Database } from '#common/db/database.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { freePort } from '#deploy/process/free-port.ts'
+import { tokenId } from '#gateway/app/identity/identity.ts'
+import { tokens } from '#gateway/db/schema/identity.ts'
+import { type Account, ApiClient } from './api/client.ts'
+import { type Catalog, makeCatalog } from './cloud/catalog.ts'
+import { cellProgram } from './cloud/cell-program.ts'
+import { CloudHost } from './cloud/cloud-host.ts'
+import { CloudProcess } from './cloud/cloud-process.ts'
+import {
+  type AccountName,
+  type CellPlan,
+  type Foundation,
+  layFoundation,
+} from './cloud/foundation.ts'
+import { gatewayProgram } from './cloud/gateway-program.ts'
+import { hostProgram } from './cloud/host-program.ts'
+import type { CloudOptions } from './cloud/options.ts'
+import type { Program } from './cloud/program.ts'
+
+/** A cell of the cloud. */
+export interface CloudCell extends CellPlan {
+  readonly processes: readonly CloudProcess[]
+  readonly computes: readonly CloudHost[]
+}
+
+const READY_LIMIT_MS = 30_000
+
+/**
+ * A whole cloud on simulated hosts: gateways on loopback ports, cells of several processes, their computes, users, an
+ * image, flavors and a network. Disposing it leaves nothing.
+ */
+export class Cloud implements AsyncDisposable {
+  readonly foundation: Foundation
+  readonly #options: CloudOptions
+  readonly #owned = new AsyncDisposableStack()
+  readonly #clients = new Map<string, ApiClient>()
+  #gateways: readonly CloudProcess[] = []
+  #endpoints: readonly string[] = []
+  #cells: readonly CloudCell[] = []
+  readonly #forgotten = new Set<number>()
+  #catalog: Catalog | undefined
+
+  constructor(foundation: Foundation, options: CloudOptions) {
+    this.foundation = foundation
+    this.#options = options
+    this.#owned.use(foundation.bus)
+  }
+
+  get gateways(): readonly CloudProcess[] {
+    return this.#gateways
+  }
+
+  /** Clients ask this gateway, by its place, no more: it is down. */
+  forget(gateway: number): void {
+    this.#forgotten.add(gateway)
+  }
+
+  /** `http://127.0.0.1:<port>` of each gateway. */
+  get endpoints(): readonly string[] {
+    return this.#endpoints
+  }
+
+  get cells(): readonly CloudCell[] {
+    return this.#cells
+  }
+
+  get hosts(): readonly CloudHost[] {
+    return this.#cells.flatMap(({ computes }) => computes)
+  }
+
+  /** Ids of what the demo has. */
+  get catalog(): Catalog {
+    if (this.#catalog === undefined) throw new Error('The cloud has not started')
+    return this.#catalog
+  }
+
+  cell(name: string): CloudCell {
+    const cell = this.#cells.find((each) => each.name === name)
+    if (cell === undefined) throw new Error(`There is no cell ${name}`)
+    return cell
+  }
+
+  /** One client per account, logged in once. It asks each gateway in turn. */
+  as(who: AccountName | Account): ApiClient {
+    const account = typeof who === 'string' ? this.foundation.accounts[who] : who
+    const key = `${account.user} ${account.project}`
+    const known = this.#clients.get(key)
+    if (known !== undefined) return known
+    const client = this.#owned.use(new ApiClient(account, () => this.#known()))
+    this.#clients.set(key, client)
+    return client
+  }
+
+  /** A new token of this account, which nobody else has. */
+  async login(who: AccountName): Promise<string> {
+    await using client = new ApiClient(this.foundation.accounts[who], () => this.#known())
+    return client.token()
+  }
+
+  /** Afterwards the token's time is up. */
+  async expireToken(token: string): Promise<void> {
+    await using db = new Database({ url: this.foundation.databaseUrl, connectionsMax: 1 })
+    await db.orm
+      .update(tokens)
+      .set({ expiresAt: new Date(0) })
+      .where(eq(tokens.id, tokenId(token)))
+  }
+
+  async projectId(name: string): Promise<string> {
+    const { body } = await this.as('admin').get<{ projects: readonly [{ id: string }] }>(
+      `/identity/v3/projects?name=${name}`,
+    )
+    return body.projects[0].id
+  }
+
+  async start(): Promise<void> {
+    await this.#startGateways()
+    await this.#startCells()
+    await this.waitUntilWhole()
+    this.#catalog = await makeCatalog(this)
+  }
+
+  /** Resolves once every gateway knows every host of every cell as up. */
+  async waitUntilWhole(): Promise<void> {
+    const hosts = this.hosts.length
+    for (const gateway of this.#endpoints.keys())
+      await waitFor(
+        `gateway ${gateway} to see ${hosts} hosts up`,
+        async () => (await this.#hostsUp(gateway)) === hosts,
+        READY_LIMIT_MS,
+      )
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync()
+  }
+
+  #known(): readonly string[] {
+    return this.#endpoints.filter((_, place) => !this.#forgotten.has(place))
+  }
+
+  async #hostsUp(gateway: number): Promise<number> {
+    const path = '/compute/v2.1/os-services?binary=nova-compute'
+    const { body } = await this.as('admin').get<{
+      readonly services: readonly { readonly state: string }[]
+    }>(path, { gateway })
+    return body.services.filter(({ state }) => state === 'up').length
+  }
+
+  async #startGateways(): Promise<void> {
+    for (let nth = 1; nth <= (this.#options.gateways ?? 2); nth += 1) {
+      const port = await freePort()
+      const program = await gatewayProgram(this.foundation, this.#options, { nth, port })
+      const process = this.#process(program, 'gateway')
+      await process.start()
+      this.#gateways = [...this.#gateways, process]
+      this.#endpoints = [...this.#endpoints, `http://127.0.0.1:${port}`]
+    }
+  }
+
+  async #startCells(): Promise<void> {
+    this.#cells = await Promise.all(
+      this.foundation.cells.map(async (cell) => ({
+        ...cell,
+        processes: await this.#startCell(cell),
+        computes: await this.#startHosts(cell),
+      })),
+    )
+  }
+
+  /** One after the other: the first one makes the database. */
+  async #startCell(cell: CellPlan): Promise<readonly CloudProcess[]> {
+    const processes: CloudProcess[] = []
+    for (let nth = 1; nth <= (this.#options.processesPerCell ?? 2); nth += 1) {
+      const program = await cellProgram(this.foundation, this.#options, { cell, nth })
+      const process = this.#process(program, 'cell')
+      await process.start()
+      processes.push(process)
+    }
+    return processes
+  }
+
+  async #startHosts(cell: CellPlan): Promise<readonly CloudHost[]> {
+    return Promise.all(
+      cell.hosts.map(async (host) => {
+        const program = await hostProgram(
+          this.foundation,
+          this.#options,
+          { cell, host },
+          (driver) => {
+            compute.driver = driver
+          },
+        )
+        const compute = new CloudHost(host, this.#process(program, 'host'))
+        await compute.process.start()
+        return compute
+      }),
+    )
+  }
+
+  #process(program: Program, kind: 'gateway' | 'cell' | 'host'): CloudProcess {
+    const isOutside = kind !== 'host' && this.#options.outside?.includes(kind) === true
+    const logFile = join(this.foundation.directory, `${program.name}.log`)
+    return this.#owned.use(new CloudProcess(program, isOutside, logFile))
+  }
+}
+
+/** A running cloud; `await using`, or dispose it in `afterAll`. */
+export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
+  const cloud = new Cloud(await layFoundation(options), options)
+  try {
+    await cloud.start()
+    return cloud
+  } catch (error) {
+    await cloud[Symbol.asyncDispose]()
+    throw error
+  }
+}

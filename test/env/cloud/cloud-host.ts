@@ -1,0 +1,43 @@
+import { Failure } from '#common/errors.ts'
+import type { FakeDriver } from '#drivers/fake/driver.ts'
+import type { Fault } from '#drivers/fake/faults.ts'
+import type { CloudProcess } from './cloud-process.ts'
+import type { HostPlan } from './foundation.ts'
+
+const LIST_LIMIT_MS = 5_000
+
+/** A simulated host of the cloud: its compute, and what a test can do to its backend. */
+export class CloudHost {
+  readonly id: string
+  readonly name: string
+  readonly process: CloudProcess
+  #driver: FakeDriver | undefined
+
+  constructor(plan: HostPlan, process: CloudProcess) {
+    this.id = plan.id
+    this.name = plan.name
+    this.process = process
+  }
+
+  /** The backend is a new one each time the compute starts. */
+  set driver(driver: FakeDriver) {
+    this.#driver = driver
+  }
+
+  /** Replaces all faults of the backend; none makes it well again. */
+  fail(...faults: readonly Fault[]): void {
+    this.#backend().faults.set(faults)
+  }
+
+  /** Ids of the guests that are there, running or not, whatever faults are set. */
+  async guests(): Promise<readonly string[]> {
+    const reports = await this.#backend().list(AbortSignal.timeout(LIST_LIMIT_MS))
+    return reports.map(({ id }) => id)
+  }
+
+  #backend(): FakeDriver {
+    if (this.#driver === undefined)
+      throw new Failure('unavailable', `Host ${this.name} has never been started`)
+    return this.#driver
+  }
+}

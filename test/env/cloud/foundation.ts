@@ -1,0 +1,87 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
+import { registerCell } from '#gateway/cells/register-cell.ts'
+import type { Account } from '../api/client.ts'
+import { type FreshBus, freshBus } from '../fresh-bus.ts'
+import { freshDatabase } from '../fresh-database.ts'
+import { type TestServices, testServices } from '../services.ts'
+import { addAccount, randomPassword } from './add-account.ts'
+import type { CloudOptions } from './options.ts'
+
+export interface HostPlan {
+  readonly id: string
+  readonly name: string
+}
+
+export interface CellPlan {
+  readonly id: string
+  readonly name: string
+  readonly databaseUrl: string
+  readonly hosts: readonly HostPlan[]
+}
+
+/**
+ * `admin` and `demo` as the launcher makes them; `auditor` may only read in demo's project, `stranger` is a member of
+ * another one.
+ */
+export type AccountName = 'admin' | 'demo' | 'auditor' | 'stranger'
+
+/** What the programs of a cloud stand on. */
+export interface Foundation {
+  readonly services: TestServices
+  /** Scratch space of this cloud. */
+  readonly directory: string
+  readonly databaseUrl: string
+  readonly bus: FreshBus
+  readonly cells: readonly CellPlan[]
+  readonly secretKey: string
+  readonly accounts: Readonly<Record<AccountName, Account>>
+}
+
+const CELL_NAMES = ['north', 'south', 'east', 'west'] as const
+const CONNECTIONS = 2
+const KEY_BYTES = 32
+
+/** Afterwards there are migrated databases, a bus that knows the cells, and the accounts. */
+export async function layFoundation(options: CloudOptions): Promise<Foundation> {
+  const services = options.services ?? (await testServices())
+  const names = CELL_NAMES.slice(0, options.cells ?? 2)
+  const cells = await Promise.all(
+    names.map(async (name) => ({
+      id: randomUUID(),
+      name,
+      databaseUrl: await freshDatabase(`cell_${name}`, services),
+      hosts: Array.from({ length: options.hostsPerCell ?? 2 }, (_, index) => {
+        return { id: randomUUID(), name: `${name}-${index + 1}` }
+      }),
+    })),
+  )
+  const databaseUrl = await freshDatabase('weir', services)
+  await migrateDatabase(databaseUrl, 'gateway/db/migrations')
+  const passwords = { adminPassword: randomPassword(), demoPassword: randomPassword() }
+  await using db = new Database({ url: databaseUrl, connectionsMax: CONNECTIONS })
+  await bootstrapIdentity(db, passwords)
+  for (const { id, name } of cells) await registerCell(db, { id, name })
+  const { adminPassword, demoPassword } = passwords
+  return {
+    services,
+    directory: mkdtempSync(join(services.directory, 'cloud-')),
+    databaseUrl,
+    bus: await freshBus(
+      cells.map(({ id }) => id),
+      services,
+    ),
+    cells,
+    secretKey: randomBytes(KEY_BYTES).toString('hex'),
+    accounts: {
+      admin: { user: 'admin', password: adminPassword, project: 'admin' },
+      demo: { user: 'demo', password: demoPassword, project: 'demo' },
+      auditor: await addAccount(db, { user: 'auditor', project: 'demo', role: 'reader' }),
+      stranger: await addAccount(db, { user: 'stranger', project: 'elsewhere', role: 'member' }),
+    },
+  }
+}

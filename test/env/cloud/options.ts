@@ -1,0 +1,18 @@
+import type { TestServices } from '../services.ts'
+
+/** What a test wants of its cloud. */
+export interface CloudOptions {
+  readonly gateways?: number
+  readonly cells?: number
+  readonly processesPerCell?: number
+  readonly hostsPerCell?: number
+  /** Settings of every host's fake driver, such as `vcpus`. */
+  readonly driver?: Readonly<Record<string, string>>
+  /** More settings of every gateway, and of every cell process. */
+  readonly gateway?: Readonly<Record<string, string>>
+  readonly cell?: Readonly<Record<string, string>>
+  /** Which programs run as processes of their own. */
+  readonly outside?: readonly ('gateway' | 'cell')[]
+  /** Other services than those of the whole run: to kill them. */
+  readonly services?: TestServices
+}

@@ -1,0 +1,47 @@
+import { readFileSync, statSync } from 'node:fs'
+import { waitFor } from '#common/wait-for.ts'
+import { projectRoot } from '#deploy/paths.ts'
+import { isRunning } from '#deploy/process/process-identity.ts'
+import { logTail, startProcess } from '#deploy/process/start-process.ts'
+import { stopProcess } from '#deploy/process/stop-process.ts'
+import type { Running } from './cloud-process.ts'
+import type { Program } from './program.ts'
+
+const START_LIMIT_MS = 30_000
+const DEATH_LIMIT_MS = 5_000
+
+/** Runs a program as a process of its own, which dies with this one; its output goes to the log file. */
+export async function runOutside(
+  program: Program,
+  env: Readonly<Record<string, string>>,
+  logFile: string,
+): Promise<Running> {
+  const before = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0
+  const identity = await startProcess({
+    command: process.execPath,
+    args: [program.script],
+    env: { PATH: process.env['PATH'], TZ: 'UTC', ...env },
+    directory: projectRoot,
+    logFile,
+    lifetime: 'with-parent',
+  })
+  const gone = () => waitFor(`${program.name} to die`, () => !isRunning(identity), DEATH_LIMIT_MS)
+  await waitFor(
+    `${program.name} to serve`,
+    () => {
+      const said = readFileSync(logFile).subarray(before).toString()
+      if (said.includes(program.serves)) return 'serves'
+      return isRunning(identity) ? undefined : 'ended'
+    },
+    START_LIMIT_MS,
+  ).then((state) => {
+    if (state === 'ended') throw new Error(`${program.name} ended: ${logTail(logFile)}`)
+  })
+  return {
+    stop: () => stopProcess(identity),
+    kill: async () => {
+      if (isRunning(identity)) process.kill(identity.pid, 'SIGKILL')
+      await gone()
+    },
+  }
+}

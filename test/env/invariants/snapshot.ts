@@ -1,0 +1,131 @@
+import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
+import type { Cloud, CloudCell } from '../cloud.ts'
+
+export interface MappingRow {
+  readonly server_id: string
+  readonly project_id: string
+  readonly cell_id: string | null
+  readonly attempt: number
+  readonly cores: number
+  readonly ram_mb: number
+  readonly is_deleting: number
+  readonly saga_id: string | null
+}
+
+export interface IndexRow {
+  readonly server_id: string
+  readonly cell_id: string | null
+  readonly attempt: number
+  readonly version: number
+  readonly vm_state: string
+  readonly task_state: string | null
+  readonly host: string | null
+}
+
+export interface InstanceRow {
+  readonly server_id: string
+  readonly attempt: number
+  readonly version: number
+  readonly vm_state: string
+  readonly task_state: string | null
+  readonly host_id: string
+  readonly host: string
+  readonly saga_id: string | null
+}
+
+export interface ProviderRow {
+  readonly id: string
+  readonly name: string
+  readonly VCPU: number
+  readonly MEMORY_MB: number
+  readonly DISK_GB: number
+  readonly vcpus_limit: number
+  readonly memory_mb_limit: number
+  readonly disk_gb_limit: number
+  readonly instances: number
+}
+
+export interface AllocationRow {
+  readonly consumer_id: string
+  readonly provider_id: string
+  readonly resource_class: 'VCPU' | 'MEMORY_MB' | 'DISK_GB'
+  readonly used: number
+}
+
+export interface SagaRow {
+  readonly name: string
+  readonly state: string
+  readonly subject: string
+}
+
+export interface CellSnapshot {
+  readonly id: string
+  readonly name: string
+  readonly instances: readonly InstanceRow[]
+  readonly providers: readonly ProviderRow[]
+  readonly allocations: readonly AllocationRow[]
+  readonly sagas: readonly SagaRow[]
+  /** Ids of the guests of each host, by host id. */
+  readonly guests: ReadonlyMap<string, readonly string[]>
+}
+
+/** What all the owners of truth say at about the same moment. */
+export interface Snapshot {
+  readonly mappings: readonly MappingRow[]
+  /** Of servers that are not deleted. */
+  readonly index: readonly IndexRow[]
+  readonly usages: readonly {
+    readonly owner_id: string
+    readonly resource: string
+    readonly used: number
+  }[]
+  readonly ports: readonly { readonly id: string; readonly device_id: string }[]
+  readonly sagas: readonly SagaRow[]
+  readonly cells: readonly CellSnapshot[]
+}
+
+const OPEN_SAGAS =
+  "SELECT name, state, subject FROM sagas WHERE ended_at IS NULL OR state = 'stuck'"
+
+export async function takeSnapshot(cloud: Cloud): Promise<Snapshot> {
+  const cells = await Promise.all(cloud.cells.map(cellSnapshot))
+  return reading(cloud.foundation.databaseUrl, async (rows) => ({
+    mappings: await rows<MappingRow>('SELECT * FROM instance_mappings'),
+    index: await rows<IndexRow>('SELECT * FROM server_index WHERE deleted_at IS NULL'),
+    usages: await rows('SELECT owner_id, resource, used FROM quota_usages'),
+    ports: await rows("SELECT id, device_id FROM ports WHERE device_id <> ''"),
+    sagas: await rows<SagaRow>(OPEN_SAGAS),
+    cells,
+  }))
+}
+
+async function cellSnapshot(cell: CloudCell): Promise<CellSnapshot> {
+  const guests = new Map<string, readonly string[]>()
+  for (const host of cell.computes) guests.set(host.id, await host.guests())
+  return reading(cell.databaseUrl, async (rows) => ({
+    id: cell.id,
+    name: cell.name,
+    instances: await rows<InstanceRow>('SELECT * FROM instances'),
+    providers: await rows<ProviderRow>(
+      `SELECT id, name, vcpus_used AS VCPU, memory_mb_used AS MEMORY_MB, disk_gb_used AS DISK_GB,
+         vcpus_limit, memory_mb_limit, disk_gb_limit, instances FROM resource_providers`,
+    ),
+    allocations: await rows<AllocationRow>('SELECT * FROM allocations'),
+    sagas: await rows<SagaRow>(OPEN_SAGAS),
+    guests,
+  }))
+}
+
+type Rows = <Row>(query: string) => Promise<readonly Row[]>
+
+async function reading<T>(url: string, read: (rows: Rows) => Promise<T>): Promise<T> {
+  const connection: Connection = await createConnection({ uri: url })
+  try {
+    return await read(async <Row>(query: string) => {
+      const [rows] = await connection.query<RowDataPacket[]>(query)
+      return rows as unknown as readonly Row[]
+    })
+  } finally {
+    await connection.end()
+  }
+}

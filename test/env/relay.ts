@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+/** What a relay does with what passes through it. */
+export type RelayMode = 'pass' | 'hold' | 'refuse'
+
+/**
+ * A wire between a program and a server that a test can cut: how messages get lost without either end being killed.
+ * Disposing it cuts everything.
+ */
+export class Relay implements AsyncDisposable {
+  readonly url: string
+  readonly #server: Server
+  readonly #pairs = new Set<readonly [Socket, Socket]>()
+  #mode: RelayMode = 'pass'
+  #cutAt: { readonly text: string; readonly done: () => void } | undefined
+
+  private constructor(server: Server, url: string) {
+    this.#server = server
+    this.url = url
+  }
+
+  /** `url` of the server behind: its host and port are replaced by the relay's. */
+  static async open(url: string): Promise<Relay> {
+    const { hostname, port } = new URL(url)
+    const server = createServer()
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const own = new URL(url)
+    own.port = String((server.address() as AddressInfo).port)
+    const relay = new Relay(server, own.href.replace(/\/$/, ''))
+    server.on('connection', (client) => relay.#accept(client, hostname, Number(port)))
+    return relay
+  }
+
+  /** From now on: 'pass' everything, 'hold' what comes (as a network that swallows it), or 'refuse' connections. */
+  set(mode: RelayMode): void {
+    this.#mode = mode
+    for (const pair of this.#pairs) {
+      if (mode === 'refuse') for (const socket of pair) socket.destroy()
+      for (const socket of pair) {
+        if (mode === 'hold') socket.pause()
+        else socket.resume()
+      }
+    }
+  }
+
+  /**
+   * Cuts the connection of the first client that is about to send `text` to the server, before it arrives there: the
+   * client has done what it reports, and the report is lost. Resolves then; later messages pass.
+   */
+  loseNext(text: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#cutAt = { text, done: resolve }
+    return promise
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.set('refuse')
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    await closed
+  }
+
+  #accept(client: Socket, hostname: string, port: number): void {
+    if (this.#mode === 'refuse') {
+      client.destroy()
+      return
+    }
+    const server = connect(port, hostname)
+    const pair = [client, server] as const
+    this.#pairs.add(pair)
+    for (const socket of pair) {
+      socket.setNoDelay(true)
+      socket.on('error', () => socket.destroy())
+      socket.on('close', () => {
+        this.#pairs.delete(pair)
+        for (const end of pair) end.destroy()
+      })
+    }
+    client.on('data', (bytes: Buffer) => {
+      if (this.#isToBeLost(bytes)) client.destroy()
+      else server.write(bytes)
+    })
+    server.on('data', (bytes: Buffer) => client.write(bytes))
+    if (this.#mode === 'hold') for (const socket of pair) socket.pause()
+  }
+
+  #isToBeLost(bytes: Buffer): boolean {
+    const cut = this.#cutAt
+    if (cut === undefined || !bytes.includes(cut.text)) return false
+    this.#cutAt = undefined
+    cut.done()
+    return true
+  }
+}

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import type { ApiClient } from '#test/env/api/client.ts'
+import {
+  act,
+  activeServer,
+  createServer,
+  SERVERS,
+  type Server,
+  showServer,
+  untilGone,
+  untilSettled,
+  untilStatus,
+} from '#test/env/api/servers.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+
+const STALE = 'weir-stale'
+const SLOWER_MAX_MS = 100
+const DARK_LIMIT_MS = 15_000
+
+let cloud: Cloud
+let demo: ApiClient
+const ids = new Map<string, string>()
+
+const detail = (query: string) =>
+  demo.get<{ servers: readonly Server[] }>(`${SERVERS}/detail?${query}`)
+const names = async (query: string) => (await detail(query)).body.servers.map(({ name }) => name)
+
+beforeAll(async () => {
+  cloud = await startCloud()
+  demo = cloud.as('demo')
+  for (const [name, zone] of [
+    ['a', 'north'],
+    ['b', 'south'],
+    ['c', 'north'],
+    ['d', 'south'],
+  ] as const)
+    ids.set(name, (await activeServer(cloud, demo, { name, availability_zone: zone })).id)
+  await act(demo, ids.get('c') ?? '', { 'os-stop': null })
+  await untilSettled(cloud, ids.get('c') ?? '')
+})
+
+afterAll(async () => {
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+async function usualMs(): Promise<number> {
+  const times: number[] = []
+  for (let nth = 0; nth < 10; nth += 1) {
+    const startedAt = performance.now()
+    await detail('')
+    times.push(performance.now() - startedAt)
+  }
+  return times.toSorted((a, b) => a - b)[5] ?? 0
+}
+
+describe('with one cell killed', () => {
+  let usual: number
+
+  beforeAll(async () => {
+    usual = await usualMs()
+    for (const process of cloud.cell('north').processes) await process.kill()
+    await waitFor(
+      'both gateways to notice that a cell is dark',
+      async () => {
+        const answers = [
+          await demo.get(SERVERS, { gateway: 0 }),
+          await demo.get(SERVERS, { gateway: 1 }),
+        ]
+        return answers.every(({ headers }) => headers[STALE] !== undefined)
+      },
+      DARK_LIMIT_MS,
+    )
+  })
+
+  test.each([
+    ['', ['d', 'c', 'b', 'a']],
+    ['status=SHUTOFF', ['c']],
+    ['status=ACTIVE&sort_key=display_name&sort_dir=asc', ['a', 'b', 'd']],
+    ['name=[ac]', ['c', 'a']],
+    ['sort_key=display_name&sort_dir=asc&limit=3', ['a', 'b', 'c']],
+  ])('the list by %s shows every server with its last status', async (query, expected) => {
+    expect(await names(query)).toEqual(expected)
+  })
+
+  test('pages and markers reach over the servers of the dark cell', async () => {
+    const order = 'sort_key=display_name&sort_dir=asc&limit=2'
+
+    expect(await names(`${order}&marker=${ids.get('a')}`)).toEqual(['b', 'c'])
+    expect(await names(`${order}&marker=${ids.get('c')}`)).toEqual(['d'])
+  })
+
+  test('what is stale says so in a header, what is not does not', async () => {
+    const dark = await demo.get(`${SERVERS}/${ids.get('a')}`)
+    const bright = await demo.get(`${SERVERS}/${ids.get('b')}`)
+
+    expect(dark.headers[STALE]).toMatch(/^\d+/)
+    expect(bright.headers[STALE]).toBeUndefined()
+    expect(dark.body).toMatchObject({ server: { status: 'ACTIVE', name: 'a' } })
+  })
+
+  test('reads take no longer than usual', async () => {
+    expect(await usualMs()).toBeLessThan(usual + SLOWER_MAX_MS)
+  })
+
+  test('new servers go to the other cell; those for the dark cell alone get 503', async () => {
+    const server = await activeServer(cloud, demo, { name: 'new' })
+    expect(server['OS-EXT-AZ:availability_zone']).toBe('south')
+
+    const reboot = await act(demo, ids.get('a') ?? '', { reboot: { type: 'HARD' } })
+
+    expect(reboot.status).toBe(503)
+    expect(reboot.headers['retry-after']).toMatch(/^\d+$/)
+    expect((await demo.delete(`${SERVERS}/${server.id}`)).status).toBe(204)
+    await untilGone(demo, server.id)
+  })
+
+  test('a delete is accepted, shown, and carried out when the cell is back', async () => {
+    const id = ids.get('a') ?? ''
+    expect((await demo.delete(`${SERVERS}/${id}`)).status).toBe(204)
+    expect((await showServer(demo, id))['OS-EXT-STS:task_state']).toBe('deleting')
+
+    for (const process of cloud.cell('north').processes) await process.start()
+
+    await untilGone(demo, id, 30_000)
+    await waitFor(
+      'nothing to be stale',
+      async () => (await demo.get(SERVERS)).headers[STALE] === undefined,
+      DARK_LIMIT_MS,
+    )
+    await untilStatus(
+      demo,
+      await createServer(cloud, demo, { availability_zone: 'north' }),
+      'ACTIVE',
+    )
+    await expectInvariants(cloud)
+  })
+})
