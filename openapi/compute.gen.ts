@@ -577,44 +577,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v2.1/os-server-groups": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /** The server groups of a project. */
-        readonly get: operations["listServerGroups"];
-        readonly put?: never;
-        /** Creates a server group. */
-        readonly post: operations["createServerGroup"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v2.1/os-server-groups/{server_group_id}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly server_group_id: string;
-            };
-            readonly cookie?: never;
-        };
-        /** One server group. */
-        readonly get: operations["showServerGroup"];
-        readonly put?: never;
-        readonly post?: never;
-        /** Deletes a group; its servers stay. */
-        readonly delete: operations["deleteServerGroup"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/v2.1/servers/{server_id}/metadata": {
         readonly parameters: {
             readonly query?: never;
@@ -1351,23 +1313,6 @@ export interface components {
             readonly maxPersonalitySize: components["schemas"]["QuotaLimit"];
         };
         /** @enum {string} */
-        readonly ServerGroupPolicy: "anti-affinity" | "affinity" | "soft-anti-affinity" | "soft-affinity";
-        readonly ServerGroup: {
-            /** Format: uuid */
-            readonly id: string;
-            readonly name: string;
-            readonly members: readonly string[];
-            /** @description Always empty. */
-            readonly metadata: Record<string, never>;
-            readonly policies: readonly string[];
-            readonly project_id: components["schemas"]["ProjectId"];
-            readonly user_id: components["schemas"]["UserId"];
-            readonly policy: string;
-            readonly rules: {
-                readonly max_server_per_host?: number;
-            };
-        };
-        /** @enum {string} */
         readonly DiskConfig: "AUTO" | "MANUAL";
         readonly SecurityGroupNames: readonly {
             readonly name: string;
@@ -1869,8 +1814,6 @@ export type QuotaClassSet = components['schemas']['QuotaClassSet'];
 export type UpdatedQuotaClassSet = components['schemas']['UpdatedQuotaClassSet'];
 export type QuotaClassSetUpdate = components['schemas']['QuotaClassSetUpdate'];
 export type AbsoluteLimits = components['schemas']['AbsoluteLimits'];
-export type ServerGroupPolicy = components['schemas']['ServerGroupPolicy'];
-export type ServerGroup = components['schemas']['ServerGroup'];
 export type DiskConfig = components['schemas']['DiskConfig'];
 export type SecurityGroupNames = components['schemas']['SecurityGroupNames'];
 export type GuestHostName = components['schemas']['GuestHostName'];
@@ -3155,120 +3098,6 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
-        };
-    };
-    readonly listServerGroups: {
-        readonly parameters: {
-            readonly query?: {
-                /** @description Whatever the value; administrators only. */
-                readonly all_projects?: string;
-                /** @description The most items to answer with; the configured maximum applies as well. */
-                readonly limit?: components["parameters"]["limit"];
-                readonly offset?: number;
-            };
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description A page of groups. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": {
-                        readonly server_groups: readonly components["schemas"]["ServerGroup"][];
-                    };
-                };
-            };
-            readonly 400: components["responses"]["Fault"];
-            readonly 401: components["responses"]["Fault"];
-            readonly 403: components["responses"]["Fault"];
-        };
-    };
-    readonly createServerGroup: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": {
-                    readonly server_group: {
-                        readonly name: components["schemas"]["Name"];
-                        readonly policies?: readonly components["schemas"]["ServerGroupPolicy"][];
-                        readonly policy?: components["schemas"]["ServerGroupPolicy"];
-                        readonly rules?: {
-                            readonly max_server_per_host?: components["schemas"]["PositiveInteger"];
-                        };
-                    };
-                };
-            };
-        };
-        readonly responses: {
-            /** @description The group. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": {
-                        readonly server_group: components["schemas"]["ServerGroup"];
-                    };
-                };
-            };
-            readonly 400: components["responses"]["Fault"];
-            readonly 401: components["responses"]["Fault"];
-            readonly 403: components["responses"]["Fault"];
-            readonly 409: components["responses"]["Fault"];
-        };
-    };
-    readonly showServerGroup: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly server_group_id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The group. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": {
-                        readonly server_group: components["schemas"]["ServerGroup"];
-                    };
-                };
-            };
-            readonly 401: components["responses"]["Fault"];
-            readonly 403: components["responses"]["Fault"];
-            readonly 404: components["responses"]["Fault"];
-        };
-    };
-    readonly deleteServerGroup: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly server_group_id: string;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            readonly 204: components["responses"]["Done"];
-            readonly 401: components["responses"]["Fault"];
-            readonly 403: components["responses"]["Fault"];
-            readonly 404: components["responses"]["Fault"];
         };
     };
     readonly listServerMetadata: {

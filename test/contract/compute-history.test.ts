@@ -105,10 +105,6 @@ const HISTORIES: Readonly<Record<string, Changes>> = {
   Service: { '2.11': '+forced_down' },
   InstanceAction: { '2.58': '+updated_at' },
   InstanceActionEvent: { '2.62': '+host +hostId', '2.84': '+details' },
-  ServerGroup: {
-    '2.13': '+project_id +user_id',
-    '2.64': '+policy +rules +rules.max_server_per_host -metadata -policies',
-  },
 }
 
 describe('fields come and go as in the history of Nova:', () => {
