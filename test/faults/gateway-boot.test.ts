@@ -191,6 +191,18 @@ test('no accepted request takes usage above the limit, however many come at once
   expect((await usagesOf(env.db, projectId)).get('instances')).toBe(10)
 })
 
+test('the first uses of a project’s quota, all at once, are all counted', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const projectId = newId<string>()
+
+    await Promise.all(
+      Array.from({ length: 8 }, () => startServers(core, work(), orderFor(north, { projectId }))),
+    )
+
+    expect((await usagesOf(env.db, projectId)).get('instances')).toBe(8)
+  }
+})
+
 test.each([1, 2].flatMap((n) => [[n, 'before'] as const, [n, 'after'] as const]))(
   'a gateway killed at transaction %i, %s its commit, is succeeded by one that makes one server or none',
   async (dieAt, when) => {
