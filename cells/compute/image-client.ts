@@ -59,7 +59,11 @@ export class ImageClient implements ImageSource, AsyncDisposable {
   }
 }
 
-function failureOf(image: ImageSpec, status: number, length: unknown): Failure | undefined {
+function failureOf(
+  image: ImageSpec,
+  status: number,
+  length: string | string[] | undefined,
+): Failure | undefined {
   if (status === 401)
     return new Failure('unauthenticated', `The ticket for image ${image.id} is no longer good.`)
   if (status === 404) return new Failure('not-found', `Image ${image.id} is not there any more.`)
@@ -69,7 +73,7 @@ function failureOf(image: ImageSpec, status: number, length: unknown): Failure |
     })
   if (length === undefined || Number(length) === image.sizeBytes) return undefined
   return new Failure('invalid', `Image ${image.id} is not as large as it was.`, {
-    detail: `${String(length)} bytes instead of ${image.sizeBytes}`,
+    detail: `${length.toString()} bytes instead of ${image.sizeBytes}`,
   })
 }
 

@@ -1,5 +1,6 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import type { Static, TSchema } from 'typebox'
+import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import type { HostId, InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
@@ -8,6 +9,7 @@ import { checked } from '#openapi/wire/checked.ts'
 import { HostAlive, HostReport, InstancePower } from '#openapi/wire/host.ts'
 import { reportSubject } from '#openapi/wire.ts'
 import type { Cell } from '../cell.ts'
+import { askHost } from '../conductor/ask-host.ts'
 import { findInstance } from '../db/instances.ts'
 import { auditHost } from './audit-host.ts'
 import { recordReport } from './record-report.ts'
@@ -23,11 +25,13 @@ export class HostListener implements AsyncDisposable {
   readonly #subscriptions: readonly Subscription[]
   readonly #open = new Set<Promise<void>>()
   readonly #audited = new Set<HostId>()
+  readonly #met = new Set<HostId>()
 
   constructor(cell: Cell) {
     this.#cell = cell
     this.#subscriptions = [
       this.#subscribe('alive', HostAlive, ({ hostId, down }) => this.#noteAlive(hostId, down)),
+      this.#subscribe('alive', HostAlive, ({ hostId }) => this.#meet(hostId as HostId), QUEUE),
       this.#subscribe('report', HostReport, ({ hostId, down }) => this.#noteAlive(hostId, down)),
       this.#subscribe('report', HostReport, (report) => this.#record(report), QUEUE),
       this.#subscribe('power', InstancePower, (power) => this.#doubt(power), QUEUE),
@@ -75,6 +79,18 @@ export class HostListener implements AsyncDisposable {
   #noteAlive(hostId: string, down: string | null): Promise<void> {
     this.#cell.conductor.hosts.heard(hostId as HostId, down)
     return Promise.resolve()
+  }
+
+  /** A host that reported before anybody here listened would report again only a minute later. */
+  async #meet(hostId: HostId): Promise<void> {
+    const { conductor } = this.#cell
+    if (conductor.hosts.get(hostId) !== undefined || this.#met.has(hostId)) return
+    this.#met.add(hostId)
+    try {
+      await this.#record(await askHost(conductor, hostId, 'report', {}, workContext({})))
+    } finally {
+      this.#met.delete(hostId)
+    }
   }
 
   async #record(report: HostReport): Promise<void> {

@@ -60,6 +60,15 @@ test('a new host appears by itself, with what it offers and the ratios it is ove
   expect(states[0]?.limits).toEqual({ vcpus: 128, memoryMb: 1_500, diskGb: 20 })
 })
 
+test('a host that reported before any process of the cell ran is met by its signs of life', async () => {
+  await using early = await testCell('early')
+  await early.addHost({ name: 'early' })
+
+  const process = await early.addProcess('late')
+
+  await early.waitForHosts(process, 1)
+})
+
 test('usage is shown after a boot, in the snapshot at once and in the feed soon', async () => {
   await activeServer()
 

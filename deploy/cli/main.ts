@@ -24,6 +24,11 @@ addEnvCommand(program)
 addDoctorCommand(program)
 addTestCommand(program)
 
+// Whoever reads the output may stop early, as head does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
+
 try {
   await program.parseAsync()
 } catch (error) {

@@ -5,6 +5,7 @@ import { createAccount } from '@nats-io/nkeys'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { cloudAccount, writeCloudsFile } from './clouds-file.ts'
 import { type Layout, layoutIn, makeFolders } from './layout.ts'
+import { lockDeployment } from './lock.ts'
 import { assertSame } from './options.ts'
 import { planDeployment } from './plan.ts'
 import { existingState, loadState, saveState } from './state.ts'
@@ -53,6 +54,16 @@ test('assertSame() names the option that an existing deployment does not have', 
   assertSame({ cells: 2, driver: 'auto' }, state)
   expect(() => assertSame({ cells: 3 }, state)).toThrow('--cells 2, not 3')
   expect(() => assertSame({ driver: 'libvirt' }, state)).toThrow('--driver fake, not libvirt')
+})
+
+test('lockDeployment() is held by one running process at a time', () => {
+  {
+    using _held = lockDeployment(layout)
+    expect(() => lockDeployment(layout)).toThrow(`pid ${process.pid}`)
+  }
+
+  writeFileSync(join(layout.home, 'lock.json'), JSON.stringify({ pid: process.pid, startTicks: 1 }))
+  using _afterDeadHolder = lockDeployment(layout)
 })
 
 test('writeCloudsFile() keeps passwords when the endpoint changes', () => {

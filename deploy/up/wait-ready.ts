@@ -8,7 +8,8 @@ import { isRunning } from '../process/process-identity.ts'
 import { logTail } from '../process/start-process.ts'
 import { logFile } from '../processes/start-program.ts'
 
-const READY_LIMIT_MS = 60_000
+/** More than the minute after which a host that was not heard at its start reports again. */
+const READY_LIMIT_MS = 90_000
 const PROBE_LIMIT_MS = 2_000
 
 /** Afterwards every gateway answers that it is ready. Throws with the end of a program's log when one ended. */

@@ -8,6 +8,11 @@ import { cellClient } from '../cells/client.ts'
 import { CellRegistry } from '../cells/registry.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { Feeds } from './feed/feeds.ts'
+import { DEFAULT_RETENTION, type Retention } from './purge.ts'
+import { darkCells } from './reconcilers/dark-cells.ts'
+import { finishDeletes } from './reconcilers/finish-deletes.ts'
+import { purgeOld } from './reconcilers/purge-old.ts'
+import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { retryBuilds } from './reconcilers/retry-builds.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import type { Secrets } from './secrets.ts'
@@ -25,6 +30,8 @@ export interface ComputeOptions {
   readonly processName: string
   /** A cell silent for longer is dark; absent: the registry's usual. */
   readonly cellDeadlineMs?: number
+  /** Absent: the usual. */
+  readonly retention?: Retention
   /** From 0 to below 1; absent: chance. */
   readonly random?: () => number
 }
@@ -70,12 +77,21 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     round: async () => ({ takenUp: await sagas.recover() }),
   })
   const retries = run(retryBuilds(compute))
+  const others = [
+    finishDeletes(compute),
+    quotaUsage(compute),
+    darkCells(compute),
+    purgeOld(compute, options.retention ?? DEFAULT_RETENTION),
+  ].map(run)
   const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))
   const owned = parts.move()
   return {
     ...compute,
     reconnected: () => feeds.reconnected(),
-    status: () => [recovery.status(), retries.status(), ...feeds.status()],
+    status: () => [
+      ...[recovery, retries, ...others].map((each) => each.status()),
+      ...feeds.status(),
+    ],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -7,11 +7,11 @@ import type { HostView } from '#openapi/wire/host.ts'
 import { hostIndex } from './schema/cells.ts'
 
 const now = sql`now(3)`
-const isNewer = sql`values(version) > version`
+// An equal version shows the same, and counts as newer: the version may be assigned before the others are compared.
+const isNewer = sql`values(version) >= version`
 
 const UPSERT = rowsInsert(hostIndex, ['cellId', 'hostId', 'name', 'version', 'view'], {
   fixed: { createdAt: now, updatedAt: now },
-  // Assigned left to right: the version must still be the old one when the others are compared.
   onDuplicate: {
     name: sql`if(${isNewer}, values(name), name)`,
     view: sql`if(${isNewer}, values(view), view)`,

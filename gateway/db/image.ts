@@ -1,9 +1,4 @@
-/** Glance's states that this service uses. `queued`: no content yet; `saving`: an upload runs. */
-export const IMAGE_STATUSES = ['queued', 'saving', 'active', 'deactivated'] as const
-export type ImageStatus = (typeof IMAGE_STATUSES)[number]
-
-export const IMAGE_VISIBILITIES = ['public', 'private', 'shared', 'community'] as const
-export type ImageVisibility = (typeof IMAGE_VISIBILITIES)[number]
+import type { ImageStatus, ImageVisibility } from '#common/states/image-states.ts'
 
 /** What the content of an active image is. */
 export interface ImageContent {

@@ -1,7 +1,8 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { Image, ImageContent, ImageFields, ImageStatus, ImageVisibility } from './image.ts'
+import type { ImageStatus, ImageVisibility } from '#common/states/image-states.ts'
+import type { Image, ImageContent, ImageFields } from './image.ts'
 import { images, imageTags } from './schema/image.ts'
 
 type Row = typeof images.$inferSelect

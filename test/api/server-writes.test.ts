@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { findServer } from '#gateway/db/find-server.ts'
 import { type BootWorld, bootWorld } from '../env/boot-world.ts'
@@ -166,7 +167,6 @@ test('a server is stopped and started, and refuses what its state forbids in Nov
 test('what a cell refuses to do with a server is answered as its kind of failure', async () => {
   const user = await member()
   const id = await active(user)
-  const { Failure } = await import('#common/errors.ts')
   world.cell.overrides = {
     'instance.power': () => {
       throw new Failure('unsupported', 'The driver cannot pause.')

@@ -34,7 +34,7 @@ export async function bootWorld(name: string): Promise<BootWorld> {
   const cellId = newId<CellId>()
   const bus = parts.use(await freshBus([cellId]))
   const api = parts.use(
-    await computeApi(name, {
+    await computeApi(name, [], {
       GATEWAY_NATS_URL: bus.url,
       GATEWAY_NATS_CREDENTIALS_FILE: await bus.gatewayCredentialsFile(),
     }),

@@ -1,6 +1,9 @@
 import { Hono } from 'hono'
 import { migrateDatabase } from '#common/db/migrate.ts'
+import { type CellId, newId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
 import { computeHandlers } from '#gateway/api/compute/handlers.ts'
+import { registerCell } from '#gateway/cells/register-cell.ts'
 import { configFromEnv } from '#gateway/config.ts'
 import { createGateway, type Gateway } from '#gateway/context.ts'
 import { linksSource } from '#gateway/http/links.ts'
@@ -9,8 +12,10 @@ import { registerRoutes } from '#gateway/http/routes.ts'
 import { SERVICES } from '#gateway/http/services.ts'
 import { type Contract, loadContract } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
+import { freshBus } from './fresh-bus.ts'
 import { freshDatabase } from './fresh-database.ts'
 import { gatewayEnv } from './gateway-env.ts'
+import { ScriptedCell } from './scripted-cell.ts'
 import { seedRoles, seedUser, type TestRole, type TestUser } from './seed-identity.ts'
 
 /** One call of an operation, as a client at one microversion makes it. */
@@ -40,31 +45,59 @@ export interface ApiClient extends TestUser {
 /** The Compute API of one gateway with a database of its own, called inside the process. */
 export interface ComputeApi extends AsyncDisposable {
   readonly gateway: Gateway
+  /** On the bus and heard, in the order of their names as given. */
+  readonly cells: readonly ScriptedCell[]
   user(name: string, project: string, role: TestRole): Promise<ApiClient>
 }
+
+/** How long a cell may be silent before it counts as dark here. */
+const CELL_DEADLINE_MS = 3_000
+const HEARD_LIMIT_MS = 10_000
 
 /** Every answer is validated against the projection of the microversion asked for. */
 export async function computeApi(
   name: string,
+  cellNames: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<ComputeApi> {
+  await using parts = new AsyncDisposableStack()
   const url = await freshDatabase(name)
   await migrateDatabase(url, 'gateway/db/migrations')
-  const config = configFromEnv({ ...(await gatewayEnv(url)), ...env })
-  const gateway = await createGateway(config)
+  const ids = cellNames.map(() => newId<CellId>())
+  const bus = parts.use(await freshBus(ids))
+  const config = configFromEnv({
+    ...(await gatewayEnv(url)),
+    GATEWAY_NATS_CREDENTIALS_FILE: await bus.gatewayCredentialsFile(),
+    GATEWAY_CELL_DEADLINE_MS: String(CELL_DEADLINE_MS),
+    ...env,
+  })
+  const gateway = parts.use(await createGateway(config))
   await seedRoles(gateway.db)
+  const cells = await Promise.all(
+    cellNames.map(async (cellName, i) => {
+      await registerCell(gateway.db, { id: ids[i]!, name: cellName })
+      return parts.use(await ScriptedCell.open(bus, ids[i]!, cellName))
+    }),
+  )
+  await waitFor(
+    'every cell to be heard',
+    () => ids.every((id) => gateway.compute.cells.cell(id)?.isAlive === true),
+    HEARD_LIMIT_MS,
+  )
   const contract = loadContract('compute')
   const app = serve(gateway, contract)
+  const owned = parts.move()
 
   return {
     gateway,
+    cells,
     user: async (userName, project, role) => {
       const user = await seedUser(gateway.db, userName, project, role)
       const call = <Body>(id: string, asked: ApiCall = {}) =>
         request<Body>(app, contract, user.token, { id, call: asked })
       return { ...user, call }
     },
-    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { layoutIn } from '../../deployment/layout.ts'
+import { lockDeployment } from '../../deployment/lock.ts'
 import { progress, say } from '../say.ts'
 
 export function addDownCommand(program: Command): void {
@@ -8,7 +9,9 @@ export function addDownCommand(program: Command): void {
     .description('stop every process of the deployment; nothing stored is lost')
     .action(async () => {
       const { bringDown } = await import('../../down/bring-down.ts')
-      const ran = await bringDown(layoutIn(), progress)
+      const layout = layoutIn()
+      using _lock = lockDeployment(layout)
+      const ran = await bringDown(layout, progress)
       say(ran ? 'Weir is down. ./weir up brings it back.' : 'Weir was down already.')
     })
 }

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { DRIVER_NAMES } from '#drivers/driver.ts'
 import { layoutIn } from '../../deployment/layout.ts'
+import { lockDeployment } from '../../deployment/lock.ts'
 import type { UpOptions } from '../../deployment/options.ts'
 import { progress, say } from '../say.ts'
 
@@ -30,6 +31,7 @@ export function addUpCommand(program: Command): void {
       const { bringUp } = await import('../../up/up.ts')
       const { describeUp } = await import('../describe-up.ts')
       const layout = layoutIn()
+      using _lock = lockDeployment(layout)
       const result = await bringUp(layout, options, progress)
       for (const line of describeUp(layout, result)) say(line)
     })

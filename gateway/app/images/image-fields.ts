@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
-import type { ImageFields, ImageVisibility } from '../../db/image.ts'
+import type { ImageVisibility } from '#common/states/image-states.ts'
+import type { ImageFields } from '../../db/image.ts'
 import type { Requester } from '../requester.ts'
 
 export const PROPERTIES_MAX = 128

@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import { IMAGE_STATUSES, IMAGE_VISIBILITIES } from '../../db/image.ts'
+import { IMAGE_STATUSES, IMAGE_VISIBILITIES } from '#common/states/image-states.ts'
 import type { Comparison, ImageFilter } from '../../db/image-list.ts'
 
 /** The names and values of a query string, in order. Names that are no attribute filter by custom property. */

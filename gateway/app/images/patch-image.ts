@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
-import { fieldsOf, IMAGE_VISIBILITIES, type Image, type ImageFields } from '../../db/image.ts'
+import { IMAGE_VISIBILITIES } from '#common/states/image-states.ts'
+import { fieldsOf, type Image, type ImageFields } from '../../db/image.ts'
 import { isReserved, READ_ONLY_ATTRIBUTES } from './image-fields.ts'
 import { propertyValue, WRITABLE_ATTRIBUTES } from './image-properties.ts'
 

@@ -9,6 +9,7 @@ import type { Subnet } from '../../db/network.ts'
 import { createNetwork } from './create-network.ts'
 import { createPort } from './create-port.ts'
 import { createSubnet } from './create-subnet.ts'
+import { deleteNetwork } from './delete-network.ts'
 import { deletePort } from './delete-port.ts'
 import { listPorts } from './list-ports.ts'
 import type { Networks } from './networks.ts'
@@ -133,4 +134,22 @@ test('the port quota holds for ports made at once', async () => {
   const [refused] = results.filter((result) => result.status === 'rejected')
   expect(isFailure(refused?.reason, 'over-quota')).toBe(true)
   expect((await listPorts(networks, member, [])).items).toHaveLength(5)
+})
+
+test('a network deleted while ports are made on it is either kept or leaves no port', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const { networkId } = await subnetOf('10.5.0.0/24')
+    const making = Array.from({ length: 4 }, () =>
+      createPort(networks, requester, { network_id: networkId }),
+    )
+    const results = await Promise.allSettled([
+      ...making,
+      deleteNetwork(networks, requester, networkId),
+    ])
+
+    const { items: ports } = await listPorts(networks, requester, [['network_id', networkId]])
+    const made = results.slice(0, -1).filter((result) => result.status === 'fulfilled')
+    expect(ports).toHaveLength(made.length)
+    if (results.at(-1)?.status === 'fulfilled') expect(ports).toEqual([])
+  }
 })

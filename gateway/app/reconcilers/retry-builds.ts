@@ -16,13 +16,13 @@ export function retryBuilds(compute: Compute): Reconciler {
     everyMs: EVERY_MS,
     round: async (signal) => {
       const due = await listNotBuilt(compute.db, BATCH_MAX)
-      for (const { serverId, attempt } of due) {
+      for (const { serverId, attempt, requestId } of due) {
         signal.throwIfAborted()
         const operationIds = Array.from({ length: ROUNDS_MAX }, () => newId<string>())
         await compute.sagas.start(retryBuildSaga, {
           subject: serverId,
           params: { serverId, attempt, operationIds },
-          work: workContext({}),
+          work: workContext({ requestId: requestId ?? undefined }),
         })
       }
       return { retried: due.length }

@@ -4,7 +4,7 @@ import { usagesOf } from '../../db/quota-usages.ts'
 import { quotaLimits } from '../quotas/quota-limits.ts'
 import { UNLIMITED } from '../quotas/resources.ts'
 
-/** How many more servers of this flavor the project's quota has room for now. */
+/** How many more servers of this flavor the project's quota has room for at present. */
 export async function fittingCount(
   db: Executor,
   projectId: string,

@@ -1,5 +1,5 @@
+import { IMAGE_STATUSES, IMAGE_VISIBILITIES } from '#common/states/image-states.ts'
 import { CONTAINER_FORMATS, DISK_FORMATS } from '../../app/images/formats/format.ts'
-import { IMAGE_STATUSES, IMAGE_VISIBILITIES } from '../../db/image.ts'
 
 const text = { type: 'string' }
 const maybeText = { type: ['null', 'string'] }

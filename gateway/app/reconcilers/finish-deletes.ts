@@ -1,0 +1,38 @@
+import { workContext } from '#common/context.ts'
+import { isFailure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import type { Reconciler } from '#common/reconciler.ts'
+import { listUnownedDeletes, releaseOrphans } from '../../db/owed-mappings.ts'
+import type { Compute } from '../compute.ts'
+import { deleteServerSaga } from '../sagas/delete-server.ts'
+
+const EVERY_MS = 5_000
+const BATCH_MAX = 100
+
+/**
+ * Servers whose delete was begun and whose cell has not yet said that it is done are asked for again; a server whose
+ * saga ended without letting it go is free again. Cells that cannot be reached are left for when they are back.
+ */
+export function finishDeletes(compute: Compute): Reconciler {
+  return {
+    name: 'finish deletes',
+    everyMs: EVERY_MS,
+    round: async (signal) => {
+      const released = await releaseOrphans(compute.db)
+      const unowned = await listUnownedDeletes(compute.db, BATCH_MAX)
+      const due = unowned.filter(({ cellId }) => {
+        return cellId === null || compute.cells.cell(cellId)?.isAlive !== false
+      })
+      for (const { serverId } of due) {
+        signal.throwIfAborted()
+        const params = { serverId, operationId: newId<string>(), requester: null }
+        const start = { subject: serverId, params, work: workContext({}) }
+        await compute.sagas.start(deleteServerSaga, start).catch((error: unknown) => {
+          // Another gateway, or the feed, was quicker.
+          if (!isFailure(error, 'not-found')) throw error
+        })
+      }
+      return { released, asked: due.length }
+    },
+  }
+}

@@ -1,0 +1,15 @@
+import type { Reconciler } from '#common/reconciler.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { purge, type Retention } from '../purge.ts'
+
+const EVERY_MS = 600_000
+const BATCHES_MAX = 20
+
+/** What is past its retention is forgotten, a little at a time. */
+export function purgeOld({ db }: Pick<ComputeDeps, 'db'>, retention: Retention): Reconciler {
+  return {
+    name: 'purge',
+    everyMs: EVERY_MS,
+    round: (signal) => purge(db, retention, BATCHES_MAX, signal),
+  }
+}

@@ -1,0 +1,61 @@
+import { inArray, lt, sql } from 'drizzle-orm'
+import type { Executor, Transactional } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import { traces } from './schema/cells.ts'
+import { serverActionEvents, serverActions, serverIndex } from './schema/servers.ts'
+
+const before = sql.placeholder('before')
+const max = sql.placeholder('max')
+
+const KEYS = sqlStatement(
+  sql`delete from idempotency_keys where created_at < ${before} limit ${max}`,
+)
+const ACTIONS = sqlStatement(
+  sql`delete from server_actions where started_at < ${before} limit ${max}`,
+)
+const ACTION_EVENTS = sqlStatement(
+  sql`delete from server_action_events where started_at < ${before} limit ${max}`,
+)
+
+export function purgeKeys(db: Executor, olderThan: Date, rows: number): Promise<number> {
+  return removed(db, KEYS, olderThan, rows)
+}
+
+export function purgeActions(db: Executor, olderThan: Date, rows: number): Promise<number> {
+  return removed(db, ACTIONS, olderThan, rows)
+}
+
+export function purgeActionEvents(db: Executor, olderThan: Date, rows: number): Promise<number> {
+  return removed(db, ACTION_EVENTS, olderThan, rows)
+}
+
+/** Removes servers that were deleted before a time, with all their history: nobody can ask for it any more. */
+export async function purgeDeletedServers(
+  db: Transactional,
+  deletedBefore: Date,
+  servers: number,
+): Promise<number> {
+  const rows = await db.orm
+    .select({ id: serverIndex.serverId })
+    .from(serverIndex)
+    .where(lt(serverIndex.deletedAt, deletedBefore))
+    .limit(servers)
+  if (rows.length === 0) return 0
+  const ids = rows.map(({ id }) => id)
+  await db.transaction(async (tx) => {
+    await tx.orm.delete(traces).where(inArray(traces.serverId, ids))
+    await tx.orm.delete(serverActions).where(inArray(serverActions.serverId, ids))
+    await tx.orm.delete(serverActionEvents).where(inArray(serverActionEvents.serverId, ids))
+    await tx.orm.delete(serverIndex).where(inArray(serverIndex.serverId, ids))
+  })
+  return rows.length
+}
+
+async function removed(
+  db: Executor,
+  what: typeof KEYS,
+  olderThan: Date,
+  rows: number,
+): Promise<number> {
+  return (await db.run(what, { before: olderThan, max: rows })).affectedRows
+}

@@ -1,0 +1,139 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { imageForBoot, ticketForCell } from '#gateway/app/images/image-for-boot.ts'
+import { type ImageApi, imageApi } from './image-api.ts'
+
+let api: ImageApi
+
+beforeAll(async () => {
+  api = await imageApi()
+})
+
+afterAll(async () => {
+  await api[Symbol.asyncDispose]()
+})
+
+describe('another project', () => {
+  const actions: readonly {
+    readonly method: string
+    readonly path: string
+    readonly body?: unknown
+  }[] = [
+    { method: 'GET', path: '' },
+    { method: 'PATCH', path: '', body: [{ op: 'replace', path: '/name', value: 'mine' }] },
+    { method: 'DELETE', path: '' },
+    { method: 'GET', path: '/file' },
+    { method: 'PUT', path: '/file' },
+    { method: 'POST', path: '/actions/deactivate' },
+    { method: 'POST', path: '/actions/reactivate' },
+    { method: 'PUT', path: '/tags/mine' },
+    { method: 'DELETE', path: '/tags/mine' },
+    { method: 'GET', path: '/members' },
+  ]
+
+  test.each(actions)('does not find a private image: $method $path', async (action) => {
+    const { method, path, body } = action
+    const id = await api.create(api.admin, { visibility: 'private' })
+    const headers = path === '/file' ? { 'content-type': 'application/octet-stream' } : {}
+
+    const reply = await api.face.ask(method, `/image/v2/images/${id}${path}`, {
+      token: api.demo,
+      body,
+      headers,
+    })
+
+    expect(reply.status).toBe(404)
+  })
+
+  test('sees a public image and may not change it', async () => {
+    const id = await api.active(api.admin, Buffer.from('public'), { visibility: 'public' })
+
+    expect((await api.show(api.demo, id)).status).toBe(200)
+    expect(await api.listed(api.demo, `id=${id}`)).toEqual([id])
+    expect(
+      (await api.face.ask('DELETE', `/image/v2/images/${id}`, { token: api.demo })).status,
+    ).toBe(403)
+    expect((await api.upload(api.demo, id, 'x')).status).toBe(403)
+  })
+
+  test('sees community images only when it asks for them', async () => {
+    const id = await api.create(api.admin, { visibility: 'community' })
+
+    expect(await api.listed(api.demo, `id=${id}`)).toEqual([])
+    expect(await api.listed(api.demo, `id=${id}&visibility=community`)).toEqual([id])
+  })
+
+  test('cannot be given an image, nor the public one, by a user', async () => {
+    const draft = (more: object) => ({ token: api.demo, body: { name: 'x', ...more } })
+
+    const foreign = await api.face.ask(
+      'POST',
+      '/image/v2/images',
+      draft({ owner: api.adminProject }),
+    )
+    const open = await api.face.ask('POST', '/image/v2/images', draft({ visibility: 'public' }))
+
+    expect(foreign.status).toBe(403)
+    expect(open.status).toBe(403)
+  })
+})
+
+describe('a cell', () => {
+  const cellId = '6f2f4f2e-6f2f-4f2e-8f2f-4f2e6f2f4f2e'
+  const internal = (id: string, ticket: string | undefined) =>
+    api.face.app.request(`http://cloud.test:8774/image/internal/images/${id}/file`, {
+      headers: ticket === undefined ? {} : { 'x-weir-image-ticket': ticket },
+    })
+
+  test('reads a private image with a ticket and without a token', async () => {
+    const id = await api.active(api.demo, Buffer.from('for a cell'), { visibility: 'private' })
+    const other = await api.active(api.demo, Buffer.from('another'))
+    const ticket = ticketForCell(api.face.gateway.images, id, cellId)
+
+    expect(await (await internal(id, ticket)).text()).toBe('for a cell')
+    expect((await internal(other, ticket)).status).toBe(401)
+    expect((await internal(id, undefined)).status).toBe(401)
+    expect((await internal(id, `${ticket}x`)).status).toBe(401)
+  })
+})
+
+describe('a boot', () => {
+  const flavor = { memoryMb: 128, rootGb: 1 }
+  const boot = (id: string, wanted = flavor) =>
+    imageForBoot(
+      api.face.gateway.images,
+      { projectId: api.demoProject, isAdmin: false },
+      id,
+      wanted,
+    )
+
+  test('gets an active image as the wire describes it', async () => {
+    const content = randomBytes(100)
+    const id = await api.active(api.demo, content, { hw_machine_type: 'q35' })
+
+    expect(await boot(id)).toEqual({
+      id,
+      name: 'tiny',
+      diskFormat: 'raw',
+      sizeBytes: 100,
+      sha256: createHash('sha256').update(content).digest('hex'),
+      minDiskGb: 0,
+      minRamMb: 0,
+      properties: { hw_machine_type: 'q35' },
+    })
+  })
+
+  test("is refused in Nova's words", async () => {
+    const queued = await api.create(api.demo)
+    const foreign = await api.active(api.admin, Buffer.from('x'), { visibility: 'private' })
+    const demanding = await api.active(api.demo, Buffer.from('y'), { min_ram: 512, min_disk: 0 })
+    const large = await api.active(api.demo, Buffer.from('z'), { min_disk: 5 })
+
+    await expect(boot(queued)).rejects.toThrow(`Image ${queued} is not active.`)
+    await expect(boot(foreign)).rejects.toThrow('Can not find requested image')
+    await expect(boot('nonsense')).rejects.toThrow('Can not find requested image')
+    await expect(boot(demanding)).rejects.toThrow("Flavor's memory is too small")
+    await expect(boot(large)).rejects.toThrow('minimum size is 5368709120 bytes')
+    await expect(boot(large, { memoryMb: 128, rootGb: 0 })).resolves.toMatchObject({ id: large })
+  })
+})

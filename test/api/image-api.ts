@@ -1,0 +1,103 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
+import { type Face, type IdentityWorld, identityWorld, type Reply } from './identity-world.ts'
+import { listOf, textOf } from './json.ts'
+
+export const SIZE_MAX = 1_000_000
+
+/** The image service of a gateway, with an administrator's and a user's token. */
+export class ImageApi implements AsyncDisposable {
+  readonly face: Face
+  readonly admin: string
+  readonly demo: string
+  readonly adminProject: string
+  readonly demoProject: string
+  readonly #world: IdentityWorld
+
+  constructor(
+    world: IdentityWorld,
+    face: Face,
+    tokens: { readonly admin: string; readonly demo: string },
+    projects: { readonly admin: string; readonly demo: string },
+  ) {
+    this.#world = world
+    this.face = face
+    this.admin = tokens.admin
+    this.demo = tokens.demo
+    this.adminProject = projects.admin
+    this.demoProject = projects.demo
+  }
+
+  /** The id of a new raw image. */
+  async create(token: string, draft: object = {}): Promise<string> {
+    const body = { name: 'tiny', disk_format: 'raw', container_format: 'bare', ...draft }
+    const reply = await this.face.ask('POST', '/image/v2/images', { token, body })
+    if (reply.status !== 201) throw new Error(`create answered ${JSON.stringify(reply.body)}`)
+    return textOf(reply.body['id'])
+  }
+
+  async upload(
+    token: string,
+    id: string,
+    content: string | Buffer | ReadableStream<Uint8Array>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
+    return this.face.app.request(`http://cloud.test:8774/image/v2/images/${id}/file`, {
+      method: 'PUT',
+      headers: { 'x-auth-token': token, 'content-type': 'application/octet-stream', ...headers },
+      body: content,
+      duplex: 'half',
+    } as RequestInit)
+  }
+
+  /** The id of a new image with this content. */
+  async active(token: string, content: Buffer, draft: object = {}): Promise<string> {
+    const id = await this.create(token, draft)
+    const { status } = await this.upload(token, id, content)
+    if (status !== 204) throw new Error(`upload answered ${status}`)
+    return id
+  }
+
+  show(token: string, id: string): Promise<Reply> {
+    return this.face.ask('GET', `/image/v2/images/${id}`, { token })
+  }
+
+  async download(token: string, id: string): Promise<Response> {
+    return this.face.app.request(`http://cloud.test:8774/image/v2/images/${id}/file`, {
+      headers: { 'x-auth-token': token },
+    })
+  }
+
+  /** The ids of a page. */
+  async listed(token: string, query: string): Promise<readonly string[]> {
+    const reply = await this.face.ask('GET', `/image/v2/images?${query}`, { token })
+    if (reply.status !== 200) throw new Error(`list answered ${JSON.stringify(reply.body)}`)
+    return listOf(reply.body['images']).map((image) => textOf(image['id']))
+  }
+
+  /** Every file the store has. */
+  async storedFiles(): Promise<readonly string[]> {
+    const { imageDirectory } = this.face.gateway.config
+    const folders = ['contents', 'incoming'].map((name) => join(imageDirectory, name))
+    return (await Promise.all(folders.map((folder) => readdir(folder)))).flat()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#world[Symbol.asyncDispose]()
+  }
+}
+
+export async function imageApi(): Promise<ImageApi> {
+  const world = await identityWorld()
+  const env = { GATEWAY_IMAGE_SIZE_MAX_BYTES: String(SIZE_MAX) }
+  const face = await world.addGateway(env, ['identity', 'image'])
+  const { admin, demo } = world.passwords
+  const made = await bootstrapIdentity(face.gateway.db, {
+    adminPassword: admin,
+    demoPassword: demo,
+  })
+  const tokens = { admin: await face.logIn('admin', admin), demo: await face.logIn('demo', demo) }
+  const projects = { admin: made.adminProjectId, demo: made.demoProjectId }
+  return new ImageApi(world, face, tokens, projects)
+}

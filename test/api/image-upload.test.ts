@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { collectImages } from '#gateway/app/images/collect-content.ts'
+import { images as imageTable } from '#gateway/db/schema/image.ts'
+import { type ImageApi, imageApi, SIZE_MAX } from './image-api.ts'
+
+let api: ImageApi
+
+beforeAll(async () => {
+  api = await imageApi()
+})
+
+afterAll(async () => {
+  await api[Symbol.asyncDispose]()
+})
+
+function qcow2WithBackingFile(): Buffer {
+  const content = Buffer.alloc(70_000)
+  content.write('QFI\xfb', 0, 'latin1')
+  content.writeUInt32BE(3, 4)
+  content.writeBigUInt64BE(1024n, 8)
+  content.writeUInt32BE(11, 16)
+  content.writeUInt32BE(16, 20)
+  content.writeUInt32BE(104, 100)
+  content.write('/etc/passwd', 1024)
+  return content
+}
+
+describe('an upload', () => {
+  async function refused(id: string, reply: Response, status: number, text: string): Promise<void> {
+    expect(reply.status).toBe(status)
+    expect(await reply.text()).toContain(text)
+    expect((await api.show(api.demo, id)).body).toMatchObject({
+      status: 'queued',
+      size: null,
+      checksum: null,
+    })
+  }
+
+  test('that is not what it claims leaves nothing behind, and can be done again', async () => {
+    const before = await api.storedFiles()
+    const id = await api.create(api.demo, { disk_format: 'qcow2' })
+
+    await refused(
+      id,
+      await api.upload(api.demo, id, randomBytes(5000)),
+      400,
+      'not an acceptable qcow2 image',
+    )
+    await refused(id, await api.upload(api.demo, id, qcow2WithBackingFile()), 400, 'backing file')
+
+    expect(await api.storedFiles()).toEqual(before)
+  })
+
+  test('above the size limit is refused, declared or not', async () => {
+    const before = await api.storedFiles()
+    const id = await api.create(api.demo)
+    const declared = { 'content-length': String(SIZE_MAX + 1) }
+
+    await refused(id, await api.upload(api.demo, id, 'x', declared), 413, 'size limit')
+    await refused(id, await api.upload(api.demo, id, Buffer.alloc(SIZE_MAX + 1)), 413, 'size limit')
+
+    expect(await api.storedFiles()).toEqual(before)
+  })
+
+  test('that breaks off leaves the image queued', async () => {
+    const before = await api.storedFiles()
+    const id = await api.create(api.demo)
+    let sent = 0
+    const broken = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 1
+        if (sent < 3) controller.enqueue(new Uint8Array(1000))
+        else controller.error(new Error('the client went away'))
+      },
+    })
+
+    const reply = await api.upload(api.demo, id, broken)
+
+    expect(reply.status).toBe(400)
+    expect((await api.show(api.demo, id)).body['status']).toBe('queued')
+    expect(await api.storedFiles()).toEqual(before)
+  })
+
+  test('happens once: a second one is a conflict', async () => {
+    const id = await api.active(api.demo, Buffer.from('first'))
+
+    const reply = await api.upload(api.demo, id, 'second')
+
+    expect(reply.status).toBe(409)
+  })
+
+  test('at the same time as another of the same image is done by one of them', async () => {
+    const id = await api.create(api.demo)
+
+    const replies = await Promise.all(
+      ['one', 'two', 'three'].map((text) => api.upload(api.demo, id, text)),
+    )
+
+    expect(replies.map((reply) => reply.status).sort((a, b) => a - b)).toEqual([204, 409, 409])
+    expect((await api.show(api.demo, id)).body['status']).toBe('active')
+  })
+
+  test('needs formats, and bytes declared as such', async () => {
+    const bare = await api.create(api.demo, { disk_format: null })
+    const id = await api.create(api.demo)
+
+    expect((await api.upload(api.demo, bare, 'x')).status).toBe(400)
+    expect(
+      (await api.upload(api.demo, id, '{}', { 'content-type': 'application/json' })).status,
+    ).toBe(415)
+  })
+
+  test('of a process that died is taken over when its lease is over', async () => {
+    const id = await api.create(api.demo)
+    const { db } = api.face.gateway
+    await db.orm.execute(
+      `update images set status = 'saving', upload_id = '${id}', upload_expires_at = '2020-01-01' where id = '${id}'`,
+    )
+
+    const report = await collectImages(api.face.gateway.images, AbortSignal.timeout(10_000))
+
+    expect(report.uploadsAbandoned).toBe(1)
+    expect((await api.show(api.demo, id)).body['status']).toBe('queued')
+    const rows = await db.orm.select({ upload: imageTable.uploadId }).from(imageTable)
+    expect(rows.every((row) => row.upload === null)).toBe(true)
+  })
+})
