@@ -7,8 +7,11 @@ export interface Place {
   readonly host: string | null
 }
 
-/** Whether the requester may choose a host; throws `forbidden` when not. */
-export type MayChooseHost = () => void
+/** Whether the requester may choose a host, by Nova's rule for the way it was asked for; throws `forbidden`. */
+export type CheckRule = (rule: string) => void
+
+const FORCED_HOST = 'os_compute_api:servers:create:forced_host'
+const REQUESTED_HOST = 'os_compute_api:compute:servers:create:requested_destination'
 
 /**
  * The zone and host a request insists on. `zone:host` and a host of its own are for those who may choose hosts.
@@ -17,11 +20,14 @@ export type MayChooseHost = () => void
 export function placeOf(
   request: Pick<ServerRequest, 'availabilityZone' | 'host' | 'hypervisorHostname'>,
   cells: readonly Cell[],
-  mayChooseHost: MayChooseHost,
+  checkRule: CheckRule,
 ): Place {
   const [zone = '', forced = '', node = ''] = (request.availabilityZone ?? '').split(':')
-  const host = named(forced) ?? named(node) ?? request.host ?? request.hypervisorHostname
-  if (host !== null) mayChooseHost()
+  const forcedHost = named(forced) ?? named(node)
+  const requestedHost = request.host ?? request.hypervisorHostname
+  if (forcedHost !== null) checkRule(FORCED_HOST)
+  if (requestedHost !== null) checkRule(REQUESTED_HOST)
+  const host = forcedHost ?? requestedHost
   if (zone !== '') refuseUnknownZone(zone, cells)
   return { zone: named(zone), host }
 }
