@@ -30,9 +30,7 @@ export async function deploymentPrograms(
   wiring: Wiring,
 ): Promise<readonly Program[]> {
   const { nats, credentials, databases } = wiring
-  const secretKeyFile = await secretFile(layout, 'gateway.key', () =>
-    randomBytes(KEY_BYTES).toString('hex'),
-  )
+  const secretKeyFile = await keyFile(layout, 'gateway.key')
   const gateways = state.gateways.map((gateway) =>
     gatewayProgram(state, gateway, {
       databaseUrlFile: databases.gateway,
@@ -42,9 +40,10 @@ export async function deploymentPrograms(
       imageDirectory: layout.images,
     }),
   )
-  const cells = state.cells.map((cell) =>
+  const cells = state.cells.map(async (cell) =>
     cellProgram(cell, {
       databaseUrlFile: given(databases.cells, cell.id),
+      secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
       natsUrl: nats.url,
       natsCredentialsFile: given(credentials.of, cell.id),
     }),
@@ -60,9 +59,14 @@ export async function deploymentPrograms(
     })
   return [
     ...gateways,
-    ...cells,
+    ...(await Promise.all(cells)),
     ...state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host))),
   ]
+}
+
+/** The path of a key that is made once: what it has sealed opens with no other. */
+function keyFile(layout: Layout, name: string): Promise<string> {
+  return secretFile(layout, name, () => randomBytes(KEY_BYTES).toString('hex'))
 }
 
 function given(map: ReadonlyMap<string, string>, id: string): string {
