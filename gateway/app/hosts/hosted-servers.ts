@@ -1,5 +1,5 @@
 import type { Executor } from '#common/db/database.ts'
-import { type HostedServer, type HostRecord, serversOnHosts } from '../../../db/host-list.ts'
+import { type HostedServer, type HostRecord, serversOnHosts } from '../../db/host-list.ts'
 
 /** What a view needs to name the servers of hosts, where that was asked for. */
 export async function hostedServers(
