@@ -17,6 +17,7 @@ import {
   layFoundation,
 } from './cloud/foundation.ts'
 import { gatewayProgram } from './cloud/gateway-program.ts'
+import { heardWhole } from './cloud/heard-whole.ts'
 import { hostProgram } from './cloud/host-program.ts'
 import type { CloudOptions } from './cloud/options.ts'
 import type { Program } from './cloud/program.ts'
@@ -98,7 +99,7 @@ export class Cloud implements AsyncDisposable {
   /** A new token of this account, which nobody else has. */
   async login(who: AccountName): Promise<string> {
     await using client = new ApiClient(this.foundation.accounts[who], () => this.#known())
-    return client.token()
+    return await client.token()
   }
 
   /** Afterwards the token's time is up. */
@@ -126,7 +127,8 @@ export class Cloud implements AsyncDisposable {
 
   /** Resolves once every gateway knows every host of every cell as up. */
   async waitUntilWhole(): Promise<void> {
-    const hosts = this.hosts.length
+    await heardWhole(this.foundation, this.#cells, READY_LIMIT_MS)
+    const hosts = this.hosts.filter(({ process }) => process.isRunning).length
     for (const gateway of this.#endpoints.keys())
       await waitFor(
         `gateway ${gateway} to see ${hosts} hosts up`,
