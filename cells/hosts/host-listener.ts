@@ -25,17 +25,23 @@ export class HostListener implements AsyncDisposable {
   readonly #subscriptions: readonly Subscription[]
   readonly #open = new Set<Promise<void>>()
   readonly #audited = new Set<HostId>()
-  readonly #met = new Set<HostId>()
+  /** Hosts that have reported since this began to listen, or are being asked to. */
+  readonly #reported = new Set<HostId>()
 
   constructor(cell: Cell) {
     this.#cell = cell
     this.#subscriptions = [
       this.#subscribe('alive', HostAlive, ({ hostId, down }) => this.#noteAlive(hostId, down)),
       this.#subscribe('alive', HostAlive, ({ hostId }) => this.#meet(hostId as HostId), QUEUE),
-      this.#subscribe('report', HostReport, ({ hostId, down }) => this.#noteAlive(hostId, down)),
+      this.#subscribe('report', HostReport, (report) => this.#noteReport(report)),
       this.#subscribe('report', HostReport, (report) => this.#record(report), QUEUE),
       this.#subscribe('power', InstancePower, (power) => this.#doubt(power), QUEUE),
     ]
+  }
+
+  /** Meets every host anew: after a reconnect nobody knows what was missed. */
+  forget(): void {
+    this.#reported.clear()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -81,15 +87,21 @@ export class HostListener implements AsyncDisposable {
     return Promise.resolve()
   }
 
+  #noteReport({ hostId, down }: HostReport): Promise<void> {
+    this.#reported.add(hostId as HostId)
+    return this.#noteAlive(hostId, down)
+  }
+
   /** A host that reported before anybody here listened would report again only a minute later. */
   async #meet(hostId: HostId): Promise<void> {
-    const { conductor } = this.#cell
-    if (conductor.hosts.get(hostId) !== undefined || this.#met.has(hostId)) return
-    this.#met.add(hostId)
+    if (this.#reported.has(hostId)) return
+    this.#reported.add(hostId)
     try {
+      const { conductor } = this.#cell
       await this.#record(await askHost(conductor, hostId, 'report', {}, workContext({})))
-    } finally {
-      this.#met.delete(hostId)
+    } catch (error) {
+      this.#reported.delete(hostId)
+      throw error
     }
   }
 
