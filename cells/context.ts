@@ -52,12 +52,16 @@ export async function startCell(
   const db = owned.use(new Database({ url: databaseUrl, connectionsMax }))
   const { incarnation } = await beginFeed(db)
   let relay: FeedRelay | undefined
+  let listener: HostListener | undefined
   const nats = await connectBus(
     {
       url: config.natsUrl,
       credentialsFile: config.natsCredentialsFile,
       name: `cell ${config.cellName} ${processName}`,
-      onReconnect: () => relay?.nudge(),
+      onReconnect: () => {
+        relay?.nudge()
+        listener?.forget()
+      },
     },
     log,
   )
@@ -95,7 +99,7 @@ export async function startCell(
   const cell: Cell = { conductor, sagas, incarnation }
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
-  owned.use(new HostListener(cell))
+  listener = owned.use(new HostListener(cell))
   const reconcilers = reconcilersOf(cell, holder, config).map((reconciler) =>
     owned.use(new RunningReconciler(reconciler, clock, log)),
   )

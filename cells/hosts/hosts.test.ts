@@ -139,6 +139,43 @@ test('a guest that runs though its server is stopped is stopped again', async ()
   await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
 })
 
+test('a server whose host went off under it is started again, and was ACTIVE all along', async () => {
+  const awake = await activeServer()
+  const stopped = await activeServer()
+  const paused = await activeServer()
+  await cell.ask('instance.power', { operation: { ...stopped, id: newId() }, action: 'stop' })
+  await cell.ask('instance.power', { operation: { ...paused, id: newId() }, action: 'pause' })
+  await expect.poll(() => settled(stopped)).toEqual(['stopped', null, 4, null])
+  await expect.poll(() => settled(paused)).toEqual(['paused', null, 3, null])
+
+  host.driver.loseHost()
+  await host.compute.report()
+
+  const state = async ({ serverId }: OperationRef) =>
+    (await host.driver.list(signal())).find(({ id }) => id === serverId)?.powerState
+  await expect.poll(() => state(awake), { timeout: 5_000 }).toBe('running')
+  await expect.poll(() => settled(awake)).toEqual(['active', null, 1, null])
+  await expect.poll(() => settled(paused)).toEqual(['stopped', null, 4, null])
+  expect([await state(stopped), await state(paused)]).toEqual(['shutdown', 'shutdown'])
+  const states = cell.feed.flatMap(({ body }) =>
+    body.kind === 'instance' && body.view.serverId === awake.serverId ? [body.view.vmState] : [],
+  )
+  expect(states).not.toContain('stopped')
+})
+
+test('a process of the cell asks for what hosts it knows reported before it listened', async () => {
+  const operation = await activeServer()
+  host.driver.loseHost()
+
+  await using _two = await cell.addProcess('two', { hostSilentAfterMs: 2_500 })
+
+  const isOn = async () =>
+    (await host.driver.list(signal())).some(
+      ({ id, powerState }) => id === operation.serverId && powerState === 'running',
+    )
+  await expect.poll(isOn, { timeout: 9_000 }).toBe(true)
+})
+
 test('a report that is older than what has happened since changes nothing', async () => {
   const operation = await activeServer()
 
