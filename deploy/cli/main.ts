@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { errorChain, isFailure } from '#common/errors.ts'
+import { addCellCommand } from './commands/cell.ts'
+import { addDbCommand } from './commands/db.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addDownCommand } from './commands/down.ts'
 import { addEnvCommand } from './commands/env.ts'
@@ -23,6 +25,8 @@ addLogsCommand(program)
 addEnvCommand(program)
 addDoctorCommand(program)
 addTestCommand(program)
+addCellCommand(program)
+addDbCommand(program)
 
 // Whoever reads the output may stop early, as head does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
