@@ -245,6 +245,13 @@ CREATE TABLE `ports` (
 	CONSTRAINT `ports_by_mac` UNIQUE(`mac_address`)
 );
 --> statement-breakpoint
+CREATE TABLE `released_addresses` (
+	`subnet_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`address_offset` bigint unsigned NOT NULL,
+	`released_at` datetime(3) NOT NULL,
+	CONSTRAINT `released_addresses_subnet_id_address_offset_pk` PRIMARY KEY(`subnet_id`,`address_offset`)
+);
+--> statement-breakpoint
 CREATE TABLE `security_group_rules` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`security_group_id` char(36) character set ascii collate ascii_bin NOT NULL,
@@ -511,6 +518,7 @@ CREATE INDEX `port_security_groups_by_group` ON `port_security_groups` (`securit
 CREATE INDEX `ports_by_device` ON `ports` (`device_id`,`nic_index`);--> statement-breakpoint
 CREATE INDEX `ports_by_network` ON `ports` (`network_id`,`id`);--> statement-breakpoint
 CREATE INDEX `ports_by_project` ON `ports` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `released_addresses_by_time` ON `released_addresses` (`released_at`);--> statement-breakpoint
 CREATE INDEX `security_group_rules_by_project` ON `security_group_rules` (`project_id`,`id`);--> statement-breakpoint
 CREATE INDEX `security_group_rules_by_remote` ON `security_group_rules` (`remote_group_id`);--> statement-breakpoint
 CREATE INDEX `security_groups_by_project` ON `security_groups` (`project_id`,`id`);--> statement-breakpoint
