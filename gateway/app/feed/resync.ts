@@ -75,6 +75,8 @@ async function applyPage(
     // Moves nothing, but fails once another process has moved it: a slow copy must not overwrite newer rows.
     await advanceFeed(tx, cell.id, was, was)
     await applyViews(tx, cell.id, page.instances, mode)
+    const launched = page.instances.filter((view) => view.launchedAt !== null)
+    await deps.network.bind(tx, cell.id, launched)
     const known = new Set(page.instances.map(({ serverId }) => serverId))
     return countUnknown(tx, cell.id, { after, upTo, known })
   })
