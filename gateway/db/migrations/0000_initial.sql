@@ -495,6 +495,7 @@ CREATE TABLE `server_index` (
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
 	`deleted_at` datetime(3),
+	`missing_since` datetime(3),
 	CONSTRAINT `server_index_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
@@ -541,4 +542,5 @@ CREATE INDEX `server_index_project` ON `server_index` (`project_id`,`deleted_at`
 CREATE INDEX `server_index_created` ON `server_index` (`deleted_at`,`created_at`,`server_id`);--> statement-breakpoint
 CREATE INDEX `server_index_updated` ON `server_index` (`updated_at`);--> statement-breakpoint
 CREATE INDEX `server_index_cell` ON `server_index` (`cell_id`);--> statement-breakpoint
-CREATE INDEX `server_index_host` ON `server_index` (`host`);
+CREATE INDEX `server_index_host` ON `server_index` (`host`);--> statement-breakpoint
+CREATE INDEX `server_index_missing` ON `server_index` (`missing_since`);
