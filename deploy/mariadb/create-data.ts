@@ -21,6 +21,8 @@ export async function createData(dataDirectory: string): Promise<void> {
       '--skip-test-db',
       '--skip-name-resolve',
       '--innodb-log-file-size=32M',
+      // In the shared /tmp two of these at once meet in a temporary table of one name.
+      `--tmpdir=${draft}`,
     ],
     { timeout: INSTALL_TIMEOUT_MS },
   )
