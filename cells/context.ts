@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { createLogger } from '#common/log.ts'
-import { RunningReconciler } from '#common/reconciler.ts'
+import { type Reconciler, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
 import type { Cell } from './cell.ts'
 import { Builds } from './conductor/builds.ts'
@@ -51,12 +51,16 @@ export async function startCell(
   const db = owned.use(new Database({ url: databaseUrl, connectionsMax }))
   const { incarnation } = await beginFeed(db)
   let relay: FeedRelay | undefined
+  let listener: HostListener | undefined
   const nats = await connectBus(
     {
       url: config.natsUrl,
       credentialsFile: config.natsCredentialsFile,
       name: `cell ${config.cellName} ${processName}`,
-      onReconnect: () => relay?.nudge(),
+      onReconnect: () => {
+        relay?.nudge()
+        listener?.forget()
+      },
     },
     log,
   )
@@ -94,16 +98,22 @@ export async function startCell(
   const cell: Cell = { conductor, sagas, incarnation }
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
-  owned.use(new HostListener(cell))
-  const reconcilers = [
-    sagaRecovery(cell),
-    hostLiveness(cell, holder),
-    heartbeat(cell, processName),
-    allocationAudit(cell, holder),
-    purge(cell, holder, config.retention),
-  ].map((reconciler) => owned.use(new RunningReconciler(reconciler, clock, log)))
+  listener = owned.use(new HostListener(cell))
+  const reconcilers = reconcilersOf(cell, holder, config).map((reconciler) =>
+    owned.use(new RunningReconciler(reconciler, clock, log)),
+  )
   for (const served of serveCell(cell)) owned.use(served)
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
   const running = owned.move()
   return { cell, reconcilers, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+function reconcilersOf(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
+  return [
+    sagaRecovery(cell),
+    hostLiveness(cell, holder),
+    heartbeat(cell, config.processName),
+    allocationAudit(cell, holder),
+    purge(cell, holder, config.retention),
+  ]
 }

@@ -84,6 +84,8 @@ export type RebootKind = 'soft' | 'hard'
 export interface InstanceReport {
   readonly id: InstanceId
   readonly powerState: PowerState
+  /** Off because its host went off, and not because guest, user or operator wanted it. Only `list` can tell. */
+  readonly endedWithHost?: boolean
 }
 
 export interface HostInventory {

@@ -20,9 +20,10 @@ export async function hostReport(compute: Compute): Promise<HostReport> {
     capabilities: [...capabilitiesOf(driver)],
     down: seen.down,
     inventory: compute.lastInventory === null ? null : wireInventory(compute.lastInventory),
-    instances: seen.instances.map(({ id, powerState }) => ({
+    instances: seen.instances.map(({ id, powerState, endedWithHost = false }) => ({
       id,
       powerState: POWER_STATES[powerState],
+      endedWithHost,
     })),
     startedAt,
   }

@@ -1,5 +1,6 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
+import { databaseFailure } from '#common/db/failures.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
 import type { Inventory } from '#openapi/wire/host.ts'
@@ -89,6 +90,9 @@ async function hostsWhere(db: Executor, condition: SQL | undefined): Promise<rea
     .from(hosts)
     .leftJoin(resourceProviders, eq(resourceProviders.id, hosts.hostId))
     .where(condition)
+    .catch((error: unknown) => {
+      throw databaseFailure(error)
+    })
   return rows.map(({ host, provider }) => fromRow(host, provider))
 }
 

@@ -68,7 +68,7 @@ async function readAll(): Promise<FeedRow[]> {
   }
 }
 
-test('with writers at once and a relay that dies among them, every change has one number, without holes', async () => {
+test('with writers at once and a relay that stops among them, every change has one number, without holes', async () => {
   const writing = writeAll()
   await waitFor('half of the rows', () => cell.feed.length > ALL / 2, 15_000)
   await one[Symbol.asyncDispose]()

@@ -41,6 +41,7 @@ export class FeedRelay implements AsyncDisposable {
   #isNudged = false
   #leaseCheckAt = 0
   #isHolder = false
+  #isFailing = false
   #sent = 0
 
   constructor(options: FeedRelayOptions) {
@@ -78,9 +79,12 @@ export class FeedRelay implements AsyncDisposable {
       if (this.#stop.signal.aborted) return
       try {
         await this.#round(wasNudged)
+        this.#isFailing = false
       } catch (error) {
         this.#leaseCheckAt = 0
-        log.warn(errorFields(error), 'feed not relayed')
+        // While the database is away every round fails: one line tells as much as a thousand.
+        if (!this.#isFailing) log.warn(errorFields(error), 'feed not relayed')
+        this.#isFailing = true
       }
     }
   }

@@ -30,6 +30,21 @@ const isActive =
   ({ view }: { view: { serverId: string; vmState: string } }) =>
     view.serverId === serverId && view.vmState === 'active'
 
+test('a build is accepted with a claim and the reasons for it, and becomes active', async () => {
+  const operation = operationOn()
+  const build = sampleBuild({ requestedHost: 'host-a' })
+
+  const answer = await cell.ask('instance.build', { operation, build })
+
+  expect(answer).toMatchObject({
+    outcome: 'accepted',
+    view: { serverId: operation.serverId, vmState: 'building', host: 'host-a', version: 1 },
+    trace: { chosen: 'host-a', considered: 2 },
+  })
+  const { view } = await cell.waitForFeed('instance', isActive(operation.serverId))
+  expect(view).toMatchObject({ taskState: null, powerState: 1, host: 'host-a', version: 2 })
+})
+
 test('a build asked ten times at once of two processes is one server, answered alike', async () => {
   const operation = operationOn()
   const build = sampleBuild()

@@ -1,9 +1,12 @@
 import type { InstanceId } from '#common/ids.ts'
 import { POWER_STATES, type VmState } from '#common/states/instance-states.ts'
+import type { ReportedGuest } from '#openapi/wire/host.ts'
 import type { Instance } from '../conductor/instance.ts'
 
 /** Where the database and a host disagree about a guest. */
 export type AuditFinding =
+  /** It should run, and its host went off under it. */
+  | { readonly kind: 'interrupted'; readonly instance: Instance }
   /** It has stopped, or is gone (power state `nostate`), though it should run. */
   | { readonly kind: 'stopped'; readonly instance: Instance; readonly powerState: number }
   /** It runs though it should not. */
@@ -11,11 +14,6 @@ export type AuditFinding =
   /** It is in a power state that changes nothing but what is shown. */
   | { readonly kind: 'power'; readonly instance: Instance; readonly powerState: number }
   | { readonly kind: 'unknown'; readonly id: InstanceId }
-
-export interface ReportedGuest {
-  readonly id: string
-  readonly powerState: number
-}
 
 const OFF: readonly number[] = [POWER_STATES.nostate, POWER_STATES.shutdown, POWER_STATES.crashed]
 /** Stable states in which a guest is on the host. */
@@ -29,21 +27,26 @@ export function auditFindings(
   instances: readonly Instance[],
   guests: readonly ReportedGuest[],
 ): readonly AuditFinding[] {
-  const states = new Map(guests.map(({ id, powerState }) => [id, powerState]))
+  const reported = new Map(guests.map((guest) => [guest.id, guest]))
   const known = new Set<string>(instances.map(({ id }) => id))
   const unknown = guests
     .filter(({ id }) => !known.has(id))
     .map(({ id }): AuditFinding => ({ kind: 'unknown', id: id as InstanceId }))
   const differing = instances
     .filter(({ sagaId, vmState }) => sagaId === null && ON_HOST.includes(vmState))
-    .flatMap((instance) => differenceOf(instance, states.get(instance.id)))
+    .flatMap((instance) => differenceOf(instance, reported.get(instance.id)))
   return [...unknown, ...differing]
 }
 
-function differenceOf(instance: Instance, reported: number | undefined): readonly AuditFinding[] {
-  const powerState = reported ?? POWER_STATES.nostate
+function differenceOf(
+  instance: Instance,
+  reported: ReportedGuest | undefined,
+): readonly AuditFinding[] {
+  const powerState = reported?.powerState ?? POWER_STATES.nostate
   if (powerState === instance.powerState) return []
   const shouldRun = instance.vmState !== 'stopped'
+  if (instance.vmState === 'active' && reported?.endedWithHost === true)
+    return [{ kind: 'interrupted', instance }]
   if (shouldRun && OFF.includes(powerState)) return [{ kind: 'stopped', instance, powerState }]
   if (!shouldRun && powerState === POWER_STATES.running) return [{ kind: 'running', instance }]
   return [{ kind: 'power', instance, powerState }]

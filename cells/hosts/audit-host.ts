@@ -1,6 +1,7 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { type HostId, type InstanceId, newId } from '#common/ids.ts'
+import type { PowerAction, ReportedGuest } from '#openapi/wire/host.ts'
 import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import type { Conductor } from '../conductor/conductor.ts'
@@ -9,7 +10,7 @@ import { powerSaga } from '../conductor/sagas/power.ts'
 import { addToFeed } from '../db/feed.ts'
 import { findInstance, instancesOnHost, updateSeenInstance } from '../db/instances.ts'
 import { newestBuildRecord } from '../db/operations.ts'
-import { type AuditFinding, auditFindings, type ReportedGuest } from './audit-findings.ts'
+import { type AuditFinding, auditFindings } from './audit-findings.ts'
 
 const PAGE = 500
 const PAGES_MAX = 200
@@ -49,6 +50,8 @@ async function allOnHost({ conductor }: Cell, hostId: HostId): Promise<readonly 
 
 async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promise<void> {
   switch (finding.kind) {
+    case 'interrupted':
+      return power(cell, finding.instance, 'start')
     case 'stopped':
       return believe(cell, finding.instance, {
         vmState: 'stopped',
@@ -56,8 +59,9 @@ async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promis
       })
     case 'power':
       return believe(cell, finding.instance, { powerState: finding.powerState })
+    // A server its user has stopped is not billed for; Nova stops such a guest, too.
     case 'running':
-      return stopAgain(cell, finding.instance)
+      return power(cell, finding.instance, 'stop')
     case 'unknown':
       return removeIfOver(cell, hostId, finding.id)
   }
@@ -76,10 +80,14 @@ async function believe(
   conductor.log.info({ instance: instance.id, ...change }, 'instance changed behind our back')
 }
 
-/** A server its user has stopped is not billed for; Nova stops such a guest, too. */
-async function stopAgain({ conductor, sagas }: Cell, instance: Instance): Promise<void> {
+/** Afterwards the action is under way, unless the instance has changed meanwhile. */
+async function power(
+  { conductor, sagas }: Cell,
+  instance: Instance,
+  action: PowerAction,
+): Promise<void> {
   const operation = { id: newId(), serverId: instance.id, attempt: instance.attempt }
-  const params = { operation, action: 'stop', instance, startedAt: conductor.clock.now() } as const
+  const params = { operation, action, instance, startedAt: conductor.clock.now() }
   try {
     await sagas.start(powerSaga, { subject: instance.id, params, work: workContext({}) })
   } catch (error) {

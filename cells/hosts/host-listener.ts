@@ -1,16 +1,19 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import type { Static, TSchema } from 'typebox'
+import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import type { HostId, InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { HostAlive, HostReport, InstancePower } from '#openapi/wire/host.ts'
-import { reportSubject } from '#openapi/wire.ts'
+import { innerSubject, reportSubject } from '#openapi/wire.ts'
 import type { Cell } from '../cell.ts'
+import { askHost } from '../conductor/ask-host.ts'
 import { findInstance } from '../db/instances.ts'
 import { auditHost } from './audit-host.ts'
 import { recordReport } from './record-report.ts'
+import { tellSiblings } from './tell-siblings.ts'
 
 /** One process of the cell writes down what all of them hear. */
 const QUEUE = 'conductor'
@@ -23,15 +26,26 @@ export class HostListener implements AsyncDisposable {
   readonly #subscriptions: readonly Subscription[]
   readonly #open = new Set<Promise<void>>()
   readonly #audited = new Set<HostId>()
+  /** Hosts that have reported since this began to listen, or are being asked to. */
+  readonly #reported = new Set<HostId>()
 
   constructor(cell: Cell) {
     this.#cell = cell
     this.#subscriptions = [
       this.#subscribe('alive', HostAlive, ({ hostId, down }) => this.#noteAlive(hostId, down)),
-      this.#subscribe('report', HostReport, ({ hostId, down }) => this.#noteAlive(hostId, down)),
+      this.#subscribe('alive', HostAlive, ({ hostId }) => this.#meet(hostId as HostId), QUEUE),
+      this.#subscribe('report', HostReport, (report) => this.#noteReport(report)),
       this.#subscribe('report', HostReport, (report) => this.#record(report), QUEUE),
       this.#subscribe('power', InstancePower, (power) => this.#doubt(power), QUEUE),
+      this.#listen(innerSubject(cell.conductor.cellId, 'hosts-changed'), () =>
+        cell.conductor.hosts.refresh(),
+      ),
     ]
+  }
+
+  /** Meets every host anew: after a reconnect nobody knows what was missed. */
+  forget(): void {
+    this.#reported.clear()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -46,26 +60,30 @@ export class HostListener implements AsyncDisposable {
     heed: (said: Static<T>) => Promise<void>,
     queue?: string,
   ): Subscription {
-    const { nats, cellId } = this.#cell.conductor
-    return nats.subscribe(reportSubject(cellId, '*', what), {
+    const subject = reportSubject(this.#cell.conductor.cellId, '*', what)
+    return this.#listen(
+      subject,
+      (message) => heed(checked(schema, message.json(), message.subject)),
+      queue,
+    )
+  }
+
+  #listen(subject: string, heed: (message: Msg) => Promise<void>, queue?: string): Subscription {
+    return this.#cell.conductor.nats.subscribe(subject, {
       ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
         if (error !== null || this.#open.size >= OPEN_MAX) return
-        const done = this.#heed(message, schema, heed)
+        const done = this.#heed(message, heed)
         this.#open.add(done)
         void done.finally(() => this.#open.delete(done))
       },
     })
   }
 
-  async #heed<T extends TSchema>(
-    message: Msg,
-    schema: T,
-    heed: (said: Static<T>) => Promise<void>,
-  ): Promise<void> {
+  async #heed(message: Msg, heed: (message: Msg) => Promise<void>): Promise<void> {
     const { log } = this.#cell.conductor
     try {
-      await heed(checked(schema, message.json(), message.subject))
+      await heed(message)
     } catch (error) {
       const level = isFailure(error, 'unavailable', 'conflict') ? 'warn' : 'error'
       log[level]({ subject: message.subject, ...errorFields(error) }, 'word of a host not heeded')
@@ -77,10 +95,29 @@ export class HostListener implements AsyncDisposable {
     return Promise.resolve()
   }
 
+  #noteReport({ hostId, down }: HostReport): Promise<void> {
+    this.#reported.add(hostId as HostId)
+    return this.#noteAlive(hostId, down)
+  }
+
+  /** A host that reported before anybody here listened would report again only a minute later. */
+  async #meet(hostId: HostId): Promise<void> {
+    if (this.#reported.has(hostId)) return
+    this.#reported.add(hostId)
+    try {
+      const { conductor } = this.#cell
+      await this.#record(await askHost(conductor, hostId, 'report', {}, workContext({})))
+    } catch (error) {
+      this.#reported.delete(hostId)
+      throw error
+    }
+  }
+
   async #record(report: HostReport): Promise<void> {
     const { conductor } = this.#cell
     await recordReport(conductor, report)
     await conductor.hosts.refresh()
+    tellSiblings(conductor)
     if (report.down === null) await this.#audit(report.hostId as HostId, report.instances)
   }
 

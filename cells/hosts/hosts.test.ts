@@ -60,6 +60,15 @@ test('a new host appears by itself, with what it offers and the ratios it is ove
   expect(states[0]?.limits).toEqual({ vcpus: 128, memoryMb: 1_500, diskGb: 20 })
 })
 
+test('a host that reported before any process of the cell ran is met by its signs of life', async () => {
+  await using early = await testCell('early')
+  await early.addHost({ name: 'early' })
+
+  const process = await early.addProcess('late')
+
+  await early.waitForHosts(process, 1)
+})
+
 test('usage is shown after a boot, in the snapshot at once and in the feed soon', async () => {
   await activeServer()
 
@@ -128,6 +137,43 @@ test('a guest that runs though its server is stopped is stopped again', async ()
     (await host.driver.list(signal())).find(({ id }) => id === operation.serverId)?.powerState
   await expect.poll(state, { timeout: 5_000 }).toBe('shutdown')
   await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
+})
+
+test('a server whose host went off under it is started again, and was ACTIVE all along', async () => {
+  const awake = await activeServer()
+  const stopped = await activeServer()
+  const paused = await activeServer()
+  await cell.ask('instance.power', { operation: { ...stopped, id: newId() }, action: 'stop' })
+  await cell.ask('instance.power', { operation: { ...paused, id: newId() }, action: 'pause' })
+  await expect.poll(() => settled(stopped)).toEqual(['stopped', null, 4, null])
+  await expect.poll(() => settled(paused)).toEqual(['paused', null, 3, null])
+
+  host.driver.loseHost()
+  await host.compute.report()
+
+  const state = async ({ serverId }: OperationRef) =>
+    (await host.driver.list(signal())).find(({ id }) => id === serverId)?.powerState
+  await expect.poll(() => state(awake), { timeout: 5_000 }).toBe('running')
+  await expect.poll(() => settled(awake)).toEqual(['active', null, 1, null])
+  await expect.poll(() => settled(paused)).toEqual(['stopped', null, 4, null])
+  expect([await state(stopped), await state(paused)]).toEqual(['shutdown', 'shutdown'])
+  const states = cell.feed.flatMap(({ body }) =>
+    body.kind === 'instance' && body.view.serverId === awake.serverId ? [body.view.vmState] : [],
+  )
+  expect(states).not.toContain('stopped')
+})
+
+test('a process of the cell asks for what hosts it knows reported before it listened', async () => {
+  const operation = await activeServer()
+  host.driver.loseHost()
+
+  await using _two = await cell.addProcess('two', { hostSilentAfterMs: 2_500 })
+
+  const isOn = async () =>
+    (await host.driver.list(signal())).some(
+      ({ id, powerState }) => id === operation.serverId && powerState === 'running',
+    )
+  await expect.poll(isOn, { timeout: 9_000 }).toBe(true)
 })
 
 test('a report that is older than what has happened since changes nothing', async () => {

@@ -119,7 +119,7 @@ function changed<Deps, Params>(
 export class MortalDatabase implements Transactional {
   readonly orm: Transactional['orm']
   readonly #db: Transactional
-  readonly #dieAt: number
+  #dieAt: number
   readonly #when: 'before' | 'after'
   transactions = 0
 
@@ -128,6 +128,11 @@ export class MortalDatabase implements Transactional {
     this.orm = db.orm
     this.#dieAt = dieAt
     this.#when = when
+  }
+
+  /** Lets the process live so far, and die at its nth transaction from now. */
+  dieIn(transactions: number): void {
+    this.#dieAt = this.transactions + transactions
   }
 
   get isDead(): boolean {

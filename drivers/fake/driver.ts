@@ -8,6 +8,8 @@ import { spawn } from './spawn.ts'
 export interface FakeDriver extends Driver {
   /** May be changed while the host runs. */
   readonly faults: Faults
+  /** As if the host had lost its power and come back: every guest is off, those that were on through no wish. */
+  loseHost(): void
 }
 
 /** A host that only remembers: for tests, demos and scale. Whatever goes wrong on it was asked for. */
@@ -21,6 +23,7 @@ export function createFakeDriver(
     name: 'fake',
     simulated: true,
     faults,
+    loseHost: () => host.lose(),
     inventory: (signal) => host.faulty('inventory', undefined, signal, () => inventoryOf(settings)),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) =>
@@ -32,6 +35,7 @@ export function createFakeDriver(
         guests.all().map((guest) => ({
           id: guest.id,
           powerState: faults.reported(guest, guest.powerState),
+          ...(guest.endedWithHost === true ? { endedWithHost: true } : {}),
         })),
       ),
     start: (id, signal) =>

@@ -6,6 +6,8 @@ export interface FakeGuest {
   readonly id: InstanceId
   readonly displayName: string
   readonly powerState: PowerState
+  /** It was on when its host went off, and nothing has happened to it since. */
+  readonly endedWithHost?: true
   /** What its console showed, newest last, bounded. */
   readonly console: readonly string[]
 }
@@ -14,5 +16,11 @@ const CONSOLE_LINES_MAX = 20
 
 /** The guest after something happened to it, which its console tells. */
 export function withEvent(guest: FakeGuest, powerState: PowerState, line: string): FakeGuest {
-  return { ...guest, powerState, console: [...guest.console, line].slice(-CONSOLE_LINES_MAX) }
+  const { id, displayName } = guest
+  return {
+    id,
+    displayName,
+    powerState,
+    console: [...guest.console, line].slice(-CONSOLE_LINES_MAX),
+  }
 }

@@ -34,9 +34,14 @@ export class FakeGuests implements Disposable {
 
   put(guest: FakeGuest): void {
     const before = this.#guests.get(guest.id)?.powerState
+    this.putUnseen(guest)
+    if (before !== guest.powerState) this.#tell({ id: guest.id, powerState: guest.powerState })
+  }
+
+  /** As `put`, and nobody who watches is told. */
+  putUnseen(guest: FakeGuest): void {
     this.#guests.set(guest.id, guest)
     this.#journal?.append({ put: guest }, this.#guests)
-    if (before !== guest.powerState) this.#tell({ id: guest.id, powerState: guest.powerState })
   }
 
   remove(id: InstanceId): void {

@@ -55,6 +55,13 @@ export class FakeHost {
     return this.guests.find(id) ?? { id, displayName: '' }
   }
 
+  /** Afterwards every guest is off. Nobody is told: whoever watched was gone, too. */
+  lose(): void {
+    for (const guest of this.guests.all())
+      if (guest.powerState !== 'shutdown')
+        this.guests.putUnseen({ ...guest, powerState: 'shutdown', endedWithHost: true })
+  }
+
   /** Afterwards the guest is in this state, and its console says why. */
   setPower(id: InstanceId, state: PowerState, line: string): void {
     this.guests.put(withEvent(this.guests.get(id), state, line))

@@ -13,14 +13,15 @@ const DOCUMENT_RULES = new Set(
     .filter((policy) => policy !== PUBLIC_POLICY),
 )
 
+const CODE = globSync('gateway/**/*.ts')
+  .filter((file) => !/(policy|\.test)\.ts$/.test(file))
+  .map((file) => readFileSync(file, 'utf8'))
+
 /** Rules that code names beside those of the documents: literals given to a check inside an operation. */
 const CODE_RULES = new Set(
-  globSync('gateway/**/*.ts')
-    .filter((file) => !/policy(\.test)?\.ts$/.test(file))
-    .flatMap((file) => [
-      ...readFileSync(file, 'utf8').matchAll(/'((?:os_compute_api|compute|identity):[\w:-]+)'/g),
-    ])
-    .map(([, rule]) => rule ?? ''),
+  CODE.flatMap((text) => [
+    ...text.matchAll(/'((?:os_compute_api|compute|identity):[\w:-]+)'/g),
+  ]).map(([, rule]) => rule ?? ''),
 )
 
 test('every rule a document names is in the table', () => {
@@ -29,6 +30,13 @@ test('every rule a document names is in the table', () => {
 
 test('every rule the code names is in the table', () => {
   expect([...CODE_RULES].filter((rule) => POLICY[rule] === undefined)).toEqual([])
+})
+
+test('every rule of the table is named by a document or by code', () => {
+  const isNamed = (rule: string) =>
+    DOCUMENT_RULES.has(rule) || CODE.some((text) => text.includes(`'${rule}'`))
+
+  expect(Object.keys(POLICY).filter((rule) => !isNamed(rule))).toEqual([])
 })
 
 const project = { projectId: 'p' as Caller['projectId'] }

@@ -62,11 +62,12 @@ const refund = statement(
     .where(isEntry),
 )
 
+/** Not IGNORE: that would leave a shared lock, and two who then charge would deadlock. */
 const open = statement(
   builder
     .insert(quotaUsages)
-    .ignore()
-    .values({ ownerId: sql.placeholder('ownerId'), resource, used: 0 }),
+    .values({ ownerId: sql.placeholder('ownerId'), resource, used: 0 })
+    .onDuplicateKeyUpdate({ set: { used: sql`${quotaUsages.used}` } }),
 )
 
 const selectUsed = statement(
@@ -88,9 +89,8 @@ export async function chargeUsage(tx: Tx, entry: UsageEntry, units: number): Pro
   const values = { ...entry, amount: units }
   const charged = await tx.run(charge, values)
   if (charged.affectedRows === 1) return true
-  // The owner's first use finds no row yet.
-  const opened = await tx.run(open, values)
-  if (opened.affectedRows === 0) return false
+  // The owner's first use finds no row yet; another transaction may be making it, and is waited for.
+  await tx.run(open, values)
   return (await tx.run(charge, values)).affectedRows === 1
 }
 

@@ -11,8 +11,8 @@ const written = (column: SQL | typeof serverIndex.createdAt) =>
 
 /** What can be searched by pattern, as text. Things no server has are NULL, which no pattern finds. */
 export const TEXT_FIELDS = {
-  access_ip_v4: nothing,
-  access_ip_v6: nothing,
+  access_ip_v4: sql`${serverIndex.accessIPv4}`,
+  access_ip_v6: sql`${serverIndex.accessIPv6}`,
   auto_disk_config: sql`${serverIndex.diskConfig}`,
   availability_zone: sql`coalesce(${serverIndex.zone}, ${serverIndex.requestedZone})`,
   config_drive: sql`if(${serverIndex.configDrive}, 'True', '')`,

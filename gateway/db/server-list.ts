@@ -13,6 +13,8 @@ import {
 import { SERVER_COLUMNS, type ServerRow, serverRecordOf } from './server-row.ts'
 
 const SORT_COLUMNS = {
+  access_ip_v4: sql`${serverIndex.accessIPv4}`,
+  access_ip_v6: sql`${serverIndex.accessIPv6}`,
   auto_disk_config: sql`${serverIndex.diskConfig}`,
   availability_zone: sql`coalesce(${serverIndex.zone}, ${serverIndex.requestedZone})`,
   config_drive: sql`${serverIndex.configDrive}`,

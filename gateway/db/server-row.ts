@@ -1,6 +1,7 @@
 import type { CellId, HostId, ImageId, InstanceId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
+import { jsonText, parseShared } from './json-text.ts'
 import { serverIndex } from './schema/servers.ts'
 
 /** What to select so that `serverRecordOf` can read the row, from a prepared statement or a built one. */
@@ -14,17 +15,17 @@ export const SERVER_COLUMNS = {
   name: serverIndex.name,
   hostname: serverIndex.hostname,
   description: serverIndex.description,
-  metadata: serverIndex.metadata,
-  tags: serverIndex.tags,
+  metadata: jsonText(serverIndex.metadata, 'metadata'),
+  tags: jsonText(serverIndex.tags, 'tags'),
   is_locked: serverIndex.isLocked,
   locked_reason: serverIndex.lockedReason,
   locked_by: serverIndex.lockedBy,
-  flavor: serverIndex.flavor,
+  flavor: jsonText(serverIndex.flavor, 'flavor'),
   image_id: serverIndex.imageId,
   key_name: serverIndex.keyName,
   config_drive: serverIndex.configDrive,
-  addresses: serverIndex.addresses,
-  security_groups: serverIndex.securityGroups,
+  addresses: jsonText(serverIndex.addresses, 'addresses'),
+  security_groups: jsonText(serverIndex.securityGroups, 'security_groups'),
   reservation_id: serverIndex.reservationId,
   launch_index: serverIndex.launchIndex,
   disk_config: serverIndex.diskConfig,
@@ -40,7 +41,7 @@ export const SERVER_COLUMNS = {
   hypervisor_hostname: serverIndex.hypervisorHostname,
   instance_name: serverIndex.instanceName,
   zone: serverIndex.zone,
-  fault: serverIndex.fault,
+  fault: jsonText(serverIndex.fault, 'fault'),
   launched_at: serverIndex.launchedAt,
   terminated_at: serverIndex.terminatedAt,
   created_at: serverIndex.createdAt,
@@ -48,7 +49,7 @@ export const SERVER_COLUMNS = {
   deleted_at: serverIndex.deletedAt,
 } as const
 
-/** A row of `SERVER_COLUMNS` as the driver hands it over: JSON parsed, booleans as 0 and 1. */
+/** A row of `SERVER_COLUMNS` as the driver hands it over: JSON as text, booleans as 0 and 1. */
 export interface ServerRow {
   readonly server_id: InstanceId
   readonly project_id: string
@@ -59,17 +60,17 @@ export interface ServerRow {
   readonly name: string
   readonly hostname: string
   readonly description: string | null
-  readonly metadata: ServerRecord['metadata']
-  readonly tags: ServerRecord['tags']
+  readonly metadata: string
+  readonly tags: string
   readonly is_locked: number
   readonly locked_reason: string | null
   readonly locked_by: 'owner' | 'admin' | null
-  readonly flavor: ServerRecord['flavor']
+  readonly flavor: string
   readonly image_id: ImageId | null
   readonly key_name: string | null
   readonly config_drive: number
-  readonly addresses: ServerRecord['addresses']
-  readonly security_groups: ServerRecord['securityGroups']
+  readonly addresses: string
+  readonly security_groups: string
   readonly reservation_id: string
   readonly launch_index: number
   readonly disk_config: 'AUTO' | 'MANUAL'
@@ -85,7 +86,7 @@ export interface ServerRow {
   readonly hypervisor_hostname: string | null
   readonly instance_name: string | null
   readonly zone: string | null
-  readonly fault: ServerRecord['fault']
+  readonly fault: string | null
   readonly launched_at: Date | null
   readonly terminated_at: Date | null
   readonly created_at: Date
@@ -105,17 +106,17 @@ export function serverRecordOf(row: ServerRow): ServerRecord {
     name: row.name,
     hostname: row.hostname,
     description: row.description,
-    metadata: row.metadata,
-    tags: row.tags,
+    metadata: parseShared(row.metadata),
+    tags: parseShared(row.tags),
     isLocked: Boolean(row.is_locked),
     lockedReason: row.locked_reason,
     lockedBy: row.locked_by,
-    flavor: row.flavor,
+    flavor: parseShared(row.flavor),
     imageId: row.image_id,
     keyName: row.key_name,
     configDrive: Boolean(row.config_drive),
-    addresses: row.addresses,
-    securityGroups: row.security_groups,
+    addresses: JSON.parse(row.addresses) as ServerRecord['addresses'],
+    securityGroups: parseShared(row.security_groups),
     reservationId: row.reservation_id,
     launchIndex: row.launch_index,
     diskConfig: row.disk_config,
@@ -130,7 +131,7 @@ export function serverRecordOf(row: ServerRow): ServerRecord {
     hypervisorHostname: row.hypervisor_hostname,
     instanceName: row.instance_name,
     zone: row.zone,
-    fault: row.fault,
+    fault: row.fault === null ? null : (JSON.parse(row.fault) as ServerRecord['fault']),
     launchedAt: row.launched_at,
     terminatedAt: row.terminated_at,
     createdAt: row.created_at,

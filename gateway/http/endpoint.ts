@@ -69,7 +69,10 @@ export function serveEndpoint(
       response = failureResponse(queryFailure(error), service, exchange, gateway.log)
     }
     const { microversion } = exchange
-    gateway.metrics.observe({ method, route, status: response.status, microversion }, startedAt)
+    const answered = { method, route, status: response.status, microversion }
+    gateway.metrics.observe(answered, startedAt)
+    if (gateway.log.isLevelEnabled('debug'))
+      gateway.log.debug({ request_id: exchange.work.requestId, ...answered }, 'request answered')
     return response
   }
 }

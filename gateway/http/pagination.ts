@@ -3,7 +3,7 @@ import type { Links } from './links.ts'
 /** The most entries in one page, as Nova's `max_limit`. */
 export const PAGE_LIMIT_MAX = 1_000
 
-/** The page size to use: what was asked for, never above the maximum. */
+/** The page size to use: what was asked for, never above the maximum. 0 asks for an empty page, as in Nova. */
 export function pageLimit(asked: number | undefined): number {
   return asked === undefined ? PAGE_LIMIT_MAX : Math.min(asked, PAGE_LIMIT_MAX)
 }

@@ -48,6 +48,7 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
   const imageLink = links.to('/compute/images/')
   const flavorLink = links.to('/compute/flavors/')
   const showsSpecs = isAllowed(context, 'os_compute_api:os-flavor-extra-specs:index')
+  const showsHostStatus = isAllowed(context, 'os_compute_api:servers:show:host_status')
   // Until 2.89 the host name is one of the attributes for administrators.
   const showsHostname = extras !== undefined || isSince(context, '2.90')
 
@@ -66,22 +67,12 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
         imageId === null
           ? ''
           : { id: imageId, links: [{ rel: 'bookmark', href: imageLink + imageId }] },
-      flavor: {
-        id: flavor.id,
-        links: [{ rel: 'bookmark', href: flavorLink + flavor.id }],
-        original_name: flavor.name,
-        vcpus: flavor.vcpus,
-        ram: flavor.memoryMb,
-        disk: flavor.rootGb,
-        ephemeral: flavor.ephemeralGb,
-        swap: flavor.swapMb,
-        ...(showsSpecs && { extra_specs: flavor.extraSpecs }),
-      },
+      flavor: flavorView(flavor, flavorLink + flavor.id, showsSpecs),
       created: zonedTime(server.createdAt),
       updated: zonedTime(server.updatedAt),
       addresses: server.addresses,
-      accessIPv4: '',
-      accessIPv6: '',
+      accessIPv4: server.accessIPv4 ?? '',
+      accessIPv6: server.accessIPv6 ?? '',
       links: [
         { rel: 'self', href: self + id },
         { rel: 'bookmark', href: bookmark + id },
@@ -109,7 +100,23 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
       server_groups: NOTHING,
       ...(showsHostname && { 'OS-EXT-SRV-ATTR:hostname': server.hostname }),
       ...(extras !== undefined && placeView(server, extras)),
+      ...(extras !== undefined && showsHostStatus && { host_status: extras.hostStatus(server) }),
     }
+  }
+}
+
+/** By id until 2.46; from 2.47 on what it was when the server was made. */
+function flavorView(flavor: ServerRecord['flavor'], bookmark: string, showsSpecs: boolean) {
+  return {
+    id: flavor.id,
+    links: [{ rel: 'bookmark', href: bookmark }],
+    original_name: flavor.name,
+    vcpus: flavor.vcpus,
+    ram: flavor.memoryMb,
+    disk: flavor.rootGb,
+    ephemeral: flavor.ephemeralGb,
+    swap: flavor.swapMb,
+    ...(showsSpecs && { extra_specs: flavor.extraSpecs }),
   }
 }
 
@@ -134,6 +141,5 @@ function placeView(server: ServerRecord, extras: ServerExtras) {
     'OS-EXT-SRV-ATTR:reservation_id': server.reservationId,
     'OS-EXT-SRV-ATTR:root_device_name': null,
     'OS-EXT-SRV-ATTR:user_data': extras.userData(server),
-    host_status: extras.hostStatus(server),
   }
 }

@@ -31,6 +31,14 @@ export type Inventory = Static<typeof Inventory>
 
 export const InstancePower = Type.Object({ id: Uuid, powerState: Type.Integer() })
 
+export const ReportedGuest = Type.Object({
+  id: Uuid,
+  powerState: Type.Integer(),
+  /** Off only because its host went off; absent from computes that cannot tell. */
+  endedWithHost: Type.Optional(Type.Boolean()),
+})
+export type ReportedGuest = Static<typeof ReportedGuest>
+
 /** Sent by a compute every minute, on change, and when its cell asks. */
 export const HostReport = Type.Object({
   hostId: Uuid,
@@ -43,7 +51,7 @@ export const HostReport = Type.Object({
   down: Nullable(Type.String()),
   /** As last known while the backend is down; null when it was never seen. */
   inventory: Nullable(Inventory),
-  instances: Type.Array(InstancePower),
+  instances: Type.Array(ReportedGuest),
   startedAt: Time,
 })
 export type HostReport = Static<typeof HostReport>

@@ -55,7 +55,7 @@ describe('a create is refused, naming the field and what is wrong with it', () =
       what: 'an unknown image',
       change: { imageRef: nobody },
       status: 400,
-      says: new RegExp(nobody),
+      says: /image/,
     },
     {
       what: 'an unknown network',
@@ -67,7 +67,7 @@ describe('a create is refused, naming the field and what is wrong with it', () =
       what: 'an unknown key',
       change: { key_name: 'absent' },
       status: 400,
-      says: /key.*absent|absent/i,
+      says: /key_name/,
     },
     {
       what: 'an unknown zone',

@@ -21,8 +21,8 @@ beforeAll(async () => {
     await applyHostViews(tx, api.cells[1]!.id, [sampleHost('twin')])
   })
   // The cell does what it is asked, and says what the host is like then.
-  api.cells[0]!.overrides['host.set-service'] = ({ hostId: _, ...change }) => {
-    host = { ...host, version: host.version + 1, ...change }
+  api.cells[0]!.overrides['host.set-service'] = (ask) => {
+    host = { ...host, version: host.version + 1, ...ask }
     return host
   }
 })
@@ -70,7 +70,7 @@ test('a service is disabled with a reason and enabled again by its cell', async 
     status: 'enabled',
   })
   expect(await service()).toMatchObject({ status: 'enabled', disabled_reason: null })
-  expect((await byName('disableService', onHost, '2.53')).status).toBe(400)
+  expect((await byName('disableService', onHost, '2.53')).status).toBe(404)
 })
 
 test('a service is changed by its id from 2.53 on', async () => {

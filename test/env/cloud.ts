@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { Database } from '#common/db/database.ts'
+import { errorChain } from '#common/errors.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { tokenId } from '#gateway/app/identity/identity.ts'
@@ -17,6 +18,7 @@ import {
   layFoundation,
 } from './cloud/foundation.ts'
 import { gatewayProgram } from './cloud/gateway-program.ts'
+import { heardWhole } from './cloud/heard-whole.ts'
 import { hostProgram } from './cloud/host-program.ts'
 import type { CloudOptions } from './cloud/options.ts'
 import type { Program } from './cloud/program.ts'
@@ -28,6 +30,7 @@ export interface CloudCell extends CellPlan {
 }
 
 const READY_LIMIT_MS = 30_000
+const PORT_TRIES_MAX = 5
 
 /**
  * A whole cloud on simulated hosts: gateways on loopback ports, cells of several processes, their computes, users, an
@@ -98,7 +101,7 @@ export class Cloud implements AsyncDisposable {
   /** A new token of this account, which nobody else has. */
   async login(who: AccountName): Promise<string> {
     await using client = new ApiClient(this.foundation.accounts[who], () => this.#known())
-    return client.token()
+    return await client.token()
   }
 
   /** Afterwards the token's time is up. */
@@ -126,7 +129,8 @@ export class Cloud implements AsyncDisposable {
 
   /** Resolves once every gateway knows every host of every cell as up. */
   async waitUntilWhole(): Promise<void> {
-    const hosts = this.hosts.length
+    await heardWhole(this.foundation, this.#cells, READY_LIMIT_MS)
+    const hosts = this.hosts.filter(({ process }) => process.isRunning).length
     for (const gateway of this.#endpoints.keys())
       await waitFor(
         `gateway ${gateway} to see ${hosts} hosts up`,
@@ -153,12 +157,23 @@ export class Cloud implements AsyncDisposable {
 
   async #startGateways(): Promise<void> {
     for (let nth = 1; nth <= (this.#options.gateways ?? 2); nth += 1) {
-      const port = await freePort()
-      const program = await gatewayProgram(this.foundation, this.#options, { nth, port })
-      const process = this.#process(program, 'gateway')
-      await process.start()
+      const { process, port } = await this.#startGateway(nth)
       this.#gateways = [...this.#gateways, process]
       this.#endpoints = [...this.#endpoints, `http://127.0.0.1:${port}`]
+    }
+  }
+
+  /** Whoever else starts servers on this machine may take the port in between. */
+  async #startGateway(nth: number, tries = 1): Promise<{ process: CloudProcess; port: number }> {
+    const port = await freePort()
+    const program = await gatewayProgram(this.foundation, this.#options, { nth, port })
+    const process = this.#process(program, 'gateway')
+    try {
+      await process.start()
+      return { process, port }
+    } catch (error) {
+      if (tries >= PORT_TRIES_MAX || !errorChain(error).includes('EADDRINUSE')) throw error
+      return this.#startGateway(nth, tries + 1)
     }
   }
 

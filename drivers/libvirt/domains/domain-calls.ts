@@ -6,6 +6,7 @@ import { PROCEDURES } from '../rpc/procedures.ts'
 import { uuidBytes } from '../rpc/uuid-bytes.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'
+import type { DomainState } from './power-state.ts'
 
 /** virDomainMetadataType: an XML element of an application's own. */
 const METADATA_ELEMENT = 2
@@ -45,10 +46,10 @@ export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
         throw error
       }
     },
-    /** virDomainState. */
-    async state(domain: DomainRef, signal: AbortSignal): Promise<number> {
+    async state(domain: DomainRef, signal: AbortSignal): Promise<DomainState> {
       const args = onDomain(domain).uint(0)
-      return (await session.call(PROCEDURES.domainGetState, args, signal)).int()
+      const answer = await session.call(PROCEDURES.domainGetState, args, signal)
+      return { state: answer.int(), reason: answer.int() }
     },
     async define(xml: string, signal: AbortSignal): Promise<DomainRef> {
       const args = new XdrWriter().text(xml).uint(0)

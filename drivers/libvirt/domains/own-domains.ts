@@ -6,7 +6,7 @@ import type { DomainRef } from '../rpc/domain-ref.ts'
 import { elementsAt, parseXml } from '../xml/parse.ts'
 import type { DomainCalls } from './domain-calls.ts'
 import { domainName, instanceOfDomainName } from './domain-name.ts'
-import { powerStateOf } from './power-state.ts'
+import { endedWithHost, powerStateOf } from './power-state.ts'
 
 /** The domain of an instance, if it is this owner's; a domain of anyone else's is as good as absent. */
 export async function findOwnDomain(
@@ -67,7 +67,9 @@ async function report(
   const id = instanceOfDomainName(domain.name)
   if (id === undefined || !(await isOwn(calls, owner, domain, signal))) return undefined
   try {
-    return { id, powerState: powerStateOf(await calls.state(domain, signal)) }
+    const state = await calls.state(domain, signal)
+    const report = { id, powerState: powerStateOf(state) }
+    return endedWithHost(state) ? { ...report, endedWithHost: true } : report
   } catch (error) {
     if (error instanceof Failure && error.kind === 'not-found') return undefined
     throw error

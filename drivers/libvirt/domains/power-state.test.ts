@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { powerStateAfter, powerStateOf } from './power-state.ts'
+import { endedWithHost, powerStateAfter, powerStateOf } from './power-state.ts'
 
 describe('powerStateOf()', () => {
   test('every libvirt state has a power state, and one of the future has none', () => {
-    expect([0, 1, 2, 3, 4, 5, 6, 7, 99].map(powerStateOf)).toEqual([
+    const states = [0, 1, 2, 3, 4, 5, 6, 7, 99].map((state) => ({ state, reason: 1 }))
+
+    expect(states.map(powerStateOf)).toEqual([
       'nostate',
       'running',
       'running',
@@ -14,6 +16,18 @@ describe('powerStateOf()', () => {
       'suspended',
       'nostate',
     ])
+  })
+})
+
+describe('endedWithHost()', () => {
+  test.each([
+    ['off for no known reason', 5, 0, true],
+    ['shut down', 5, 1, false],
+    ['cut off', 5, 2, false],
+    ['crashed', 5, 3, false],
+    ['running for no known reason', 1, 0, false],
+  ])('a domain that is %s: %i, %i', (_what, state, reason, expected) => {
+    expect(endedWithHost({ state, reason })).toBe(expected)
   })
 })
 

@@ -1,5 +1,12 @@
 import type { PowerState } from '#common/states/instance-states.ts'
 
+/** As libvirt counts: virDomainState, and why it is so. */
+export interface DomainState {
+  readonly state: number
+  /** Means something within its state only, such as virDomainShutoffReason. */
+  readonly reason: number
+}
+
 /** virDomainState by number (include/libvirt/libvirt-domain.h). */
 const BY_DOMAIN_STATE: readonly PowerState[] = [
   'nostate',
@@ -24,12 +31,23 @@ const BY_EVENT: readonly (PowerState | undefined)[] = [
   'suspended',
   'crashed',
 ]
+const STATE_SHUTOFF = 5
+/** virDomainShutoffReason. */
+const SHUTOFF_UNKNOWN = 0
 const EVENT_STOPPED = 5
 /** virDomainEventStoppedDetailType. */
 const STOPPED_CRASHED = 2
 
-export function powerStateOf(domainState: number): PowerState {
-  return BY_DOMAIN_STATE[domainState] ?? 'nostate'
+export function powerStateOf({ state }: DomainState): PowerState {
+  return BY_DOMAIN_STATE[state] ?? 'nostate'
+}
+
+/**
+ * True for a domain that is off for no reason libvirt knows: its runtime state is gone, which is so after a boot of
+ * the machine, and never while the daemon has seen the guest end.
+ */
+export function endedWithHost({ state, reason }: DomainState): boolean {
+  return state === STATE_SHUTOFF && reason === SHUTOFF_UNKNOWN
 }
 
 export function powerStateAfter(event: number, detail: number): PowerState | undefined {

@@ -5,9 +5,12 @@ import { hypervisorHandlers } from './hypervisors/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
+import { serverMetadataHandlers } from './server-metadata/handlers.ts'
+import { serverTagHandlers } from './server-tags/handlers.ts'
 import { serverReadHandlers } from './servers/read-handlers.ts'
 import { serverWriteHandlers } from './servers/write-handlers.ts'
 import { serviceHandlers } from './services/handlers.ts'
+import { versionHandlers } from './versions/handlers.ts'
 import { zoneHandlers } from './zones/handlers.ts'
 
 /** The handlers of openapi/compute.yaml. */
@@ -18,8 +21,11 @@ export const computeHandlers: Handlers = {
   ...instanceActionHandlers,
   ...keypairHandlers,
   ...quotaHandlers,
+  ...serverMetadataHandlers,
   ...serverReadHandlers,
+  ...serverTagHandlers,
   ...serviceHandlers,
+  ...versionHandlers,
   ...zoneHandlers,
   ...serverWriteHandlers,
 }

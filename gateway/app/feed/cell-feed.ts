@@ -2,7 +2,7 @@ import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import { workContext } from '#common/context.ts'
 import { errorFields } from '#common/log.ts'
 import type { ReconcilerReport } from '#common/reconciler.ts'
-import { acquireLease } from '#common/saga/lease.ts'
+import { acquireLease, type Lease, renewLease } from '#common/saga/lease.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { type CellHeartbeat, FeedBatch, type FeedRow } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
@@ -45,6 +45,7 @@ export class CellFeed implements AsyncDisposable {
   readonly #options: CellFeedOptions
   readonly #queue = new FeedQueue()
   #subscription: Subscription | undefined
+  #lease: Lease | undefined
   #leaseCheckedAt = 0
   #acknowledgedAt = 0
   /** Undefined until read, and again after anything went wrong. */
@@ -90,8 +91,14 @@ export class CellFeed implements AsyncDisposable {
     }
   }
 
+  /** Another gateway can go on at once. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#letGo()
+    const { deps, cell } = this.#options
+    if (this.#lease === undefined) return
+    await renewLease(deps.db, this.#lease, 0).catch((error: unknown) => {
+      deps.log.info({ cell: cell.name, ...errorFields(error) }, 'feed lease left to expire')
+    })
   }
 
   async #hold(): Promise<boolean> {
@@ -99,8 +106,8 @@ export class CellFeed implements AsyncDisposable {
     const now = deps.clock.now()
     if (this.#subscription !== undefined && now - this.#leaseCheckedAt < LEASE_RENEW_MS) return true
     this.#leaseCheckedAt = now
-    const lease = await acquireLease(deps.db, `feed:${cell.id}`, holder, LEASE_TTL_MS)
-    if (lease === undefined) {
+    this.#lease = await acquireLease(deps.db, `feed:${cell.id}`, holder, LEASE_TTL_MS)
+    if (this.#lease === undefined) {
       await this.#letGo()
       return false
     }

@@ -52,6 +52,12 @@ export function formatIp(version: IpVersion, value: bigint): string {
   return ipaddr.fromByteArray([...Buffer.from(hex, 'hex')]).toString()
 }
 
+/** An address respelled, so that equal ones are equal as text; throws as `parseIp`. */
+export function canonicalIp(text: string, field: string): string {
+  const { version, value } = parseIp(text, field)
+  return formatIp(version, value)
+}
+
 export function contains(cidr: Cidr, ip: Ip): boolean {
   return ip.version === cidr.version && ip.value >= cidr.first && ip.value <= cidr.last
 }

@@ -4,6 +4,11 @@ import { enforce } from '../policy.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { ServerListQuery } from './list-query.ts'
 
+const ALL_TENANTS = {
+  index: 'os_compute_api:servers:index:get_all_tenants',
+  detail: 'os_compute_api:servers:detail:get_all_tenants',
+} as const
+
 /** Whose servers are listed: a project's, a user's where the token is for no project, or everybody's. */
 export interface ListScope {
   readonly projectId: string | undefined
@@ -17,13 +22,13 @@ export interface ListScope {
 export function listScope(
   context: RequestContext,
   query: ServerListQuery,
-  rule: 'index' | 'detail',
+  rule: keyof typeof ALL_TENANTS,
 ): ListScope {
   const asked = context.isAdmin ? (query.tenant_id ?? query.project_id) : undefined
   const isForeign = query.tenant_id !== undefined && asked !== context.projectId
   const isWide = query.all_tenants ?? (context.isAdmin && isForeign)
   if (!isWide) return ownScope(context)
-  enforce(context, `os_compute_api:servers:${rule}:get_all_tenants`)
+  enforce(context, ALL_TENANTS[rule])
   if (asked === undefined) return { projectId: undefined, conditions: [] }
   return ofProject(asked)
 }

@@ -47,7 +47,7 @@ export async function listServers(
   const scope = listScope(context, query, rule)
   const order = listOrder(context, query)
   const filters = listFilters(context, query)
-  if (filters === undefined) return EMPTY
+  if (filters === undefined || limit === 0) return EMPTY
   await checkMarker(db, scope, query.marker)
   const conditions = [...scope.conditions, ...filters.conditions]
   const page: ServerPageQuery = { conditions, order, marker: query.marker, limit }

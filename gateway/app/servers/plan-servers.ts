@@ -5,7 +5,8 @@ import type { CellChoice } from '../cells/choose-cell.ts'
 import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
 import { type BootImage, imageForBoot } from '../images/image-for-boot.ts'
 import { keypairForBoot } from '../keypairs/keypair-for-boot.ts'
-import { isAllowed, policyCheck } from '../policy.ts'
+import { canonicalIp } from '../networks/ip.ts'
+import { enforce } from '../policy.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Boot } from './boot.ts'
 import { chooseCells } from './choose-cells.ts'
@@ -30,7 +31,6 @@ interface Common {
   readonly reservationId: string
 }
 
-const FORCED_HOST = 'os_compute_api:servers:create:forced_host'
 const RESERVATION_CHARS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const RESERVATION_LENGTH = 8
 
@@ -46,9 +46,7 @@ export async function planServers(
 ): Promise<Pick<ServerOrder, 'servers' | 'nics'>> {
   const { compute, images, networks } = boot
   const { db } = compute
-  const place = placeOf(request, compute.cells.cells(), () => {
-    if (!isAllowed(context, FORCED_HOST)) policyCheck(FORCED_HOST)(context)
-  })
+  const place = placeOf(request, compute.cells.cells(), (rule) => enforce(context, rule))
   const flavor = await flavorForBoot(db, context, request.flavorRef)
   const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
   const keypair =
@@ -123,7 +121,7 @@ function plan(
       diskConfig,
       requestedZone: place.zone,
       accessIPv4,
-      accessIPv6,
+      accessIPv6: accessIPv6 && canonicalIp(accessIPv6, 'accessIPv6'),
       vmState: isPlaced ? 'building' : 'error',
       taskState: isPlaced ? 'scheduling' : null,
       fault: isPlaced ? null : noValidHost(now, choice, undefined),

@@ -7,23 +7,25 @@ export interface Place {
   readonly host: string | null
 }
 
-/** Whether the requester may choose a host; throws `forbidden` when not. */
-export type MayChooseHost = () => void
+const FORCED_HOST = 'os_compute_api:servers:create:forced_host'
+const REQUESTED_DESTINATION = 'compute:servers:create:requested_destination'
 
 /**
- * The zone and host a request insists on. `zone:host` and a host of its own are for those who may choose hosts.
- * Throws `invalid` for a zone no cell has.
+ * The zone and host a request insists on. `zone:host` and a host of its own are for those whom `enforce`, which
+ * throws `forbidden`, lets. Throws `invalid` for a zone no cell has.
  */
 export function placeOf(
   request: Pick<ServerRequest, 'availabilityZone' | 'host' | 'hypervisorHostname'>,
   cells: readonly Cell[],
-  mayChooseHost: MayChooseHost,
+  enforce: (rule: string) => void,
 ): Place {
   const [zone = '', forced = '', node = ''] = (request.availabilityZone ?? '').split(':')
-  const host = named(forced) ?? named(node) ?? request.host ?? request.hypervisorHostname
-  if (host !== null) mayChooseHost()
+  const forcedHost = named(forced) ?? named(node)
+  const wantedHost = request.host ?? request.hypervisorHostname
+  if (forcedHost !== null) enforce(FORCED_HOST)
+  if (wantedHost !== null) enforce(REQUESTED_DESTINATION)
   if (zone !== '') refuseUnknownZone(zone, cells)
-  return { zone: named(zone), host }
+  return { zone: named(zone), host: forcedHost ?? wantedHost }
 }
 
 function named(text: string): string | null {

@@ -1,13 +1,14 @@
 import type { operations } from '#openapi/compute.gen.ts'
 import { listServerActions } from '../../../app/servers/server-actions.ts'
 import type { Handler } from '../../../http/operation.ts'
+import { pageLimit } from '../../../http/pagination.ts'
 import { instanceActionView } from '../../../views/instance-action.ts'
 import { isSince } from '../../../views/since.ts'
-import { computePageLimit, nextPageLinks } from '../page.ts'
+import { nextPageLinks } from '../page.ts'
 
 export const listInstanceActions: Handler<operations['listInstanceActions']> = async (call) => {
   const { app, context, params, query } = call
-  const limit = computePageLimit(query.limit)
+  const limit = pageLimit(query.limit)
   const scope = { serverId: params.server_id, includesDeleted: isSince(context, '2.21') }
   const page = await listServerActions(app.db, context, scope, { ...query, limit })
   const last = page.at(-1)?.requestId

@@ -7,10 +7,12 @@ import { stopServer } from './actions/stop-server.ts'
 import { unpauseServer } from './actions/unpause-server.ts'
 import { createServer } from './create-server.ts'
 import { deleteServer } from './delete-server.ts'
+import { updateServer } from './update-server.ts'
 
 /** What changes servers, or asks their cell. */
 export const serverWriteHandlers: Handlers = {
   createServer,
+  updateServer,
   deleteServer,
   startServer,
   stopServer,

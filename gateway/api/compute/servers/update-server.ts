@@ -1,0 +1,14 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { serverExtras } from '../../../app/servers/server-extras.ts'
+import { updateServer as update } from '../../../app/servers/update-server.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { serverViewer } from '../../../views/server.ts'
+
+export const updateServer: Handler<operations['updateServer']> = async (call) => {
+  const { app, context, params, body, links } = call
+  const { 'OS-DCF:diskConfig': diskConfig, ...rest } = body.server
+  const change = diskConfig === undefined ? rest : { ...rest, diskConfig }
+  const server = await update(app.db, context, params.server_id, change)
+  const extras = await serverExtras(app.compute, context, [server])
+  return { body: { server: serverViewer(context, links, extras)(server) } }
+}

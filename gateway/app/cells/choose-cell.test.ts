@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import type { CellId } from '#common/ids.ts'
+import type { CellSummary } from '#openapi/wire/feed.ts'
+import type { Cell } from '../../cells/cell.ts'
+import type { CellRequest } from './cell-filters.ts'
+import { chooseCell } from './choose-cell.ts'
+
+const SUMMARY: CellSummary = {
+  hostsUp: 2,
+  hosts: 2,
+  zones: ['nova'],
+  simulated: false,
+  hypervisorTypes: ['QEMU'],
+  architectures: ['x86_64'],
+  imageFormats: ['qcow2'],
+  traits: [],
+  free: { vcpus: 8, memoryMb: 8_192, diskGb: 80 },
+  largest: { vcpus: 4, memoryMb: 4_096, diskGb: 40 },
+  instances: 0,
+}
+const REQUEST: CellRequest = {
+  resources: { vcpus: 1, memoryMb: 512, diskGb: 5 },
+  zone: null,
+  requestedHost: null,
+  image: { diskFormat: 'qcow2', properties: {} },
+  reaches: () => true,
+  withHost: null,
+  tried: new Set(),
+}
+const SOURCES = { now: () => 1_000, random: () => 0.5 }
+
+function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<Cell> = {}): Cell {
+  return {
+    id: name as CellId,
+    name,
+    isEnabled: true,
+    isAlive: true,
+    lastHeardAt: 1_000,
+    summary: { ...SUMMARY, ...summary },
+    promised: { vcpus: 0, memoryMb: 0, diskGb: 0 },
+    ...change,
+  }
+}
+
+test('chooseCell() prefers the cell with the most memory free per host', () => {
+  const full = cell('full', { free: { vcpus: 8, memoryMb: 1_024, diskGb: 80 } })
+
+  const { chosen, trace } = chooseCell([full, cell('empty')], REQUEST, SOURCES)
+
+  expect(chosen?.name).toBe('empty')
+  expect(trace.scores.map(({ candidate }) => candidate)).toEqual(['empty', 'full'])
+  expect(trace).toMatchObject({ level: 'cells', considered: 2, chosen: 'empty' })
+})
+
+test('chooseCell() counts what was given to a cell since it last spoke', () => {
+  const promised = { vcpus: 4, memoryMb: 4_096, diskGb: 40 }
+
+  const cells = [cell('busy', {}, { promised }), cell('idle')]
+
+  expect(chooseCell(cells, REQUEST, SOURCES).chosen?.name).toBe('idle')
+})
+
+test.each<[string, Cell, Partial<CellRequest>]>([
+  ['RetryFilter', cell('a'), { tried: new Set(['a']) }],
+  ['EnabledFilter', cell('a', {}, { isEnabled: false }), {}],
+  ['AliveFilter', cell('a', {}, { isAlive: false }), {}],
+  ['ComputeFilter', cell('a', { hostsUp: 0 }), {}],
+  ['HostFilter', cell('a'), { requestedHost: 'h', withHost: new Set(['b']) }],
+  ['AvailabilityZoneFilter', cell('a'), { zone: 'elsewhere' }],
+  ['ImagePropertiesFilter', cell('a'), { image: { diskFormat: 'vmdk', properties: {} } }],
+  [
+    'ImagePropertiesFilter',
+    cell('a'),
+    { image: { diskFormat: 'qcow2', properties: { architecture: 'aarch64' } } },
+  ],
+  ['ImagePropertiesFilter', cell('a', { simulated: true, hypervisorTypes: ['fake'] }), {}],
+  [
+    'ImagePropertiesFilter',
+    cell('a'),
+    { image: { diskFormat: 'qcow2', properties: { hypervisor_type: 'fake' } } },
+  ],
+  ['NetworkFilter', cell('a'), { reaches: () => false }],
+  ['CapacityFilter', cell('a'), { resources: { vcpus: 5, memoryMb: 512, diskGb: 5 } }],
+])('chooseCell() names %s when it leaves no cell', (filter, only, change) => {
+  const { chosen, emptiedBy, trace } = chooseCell([only], { ...REQUEST, ...change }, SOURCES)
+
+  expect(chosen).toBeUndefined()
+  expect(emptiedBy).toBe(filter)
+  expect(trace.filters.at(-1)).toMatchObject({ name: filter, refused: 1 })
+  expect(trace.filters.at(-1)!.examples[0]!.candidate).toBe('a')
+})
+
+test('a simulated cell takes an image that is marked as made for it', () => {
+  const simulated = cell('sim', { simulated: true, hypervisorTypes: ['fake'] })
+  const image = { diskFormat: 'qcow2', properties: { hypervisor_type: 'fake' } }
+
+  const { chosen } = chooseCell([simulated, cell('real')], { ...REQUEST, image }, SOURCES)
+
+  expect(chosen?.name).toBe('sim')
+})

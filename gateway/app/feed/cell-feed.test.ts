@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#common/ids.ts'
+import type { FeedBody } from '#openapi/wire/feed.ts'
+import type { InstanceView } from '#openapi/wire/instance.ts'
+import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
+import type { ScriptedCell } from '#test/env/scripted-cell.ts'
+import { readFeedPosition } from '../../db/cell-mappings.ts'
+import type { RunningCompute } from '../open-compute.ts'
+import { startServers } from '../servers/start-servers.ts'
+
+const LIMIT = { timeout: 10_000 }
+
+let env: CoreEnv
+let core: RunningCompute
+let cell: ScriptedCell
+
+beforeAll(async () => {
+  env = await CoreEnv.open('feed', ['north'])
+  core = await env.core()
+  cell = env.cells[0]!
+  cell.isPrompt = false
+})
+afterAll(async () => {
+  await core[Symbol.asyncDispose]()
+  await env[Symbol.asyncDispose]()
+})
+
+/** Servers that the cell has accepted and says nothing more of by itself. */
+async function accepted(count: number): Promise<readonly string[]> {
+  const order = orderFor(cell, { count: Math.min(count, 10) })
+  const runs = await startServers(core, work(), order)
+  await Promise.all(runs.map((run) => run.finished))
+  return order.servers.map(({ row }) => row.id)
+}
+
+function applied(): Promise<void> {
+  return expect
+    .poll(async () => (await readFeedPosition(env.db, cell.id)).position, LIMIT)
+    .toBe(cell.rows.at(-1)!.n)
+}
+
+const instance = (view: InstanceView): FeedBody => ({ kind: 'instance', view })
+
+test('rows that were never published are asked for as soon as one after them is heard', async () => {
+  const [a, b] = (await accepted(2)) as [string, string]
+  cell.say([instance(cell.active(a))], 'lost')
+  cell.say([instance(cell.active(b))])
+
+  await applied()
+
+  expect(await env.server(a)).toMatchObject({ vmState: 'active' })
+  expect(await env.server(b)).toMatchObject({ vmState: 'active' })
+})
+
+test('rows that were never published, with none after them, are asked for after a heartbeat', async () => {
+  const [a] = (await accepted(1)) as [string]
+  cell.say([instance(cell.active(a))], 'lost')
+
+  await applied()
+
+  expect(await env.server(a)).toMatchObject({ vmState: 'active' })
+})
+
+test('rows that come twice, or in the wrong order, leave the newest view', async () => {
+  const [a] = (await accepted(1)) as [string]
+  const first = cell.say([instance(cell.active(a))], 'lost')
+  const second = cell.say([instance(cell.change(a, { vmState: 'stopped', powerState: 4 }))], 'lost')
+
+  cell.publish(second)
+  cell.publish(first)
+  cell.publish(first)
+  cell.publish(second)
+  await applied()
+
+  expect(await env.server(a)).toMatchObject({ vmState: 'stopped', version: 3 })
+})
+
+test('an older view after a newer one changes nothing', async () => {
+  const [a] = (await accepted(1)) as [string]
+  const old = cell.active(a)
+  cell.say([instance(cell.change(a, { vmState: 'stopped' })), instance(old)])
+
+  await applied()
+
+  expect(await env.server(a)).toMatchObject({ vmState: 'stopped', version: 3 })
+})
+
+test('a second gateway applies the feed when the first has gone', async () => {
+  const other = await env.core()
+  await core[Symbol.asyncDispose]()
+  core = other
+  const [a] = (await accepted(1)) as [string]
+  cell.say([instance(cell.active(a))])
+
+  await applied()
+
+  expect(await env.server(a)).toMatchObject({ vmState: 'active' })
+})
+
+test('another incarnation of the cell’s database is copied, and may lower a version', async () => {
+  const [a, b] = (await accepted(2)) as [string, string]
+  for (const id of [a, b]) cell.active(id)
+  cell.say([instance(cell.change(a, { version: 50 })), instance(cell.change(b, { version: 50 }))])
+  await applied()
+
+  cell.views.set(a, { ...cell.views.get(a)!, version: 7, vmState: 'stopped' })
+  cell.views.delete(b)
+  cell.rows = []
+  cell.incarnation = newId()
+
+  const server = await env.until(a, ({ vmState }) => vmState === 'stopped')
+  expect(server.version).toBe(7)
+  // Only the index has it: no copy may take it away.
+  expect(await env.server(b)).toMatchObject({ vmState: 'active', deletedAt: null })
+  cell.say([instance(cell.change(a, { vmState: 'active' }))])
+  await env.until(a, ({ vmState, version }) => vmState === 'active' && version === 8)
+})
+
+test('the feed applies at least 2000 rows a second', async () => {
+  const ids = (await Promise.all(Array.from({ length: 20 }, () => accepted(10)))).flat()
+  const rows = 10_000
+  const bodies = Array.from({ length: rows }, (_, index) =>
+    instance(cell.change(ids[index % ids.length]!, { powerState: index % 2 })),
+  )
+  const startedAt = performance.now()
+
+  for (let from = 0; from < rows; from += 500) cell.say(bodies.slice(from, from + 500))
+  await applied()
+
+  expect(rows / ((performance.now() - startedAt) / 1_000)).toBeGreaterThan(2_000)
+})

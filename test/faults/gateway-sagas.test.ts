@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import { newId } from '#common/ids.ts'
+import { createLogger } from '#common/log.ts'
+import { SagaEngine } from '#common/saga/engine.ts'
+import type { Saga } from '#common/saga/saga.ts'
+import { trialsOf } from '#common/saga/testing.ts'
+import type { ComputeDeps } from '#gateway/app/compute.ts'
+import type { RunningCompute } from '#gateway/app/open-compute.ts'
+import { createServerSaga } from '#gateway/app/sagas/create-server.ts'
+import { deleteServerSaga } from '#gateway/app/sagas/delete-server.ts'
+import { powerServerSaga } from '#gateway/app/sagas/power-server.ts'
+import { startServers } from '#gateway/app/servers/start-servers.ts'
+import { findMapping } from '#gateway/db/instance-mappings.ts'
+import { CoreEnv, orderFor, work } from '../env/compute-core.ts'
+
+// The standard trials of every saga: each step fails, each step and each undo runs twice.
+
+const log = createLogger('trial', 'silent')
+let env: CoreEnv
+let core: RunningCompute
+
+beforeAll(async () => {
+  env = await CoreEnv.open('gateway_sagas', ['north'])
+  core = await env.core()
+})
+afterAll(async () => {
+  await core[Symbol.asyncDispose]()
+  await env[Symbol.asyncDispose]()
+})
+
+function open<P>(saga: Saga<ComputeDeps, P>): Promise<SagaEngine<ComputeDeps>> {
+  const processName = newId<string>()
+  const { db } = env
+  const deps: ComputeDeps = core
+  return SagaEngine.open({ db, deps, sagas: [saga], processName, clock: systemClock, log })
+}
+
+async function active(): Promise<string> {
+  const order = orderFor(env.cells[0]!)
+  const { id } = order.servers[0]!.row
+  const [run] = await startServers(core, work(), order)
+  await run!.finished
+  await env.until(id, ({ vmState }) => vmState === 'active')
+  return id
+}
+
+const ofFirstRound = (step: string) => step === 'build-1' || step === 'settle-1'
+
+test.each(trialsOf(createServerSaga, ofFirstRound).map((trial) => [trial.label, trial] as const))(
+  'create-server that %s makes one server',
+  async (_label, trial) => {
+    await using sagas = await open(trial.saga)
+    const order = orderFor(env.cells[0]!)
+    const { id } = order.servers[0]!.row
+
+    // The trial's engine stands in for the core's, with its own changed saga under the same name.
+    const trying = {
+      ...core,
+      sagas: {
+        startTogether: (_saga: unknown, starts: never, around: never) =>
+          sagas.startTogether(trial.saga, starts, around),
+      } as unknown as typeof core.sagas,
+    }
+    const [run] = await startServers(trying, work(), order)
+
+    expect(await run!.finished).toBe(trial.ends)
+    await env.until(id, ({ vmState }) => vmState === 'active')
+    expect(await findMapping(env.db, id)).toMatchObject({ sagaId: null, attempt: 1 })
+    expect(env.cells[0]!.views.has(id)).toBe(true)
+  },
+)
+
+test.each(
+  trialsOf(deleteServerSaga, (step) => step !== 'mark').map(
+    (trial) => [trial.label, trial] as const,
+  ),
+)('delete-server that %s leaves nothing', async (_label, trial) => {
+  const id = await active()
+  await using sagas = await open(trial.saga)
+  const params = { serverId: id as never, operationId: newId<string>(), requester: null }
+
+  const { finished } = await sagas.start(trial.saga, { subject: id, params, work: work() })
+
+  expect(await finished).toBe(trial.ends)
+  expect(await findMapping(env.db, id)).toBeUndefined()
+  expect(env.cells[0]!.views.has(id)).toBe(false)
+})
+
+test.each(trialsOf(powerServerSaga).map((trial) => [trial.label, trial] as const))(
+  'power-server that %s lets the server go',
+  async (_label, trial) => {
+    const id = await active()
+    await using sagas = await open(trial.saga)
+    const params = {
+      serverId: id as never,
+      cellId: env.cells[0]!.id,
+      attempt: 1,
+      operationId: newId<string>(),
+      action: 'stop' as const,
+      actionName: 'stop',
+      userId: 'u',
+      projectId: 'p',
+    }
+
+    const outcome = await sagas
+      .start(trial.saga, { subject: id, params, work: work() })
+      .then(({ finished }) => finished)
+      .catch(() => 'unwound')
+
+    expect(outcome).toBe(trial.ends)
+    expect(await findMapping(env.db, id)).toMatchObject({ sagaId: null })
+    if (trial.ends === 'done') expect(await env.server(id)).toMatchObject({ vmState: 'stopped' })
+  },
+)
