@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { errorChain, isFailure } from '#common/errors.ts'
+import { loadLightly } from '#common/load-lightly.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addDownCommand } from './commands/down.ts'
 import { addEnvCommand } from './commands/env.ts'
@@ -10,6 +11,8 @@ import { addUpCommand } from './commands/up.ts'
 import { progress } from './say.ts'
 
 const EXIT_FAILED = 1
+
+loadLightly()
 
 const program = new Command('weir')
   .description('A cascading federation gateway for compute.')
