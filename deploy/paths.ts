@@ -11,3 +11,6 @@ export const programsDirectory = join(projectRoot, '.weir', 'programs')
 
 /** Guest images built for this checkout. */
 export const guestDirectory = join(projectRoot, '.weir', 'guest')
+
+/** What Node compiled of this checkout. */
+export const compileCacheDirectory = join(projectRoot, '.weir', 'compiled')
