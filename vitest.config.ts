@@ -18,7 +18,11 @@ export default defineConfig({
     projects: [
       project(
         'unit',
-        ['{common,openapi,drivers,cells,gateway,deploy}/**/*.test.ts', 'test/*.test.ts'],
+        [
+          '{common,openapi,drivers,cells,gateway,deploy}/**/*.test.ts',
+          'test/*.test.ts',
+          'test/bench/*.test.ts',
+        ],
         20_000,
       ),
       project('contract', ['test/contract/**/*.test.ts'], 60_000),

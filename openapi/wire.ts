@@ -32,6 +32,6 @@ export function eventSubject(cell: CellId | '*', what: 'feed' | 'heartbeat'): st
 }
 
 /** Between the processes of one cell; nobody else is told. */
-export function innerSubject(cell: CellId, what: 'feed-changed'): string {
+export function innerSubject(cell: CellId, what: 'feed-changed' | 'hosts-changed'): string {
   return `in.${cell}.v${WIRE_VERSION}.${what}`
 }

@@ -3,6 +3,7 @@ import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import { changeHost } from '../hosts/change-host.ts'
 import { hostView } from '../hosts/host.ts'
+import { tellSiblings } from '../hosts/tell-siblings.ts'
 
 /** Afterwards the host's service is enabled or not, and declared down or not, as the operator says. */
 export async function hostSetService(
@@ -17,5 +18,6 @@ export async function hostSetService(
     return { ...seen, isDisabled, disabledReason: isDisabled ? reason : null, isForcedDown, isUp }
   })
   await conductor.hosts.refresh()
+  tellSiblings(conductor)
   return hostView(host, conductor.ratios)
 }

@@ -5,8 +5,10 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { type InstanceId, newId, type SagaId } from '#common/ids.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
 import type { BuildAnswer, CellAsk } from '#openapi/wire/cell.ts'
+import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../cell.ts'
+import type { Conductor } from '../conductor/conductor.ts'
 import { type Decision, decide } from '../conductor/decide.ts'
 import { instanceView } from '../conductor/instance.ts'
 import { building } from '../conductor/sagas/boot/building.ts'
@@ -43,7 +45,7 @@ export async function instanceBuild(cell: Cell, ask: Ask, work: WorkContext): Pr
 async function acceptOrRefuse(cell: Cell, ask: Ask, work: WorkContext): Promise<BuildAnswer> {
   const { conductor } = cell
   for (let tries = 1; ; tries += 1) {
-    const decision = decide(conductor, ask.build, new Set())
+    const decision = await decided(conductor, ask.build)
     if (decision.selection.hosts.length === 0) return refuse(cell, ask, decision, [])
     try {
       return await accept(cell, ask, work, decision)
@@ -54,6 +56,14 @@ async function acceptOrRefuse(cell: Cell, ask: Ask, work: WorkContext): Promise<
       await conductor.hosts.refresh()
     }
   }
+}
+
+/** Room that was just given back may be unknown here for a second, and a refusal is for good: so it is looked up. */
+async function decided(conductor: Conductor, build: InstanceBuild): Promise<Decision> {
+  const decision = decide(conductor, build, new Set())
+  if (decision.selection.hosts.length > 0) return decision
+  await conductor.hosts.refresh()
+  return decide(conductor, build, new Set())
 }
 
 async function accept(

@@ -7,12 +7,13 @@ import { errorFields } from '#common/log.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { HostAlive, HostReport, InstancePower } from '#openapi/wire/host.ts'
-import { reportSubject } from '#openapi/wire.ts'
+import { innerSubject, reportSubject } from '#openapi/wire.ts'
 import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import { findInstance } from '../db/instances.ts'
 import { auditHost } from './audit-host.ts'
 import { recordReport } from './record-report.ts'
+import { tellSiblings } from './tell-siblings.ts'
 
 /** One process of the cell writes down what all of them hear. */
 const QUEUE = 'conductor'
@@ -36,6 +37,9 @@ export class HostListener implements AsyncDisposable {
       this.#subscribe('report', HostReport, (report) => this.#noteReport(report)),
       this.#subscribe('report', HostReport, (report) => this.#record(report), QUEUE),
       this.#subscribe('power', InstancePower, (power) => this.#doubt(power), QUEUE),
+      this.#listen(innerSubject(cell.conductor.cellId, 'hosts-changed'), () =>
+        cell.conductor.hosts.refresh(),
+      ),
     ]
   }
 
@@ -56,26 +60,30 @@ export class HostListener implements AsyncDisposable {
     heed: (said: Static<T>) => Promise<void>,
     queue?: string,
   ): Subscription {
-    const { nats, cellId } = this.#cell.conductor
-    return nats.subscribe(reportSubject(cellId, '*', what), {
+    const subject = reportSubject(this.#cell.conductor.cellId, '*', what)
+    return this.#listen(
+      subject,
+      (message) => heed(checked(schema, message.json(), message.subject)),
+      queue,
+    )
+  }
+
+  #listen(subject: string, heed: (message: Msg) => Promise<void>, queue?: string): Subscription {
+    return this.#cell.conductor.nats.subscribe(subject, {
       ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
         if (error !== null || this.#open.size >= OPEN_MAX) return
-        const done = this.#heed(message, schema, heed)
+        const done = this.#heed(message, heed)
         this.#open.add(done)
         void done.finally(() => this.#open.delete(done))
       },
     })
   }
 
-  async #heed<T extends TSchema>(
-    message: Msg,
-    schema: T,
-    heed: (said: Static<T>) => Promise<void>,
-  ): Promise<void> {
+  async #heed(message: Msg, heed: (message: Msg) => Promise<void>): Promise<void> {
     const { log } = this.#cell.conductor
     try {
-      await heed(checked(schema, message.json(), message.subject))
+      await heed(message)
     } catch (error) {
       const level = isFailure(error, 'unavailable', 'conflict') ? 'warn' : 'error'
       log[level]({ subject: message.subject, ...errorFields(error) }, 'word of a host not heeded')
@@ -109,6 +117,7 @@ export class HostListener implements AsyncDisposable {
     const { conductor } = this.#cell
     await recordReport(conductor, report)
     await conductor.hosts.refresh()
+    tellSiblings(conductor)
     if (report.down === null) await this.#audit(report.hostId as HostId, report.instances)
   }
 

@@ -46,7 +46,10 @@ async function answer(service: Service, message: Msg, log: Logger): Promise<Enve
   const work = workOf(message.headers)
   try {
     const ask = service.parse(payloadOf(message)) as never
-    return { ok: true, value: await service.handle(ask, work) }
+    const value = await service.handle(ask, work)
+    if (log.isLevelEnabled('debug'))
+      log.debug({ subject: service.subject, request_id: work.requestId }, 'request answered')
+    return { ok: true, value }
   } catch (error) {
     const isExpected = isFailure(error) && error.kind !== 'internal'
     const fields = { subject: service.subject, request_id: work.requestId, ...errorFields(error) }

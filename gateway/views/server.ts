@@ -67,17 +67,7 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
         imageId === null
           ? ''
           : { id: imageId, links: [{ rel: 'bookmark', href: imageLink + imageId }] },
-      flavor: {
-        id: flavor.id,
-        links: [{ rel: 'bookmark', href: flavorLink + flavor.id }],
-        original_name: flavor.name,
-        vcpus: flavor.vcpus,
-        ram: flavor.memoryMb,
-        disk: flavor.rootGb,
-        ephemeral: flavor.ephemeralGb,
-        swap: flavor.swapMb,
-        ...(showsSpecs && { extra_specs: flavor.extraSpecs }),
-      },
+      flavor: flavorView(flavor, flavorLink + flavor.id, showsSpecs),
       created: zonedTime(server.createdAt),
       updated: zonedTime(server.updatedAt),
       addresses: server.addresses,
@@ -112,6 +102,21 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
       ...(extras !== undefined && placeView(server, extras)),
       ...(extras !== undefined && showsHostStatus && { host_status: extras.hostStatus(server) }),
     }
+  }
+}
+
+/** By id until 2.46; from 2.47 on what it was when the server was made. */
+function flavorView(flavor: ServerRecord['flavor'], bookmark: string, showsSpecs: boolean) {
+  return {
+    id: flavor.id,
+    links: [{ rel: 'bookmark', href: bookmark }],
+    original_name: flavor.name,
+    vcpus: flavor.vcpus,
+    ram: flavor.memoryMb,
+    disk: flavor.rootGb,
+    ephemeral: flavor.ephemeralGb,
+    swap: flavor.swapMb,
+    ...(showsSpecs && { extra_specs: flavor.extraSpecs }),
   }
 }
 

@@ -63,6 +63,19 @@ test('a server is renamed, described and given its addresses, and shown so at on
   expect(list.servers).toHaveLength(1)
 })
 
+test('administrators find servers by their addresses for access', async () => {
+  await update({ accessIPv4: '192.0.2.8' })
+  const found = async (address: string) => {
+    const { body } = await admin.call<{ readonly servers: readonly object[] }>('listServers', {
+      query: `?all_tenants=1&sort_key=access_ip_v4&access_ip_v4=${address}`,
+    })
+    return body.servers
+  }
+
+  expect(await found('192.0.2.8')).toMatchObject([{ id }])
+  expect(await found('192.0.2.9')).toEqual([])
+})
+
 test('a change moves `updated`, and no change does not', async () => {
   const before = await world.until(id, () => true)
 
@@ -128,4 +141,19 @@ test('what the cell says meanwhile and what the user changes do not undo each ot
   await Promise.all([update({ name: 'both' }), alice.call('stopServer', stop)])
 
   await world.until(id, ({ vmState, name }) => vmState === 'stopped' && name === 'both')
+})
+
+test('a server of a silent cell can be renamed and labelled', async () => {
+  const { compute } = world.api.gateway
+  await world.cell.vanish()
+  await expect
+    .poll(() => compute.cells.cell(world.cell.id)?.isAlive, { timeout: 30_000 })
+    .toBe(false)
+  const metadata = { params: { server_id: id }, body: { metadata: { k: 'v' } } }
+
+  expect((await update({ name: 'silent' })).status).toBe(200)
+  expect((await alice.call('updateServerMetadata', metadata)).status).toBe(200)
+
+  expect(await shown()).toMatchObject({ name: 'silent', metadata: { k: 'v' } })
+  world.cell.appear()
 })

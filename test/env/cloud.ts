@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import { Database } from '#common/db/database.ts'
+import { errorChain } from '#common/errors.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { tokenId } from '#gateway/app/identity/identity.ts'
@@ -29,6 +30,7 @@ export interface CloudCell extends CellPlan {
 }
 
 const READY_LIMIT_MS = 30_000
+const PORT_TRIES_MAX = 5
 
 /**
  * A whole cloud on simulated hosts: gateways on loopback ports, cells of several processes, their computes, users, an
@@ -155,12 +157,23 @@ export class Cloud implements AsyncDisposable {
 
   async #startGateways(): Promise<void> {
     for (let nth = 1; nth <= (this.#options.gateways ?? 2); nth += 1) {
-      const port = await freePort()
-      const program = await gatewayProgram(this.foundation, this.#options, { nth, port })
-      const process = this.#process(program, 'gateway')
-      await process.start()
+      const { process, port } = await this.#startGateway(nth)
       this.#gateways = [...this.#gateways, process]
       this.#endpoints = [...this.#endpoints, `http://127.0.0.1:${port}`]
+    }
+  }
+
+  /** Whoever else starts servers on this machine may take the port in between. */
+  async #startGateway(nth: number, tries = 1): Promise<{ process: CloudProcess; port: number }> {
+    const port = await freePort()
+    const program = await gatewayProgram(this.foundation, this.#options, { nth, port })
+    const process = this.#process(program, 'gateway')
+    try {
+      await process.start()
+      return { process, port }
+    } catch (error) {
+      if (tries >= PORT_TRIES_MAX || !errorChain(error).includes('EADDRINUSE')) throw error
+      return this.#startGateway(nth, tries + 1)
     }
   }
 

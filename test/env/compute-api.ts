@@ -1,15 +1,11 @@
-import { Hono } from 'hono'
+import type { Hono } from 'hono'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
-import { computeHandlers } from '#gateway/api/compute/handlers.ts'
 import { registerCell } from '#gateway/cells/register-cell.ts'
 import { configFromEnv } from '#gateway/config.ts'
 import { createGateway, type Gateway } from '#gateway/context.ts'
-import { linksSource } from '#gateway/http/links.ts'
-import { normalPath } from '#gateway/http/normal-path.ts'
-import { registerRoutes } from '#gateway/http/routes.ts'
-import { SERVICES } from '#gateway/http/services.ts'
+import { createServer } from '#gateway/server.ts'
 import { type Contract, loadContract } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { freshBus } from './fresh-bus.ts'
@@ -85,7 +81,7 @@ export async function computeApi(
     HEARD_LIMIT_MS,
   )
   const contract = loadContract('compute')
-  const app = serve(gateway, contract)
+  const app = createServer(gateway, ['compute'])
   const owned = parts.move()
 
   return {
@@ -99,20 +95,6 @@ export async function computeApi(
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
-}
-
-function serve(gateway: Gateway, contract: Contract): Hono {
-  const app = new Hono({ getPath: normalPath })
-  const handlers = computeHandlers
-  const operations = contract.operations.filter(({ id }) => id in handlers)
-  const routes = { service: SERVICES.compute, contract: { ...contract, operations }, handlers }
-  registerRoutes(
-    app,
-    routes,
-    gateway,
-    linksSource(undefined, () => false),
-  )
-  return app
 }
 
 async function request<Body>(

@@ -59,6 +59,7 @@ test('two gateways that both go on with a boot make one server', async () => {
 test('a gateway that is killed and started again goes on with what it had begun', async () => {
   const demo = cloud.as('demo')
   await cloud.gateways[1]?.kill()
+  cloud.forget(1)
   freezeCells()
   const built = await createServer(cloud, demo, { name: 'built' }, FIRST)
   const deleted = await createServer(cloud, demo, { name: 'deleted' }, FIRST)
@@ -67,7 +68,6 @@ test('a gateway that is killed and started again goes on with what it had begun'
   await cloud.gateways[0]?.kill()
   thawCells()
   await cloud.gateways[0]?.start()
-  cloud.forget(1)
 
   await untilStatus(demo, built, 'ACTIVE', TAKEN_UP_LIMIT_MS)
   await untilGone(demo, deleted, TAKEN_UP_LIMIT_MS)

@@ -47,6 +47,9 @@ export function chooseCell(
   return { chosen, emptiedBy: chosen === undefined ? filters.at(-1)?.name : undefined, trace }
 }
 
+/** What a cell last said of its room is a second old: where it leaves nobody, the cells themselves are asked. */
+const HINTS: ReadonlySet<string> = new Set(['CapacityFilter'])
+
 /** Stops at the filter that leaves nobody, as Nova does: later ones have nothing to say. */
 function filter(
   cells: readonly Cell[],
@@ -59,8 +62,9 @@ function filter(
     const refused = judged.flatMap(({ cell, reason }) =>
       reason === undefined ? [] : [{ candidate: cell.name, reason }],
     )
-    passed = judged.filter(({ reason }) => reason === undefined).map(({ cell }) => cell)
     filters.push({ name, refused: refused.length, examples: refused.slice(0, EXAMPLES_MAX) })
+    if (HINTS.has(name) && refused.length === passed.length) continue
+    passed = judged.filter(({ reason }) => reason === undefined).map(({ cell }) => cell)
     if (passed.length === 0) break
   }
   return { passed, filters }

@@ -30,6 +30,11 @@ export async function listHypervisors(
   return listHosts(db, { after: await serialOf(db, marker, ids), limit })
 }
 
+/** Every host, for sums over all of them. */
+export function allHypervisors(db: Executor): Promise<readonly HostRecord[]> {
+  return listHosts(db)
+}
+
 /** Hosts whose hypervisor's name has the text in it. Throws `not-found` when there is none. */
 export async function searchHypervisors(
   db: Executor,

@@ -1,8 +1,8 @@
 import type { operations } from '#openapi/compute.gen.ts'
+import { hostedServers } from '../../../app/hosts/hosted-servers.ts'
 import { searchHypervisors as search } from '../../../app/hosts/list-hypervisors.ts'
 import type { Handler } from '../../../http/operation.ts'
 import { hypervisorSummary } from '../../../views/hypervisor.ts'
-import { hostedServers } from './hosted-servers.ts'
 
 export const listHypervisorServers: Handler<operations['listHypervisorServers']> = async (call) => {
   const { app, context, params } = call

@@ -1,11 +1,11 @@
 import type { operations } from '#openapi/compute.gen.ts'
+import { hostedServers } from '../../../app/hosts/hosted-servers.ts'
 import { listHypervisors as listPage } from '../../../app/hosts/list-hypervisors.ts'
 import type { Handler } from '../../../http/operation.ts'
 import { pageLimit } from '../../../http/pagination.ts'
 import { hostRecordId, hypervisorSummary } from '../../../views/hypervisor.ts'
 import { nextPageLinks } from '../page.ts'
 import { hostIdsOf } from './host-ids.ts'
-import { hostedServers } from './hosted-servers.ts'
 
 export const listHypervisors: Handler<operations['listHypervisors']> = async (call) => {
   const { app, context, query } = call

@@ -1,9 +1,9 @@
 import type { operations } from '#openapi/compute.gen.ts'
 import { findHypervisor } from '../../../app/hosts/find-hypervisor.ts'
+import { hostedServers } from '../../../app/hosts/hosted-servers.ts'
 import type { Handler } from '../../../http/operation.ts'
 import { hypervisorView } from '../../../views/hypervisor.ts'
 import { hostIdsOf } from './host-ids.ts'
-import { hostedServers } from './hosted-servers.ts'
 
 export const showHypervisor: Handler<operations['showHypervisor']> = async (call) => {
   const { app, context, params, query } = call

@@ -1,0 +1,89 @@
+import { cpuSeconds } from './proc.ts'
+import { median, pairedRatio } from './statistics.ts'
+import type { Target } from './target.ts'
+
+/** The two sides of every comparison. */
+export interface Sides {
+  readonly product: Target
+  readonly floor: Target
+}
+
+/** One short run on one side. */
+export interface Run {
+  /** Of whatever the phase counts. */
+  readonly operations: number
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+export interface SideFigures {
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Of the side's own processes, without database and bus. */
+  readonly cpuUsPerOperation: number
+}
+
+export interface Comparison {
+  readonly product: SideFigures
+  readonly floor: SideFigures
+  /** Product over floor. */
+  readonly ratio: {
+    readonly perSecond: number
+    readonly p99: number
+    readonly cpu: number
+  }
+}
+
+interface Counted extends Run {
+  readonly cpuUs: number
+}
+
+const US_PER_S = 1_000_000
+
+/**
+ * Runs both sides in turns, so that whatever else the machine does meets them alike. Figures of a side are medians of
+ * its runs; ratios are medians of neighbouring runs' ratios.
+ */
+export async function compare(
+  sides: Sides,
+  rounds: number,
+  run: (target: Target, round: number) => Promise<Run>,
+): Promise<Comparison> {
+  const runs: { readonly product: Counted[]; readonly floor: Counted[] } = {
+    product: [],
+    floor: [],
+  }
+  for (let round = 0; round < rounds; round += 1)
+    for (const side of ['product', 'floor'] as const)
+      runs[side].push(await counted(sides[side], (target) => run(target, round)))
+  const ratio = (of: (run: Counted) => number) =>
+    pairedRatio(runs.product.map(of), runs.floor.map(of))
+  return {
+    product: figures(runs.product),
+    floor: figures(runs.floor),
+    ratio: {
+      perSecond: ratio((each) => each.perSecond),
+      p99: ratio((each) => each.p99Ms),
+      cpu: ratio((each) => each.cpuUs),
+    },
+  }
+}
+
+async function counted(target: Target, run: (target: Target) => Promise<Run>): Promise<Counted> {
+  const processes = Object.values(target.processes)
+  const before = cpuSeconds(processes)
+  const done = await run(target)
+  const cpuUs = ((cpuSeconds(processes) - before) * US_PER_S) / done.operations
+  return { ...done, cpuUs }
+}
+
+function figures(runs: readonly Counted[]): SideFigures {
+  return {
+    perSecond: median(runs.map((run) => run.perSecond)),
+    p50Ms: median(runs.map((run) => run.p50Ms)),
+    p99Ms: median(runs.map((run) => run.p99Ms)),
+    cpuUsPerOperation: median(runs.map((run) => run.cpuUs)),
+  }
+}

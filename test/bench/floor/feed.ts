@@ -1,0 +1,36 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { Database } from '#common/db/database.ts'
+import { GATEWAY_SQL } from './sql.ts'
+
+interface Change {
+  readonly id: string
+  readonly state: string
+}
+
+/** Writes down what cells tell; what is heard while one batch commits goes into the next. */
+export function applyFeed(nats: NatsConnection, db: Database, project: string): void {
+  let heard: Change[] = []
+  let isApplying = false
+  const apply = async () => {
+    isApplying = true
+    while (heard.length > 0) {
+      const batch = heard
+      heard = []
+      await db.transaction(async (tx) => {
+        for (const { id, state } of batch) {
+          await tx.run(GATEWAY_SQL.setState, { id, state })
+          if (state !== 'deleted') continue
+          await tx.run(GATEWAY_SQL.dropMapping, { id })
+          await tx.run(GATEWAY_SQL.refund, { project })
+        }
+      })
+    }
+    isApplying = false
+  }
+  nats.subscribe('floor.feed', {
+    callback: (_error, message) => {
+      heard.push(...message.json<Change[]>())
+      if (!isApplying) void apply()
+    },
+  })
+}

@@ -1,0 +1,66 @@
+import { writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import type { Comparison } from './compare.ts'
+import { startFloor } from './floor.ts'
+import { type Options, parseOptions } from './options.ts'
+import { type IdleFigures, measureIdle } from './phases/idle.ts'
+import { LOOP_PHASES, measureLoop } from './phases/reads.ts'
+import { bootStorm, deleteStorm, measureStorms } from './phases/storms.ts'
+import { startProduct } from './product.ts'
+import { type Results, report } from './report.ts'
+
+/** The page of the list has as many servers as it asks for. */
+const SERVERS_LISTED = 120
+const WARM_UP_SERVERS = 100
+
+await using owned = new AsyncDisposableStack()
+const options = parseOptions(process.argv.slice(2))
+const results = await Promise.race([run(options, owned), interrupted()])
+for (const line of report(results)) say(line)
+if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`)
+
+async function run(options: Options, owned: AsyncDisposableStack): Promise<Results> {
+  const { phases, servers, rounds, stormRounds } = options
+  const startedAt = new Date().toISOString()
+  const product = await startProduct(owned, progress)
+  const idle: Record<string, IdleFigures> = {}
+  if (phases.includes('idle')) Object.assign(idle, await measureIdle(product))
+  progress('Making servers to read, and starting the floor ...')
+  await bootStorm(product, SERVERS_LISTED, 'bench-read')
+  const floor = await startFloor(owned, product)
+  const sides = { product, floor }
+  const comparisons: Record<string, Comparison> = {}
+  for (const name of ['token', 'get', 'list'] as const) {
+    if (!phases.includes(name)) continue
+    progress(`Measuring ${LOOP_PHASES[name].name} ...`)
+    Object.assign(comparisons, await measureLoop(sides, LOOP_PHASES[name], rounds))
+  }
+  if (phases.includes('storms')) {
+    progress(`Booting and deleting ${servers} servers ${stormRounds} times on each side ...`)
+    for (const side of [product, floor])
+      await deleteStorm(side, (await bootStorm(side, WARM_UP_SERVERS, 'bench-warm')).ids)
+    Object.assign(comparisons, await measureStorms(sides, servers, stormRounds))
+  }
+  return { startedAt, machine: machine(), readyMs: product.readyMs, idle, comparisons }
+}
+
+function machine(): Results['machine'] {
+  const [cpu] = cpus()
+  return { cpu: cpu?.model ?? 'unknown', cpus: `${cpus().length} CPUs`, node: process.version }
+}
+
+/** Rejects when the user has had enough, so that everything started is stopped. */
+function interrupted(): Promise<never> {
+  return new Promise((_, reject) => {
+    for (const name of ['SIGINT', 'SIGTERM'] as const)
+      process.once(name, () => reject(new Error(`interrupted by ${name}`)))
+  })
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+function progress(line: string): void {
+  process.stderr.write(`${line}\n`)
+}

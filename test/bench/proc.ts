@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs'
+import type { ProcessIdentity } from '#deploy/process/process-identity.ts'
+
+/** As Linux fixes it for user space (USER_HZ). */
+const TICKS_PER_S = 100
+const KIB_PER_MIB = 1_024
+/** Of the fields after the command name in `/proc/PID/stat` (proc(5) fields 14 and 15). */
+const UTIME = 11
+const STIME = 12
+
+/** CPU seconds the processes have used so far. */
+export function cpuSeconds(processes: readonly ProcessIdentity[]): number {
+  return processes.reduce((sum, { pid }) => sum + ticksOf(pid), 0) / TICKS_PER_S
+}
+
+/** Proportional set size in MiB: shared pages are divided among those who share them. */
+export function pssMiB({ pid }: ProcessIdentity): number {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')
+  return Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1]) / KIB_PER_MIB
+}
+
+function ticksOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return Number(fields[UTIME]) + Number(fields[STIME])
+}

@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { callApi, type Session, signIn } from '#deploy/api/session.ts'
+import { DEMO_FLAVORS } from '#deploy/catalog/demo-flavors.ts'
+import { cloudAccount } from '#deploy/deployment/clouds-file.ts'
+import { type Layout, layoutIn } from '#deploy/deployment/layout.ts'
+import type { DeploymentState } from '#deploy/deployment/state.ts'
+import { bringDown } from '#deploy/down/bring-down.ts'
+import { type Mariadb, runningMariadb } from '#deploy/mariadb.ts'
+import { type Nats, runningNats } from '#deploy/nats.ts'
+import { freePort } from '#deploy/process/free-port.ts'
+import { endpointOf } from '#deploy/up/endpoint.ts'
+import { bringUp } from '#deploy/up/up.ts'
+import { waitForHosts } from '#deploy/up/wait-ready.ts'
+import { requestBytes } from './request.ts'
+import { ServerCounter } from './server-counter.ts'
+import type { Target } from './target.ts'
+
+/** The product at work, as `./weir up --driver fake` starts it, in a folder of its own. */
+export interface Product extends Target {
+  readonly layout: Layout
+  readonly mariadb: Mariadb
+  readonly nats: Nats
+  readonly projectId: string
+  /** From the start of database, bus and all processes until every host serves, on a machine that did it before. */
+  readonly readyMs: number
+}
+
+type Progress = (line: string) => void
+
+const MICROVERSION = '2.79'
+const UNLIMITED = -1
+const GLOBAL_DATABASE = 'weir'
+const COUNT = `select coalesce(sum(vm_state = 'active'), 0) as active, count(*) as existing
+  from server_index where project_id = ? and deleted_at is null`
+
+/**
+ * Afterwards a fake-driver cloud of 2 cells with 2 hosts each serves, and its demo project has no limits. Disposing
+ * `owned` stops it and leaves nothing, also when it has not yet started.
+ */
+export async function startProduct(
+  owned: AsyncDisposableStack,
+  progress: Progress,
+): Promise<Product> {
+  const layout = layoutIn(mkdtempSync(join(tmpdir(), 'weir-bench-')))
+  owned.defer(() => rmSync(layout.home, { recursive: true, force: true }))
+  owned.defer(async () => {
+    await bringDown(layout, () => {})
+  })
+  await bringUp(layout, { driver: 'fake', cells: 2, hosts: 2, port: await freePort() }, progress)
+  const { state, readyMs } = await restart(layout, progress)
+  const endpoint = endpointOf(state)
+  const demo = cloudAccount(layout, 'weir')
+  const session = await signIn(endpoint, demo)
+  const projectId = await unlimit(layout, state, demo.projectName)
+  const mariadb = running(runningMariadb(layout.mariadb))
+  const count = owned.use(
+    await ServerCounter.open(mariadb.rootUrl(GLOBAL_DATABASE), COUNT, [projectId]),
+  )
+  return {
+    name: 'product',
+    origin: new URL(endpoint),
+    processes: state.processes,
+    requests: await requestsOf(session, layout),
+    count: () => count.read(),
+    layout,
+    mariadb,
+    nats: running(runningNats(layout.nats)),
+    projectId,
+    readyMs,
+  }
+}
+
+/** Everything is stopped and started again: the first start also makes what a warm machine has. */
+async function restart(layout: Layout, progress: Progress) {
+  await bringDown(layout, progress)
+  const startedAt = performance.now()
+  const { state } = await bringUp(layout, {}, progress)
+  await waitForHosts(layout, state, await adminOf(layout, state))
+  return { state, readyMs: performance.now() - startedAt }
+}
+
+function adminOf(layout: Layout, state: DeploymentState): Promise<Session> {
+  return signIn(endpointOf(state), cloudAccount(layout, 'weir-admin'))
+}
+
+/** Afterwards the project may have any number of servers; returns its id. */
+async function unlimit(layout: Layout, state: DeploymentState, name: string): Promise<string> {
+  const admin = await adminOf(layout, state)
+  const { projects } = await callApi<{ projects: readonly [{ readonly id: string }] }>(admin, {
+    method: 'GET',
+    path: `/identity/v3/projects?name=${name}`,
+  })
+  const [{ id }] = projects
+  await callApi(admin, {
+    method: 'PUT',
+    path: `/compute/v2.1/os-quota-sets/${id}`,
+    body: { quota_set: { instances: UNLIMITED, cores: UNLIMITED, ram: UNLIMITED } },
+  })
+  return id
+}
+
+async function requestsOf(session: Session, layout: Layout): Promise<Target['requests']> {
+  const compute = '/compute/v2.1/servers'
+  const headers = {
+    'X-Auth-Token': session.token,
+    'OpenStack-API-Version': `compute ${MICROVERSION}`,
+  }
+  const [server, image] = await Promise.all([
+    callApi<{ servers: readonly [{ readonly id: string }] }>(session, {
+      method: 'GET',
+      path: compute,
+    }),
+    callApi<{ images: readonly [{ readonly id: string }] }>(session, {
+      method: 'GET',
+      path: '/image/v2/images',
+    }),
+  ])
+  const { id: imageRef } = image.images[0]
+  const flavorRef = DEMO_FLAVORS[0]!.id
+  const { userName, password, projectName } = cloudAccount(layout, 'weir')
+  const domain = { id: 'default' }
+  return {
+    one: requestBytes({ method: 'GET', path: `${compute}/${server.servers[0].id}`, headers }),
+    hundred: requestBytes({ method: 'GET', path: `${compute}/detail?limit=100`, headers }),
+    token: requestBytes({
+      method: 'POST',
+      path: '/identity/v3/auth/tokens',
+      headers: {},
+      body: {
+        auth: {
+          identity: {
+            methods: ['password'],
+            password: { user: { name: userName, domain, password } },
+          },
+          scope: { project: { name: projectName, domain } },
+        },
+      },
+    }),
+    create: (name) =>
+      requestBytes({
+        method: 'POST',
+        path: compute,
+        headers,
+        body: { server: { name, flavorRef, imageRef, networks: 'none' } },
+      }),
+    remove: (id) => requestBytes({ method: 'DELETE', path: `${compute}/${id}`, headers }),
+  }
+}
+
+function running<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('The deployment does not run')
+  return value
+}

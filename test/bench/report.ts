@@ -1,0 +1,81 @@
+import type { Comparison } from './compare.ts'
+import type { IdleFigures } from './phases/idle.ts'
+
+/** Everything one run of the bench found out. */
+export interface Results {
+  readonly startedAt: string
+  readonly machine: Readonly<Record<string, string | number>>
+  readonly readyMs: number
+  readonly idle: Readonly<Record<string, IdleFigures>>
+  /** By phase. */
+  readonly comparisons: Readonly<Record<string, Comparison>>
+}
+
+const HEADINGS = [
+  'phase',
+  'product/s',
+  'floor/s',
+  'ratio',
+  'p50 ms',
+  'p99 ms',
+  'floor p99',
+  'p99 ratio',
+  'CPU us',
+  'floor CPU',
+  'CPU ratio',
+] as const
+
+/** The results for people: lines of text. */
+export function report(results: Results): readonly string[] {
+  const { readyMs, idle, comparisons, machine, startedAt } = results
+  return [
+    `${startedAt}  ${Object.values(machine).join(', ')}`,
+    `ready ${(readyMs / 1_000).toFixed(2)} s after the start of database, bus and all processes`,
+    '',
+    ...table(['idle', 'PSS MiB', 'CPU %'], Object.entries(idle).map(idleRow)),
+    '',
+    ...table(HEADINGS, Object.entries(comparisons).map(comparisonRow)),
+  ]
+}
+
+function idleRow([name, { pssMiB, cpuPercent }]: [string, IdleFigures]): readonly string[] {
+  return [name, pssMiB.toFixed(0), cpuPercent.toFixed(1)]
+}
+
+function comparisonRow([phase, { product, floor, ratio }]: [
+  string,
+  Comparison,
+]): readonly string[] {
+  return [
+    phase,
+    product.perSecond.toFixed(0),
+    floor.perSecond.toFixed(0),
+    ratio.perSecond.toFixed(2),
+    product.p50Ms.toFixed(2),
+    product.p99Ms.toFixed(2),
+    floor.p99Ms.toFixed(2),
+    ratio.p99.toFixed(2),
+    product.cpuUsPerOperation.toFixed(0),
+    floor.cpuUsPerOperation.toFixed(0),
+    ratio.cpu.toFixed(2),
+  ]
+}
+
+/** The first column to the left, figures to the right. */
+function table(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly string[] {
+  const all = [headings, ...rows]
+  const widths = headings.map((_, column) =>
+    Math.max(...all.map((row) => (row[column] ?? '').length)),
+  )
+  return all.map((row) =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0
+        return column === 0 ? cell.padEnd(width) : cell.padStart(width)
+      })
+      .join('  '),
+  )
+}
