@@ -1,5 +1,6 @@
 import { type Env, EnvReader } from '#common/env.ts'
 import { type CellId, parseId } from '#common/ids.ts'
+import { SECRET_KEY } from '#common/secrets.ts'
 import type { AllocationRatios } from './placement/ratios.ts'
 import { FILTERS } from './scheduler/filters.ts'
 import { SCHEDULING_POLICIES, type SchedulingPolicy } from './scheduler/policy.ts'
@@ -14,6 +15,8 @@ export interface CellConfig {
   readonly processName: string
   readonly databaseUrl: string
   readonly databaseConnectionsMax: number
+  /** Hexadecimal; what the key of sealed secrets is derived from. The same for all processes of the cell. */
+  readonly secretKey: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
   readonly logLevel: string
@@ -51,6 +54,7 @@ export function configFromEnv(env: Env): CellConfig {
     processName: read.text('PROCESS'),
     databaseUrl: read.secret('DATABASE_URL'),
     databaseConnectionsMax: read.integer('DATABASE_CONNECTIONS_MAX', 16, 2, 500),
+    secretKey: read.secret('SECRET_KEY'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
@@ -76,6 +80,8 @@ export function configFromEnv(env: Env): CellConfig {
     },
   }
   read.finish()
+  if (!SECRET_KEY.test(config.secretKey))
+    throw new Error('Configuration:\n  CELL_SECRET_KEY: 64 hexadecimal digits are needed')
   return { ...config, cellId: parseId<CellId>(id, 'CELL_ID') }
 }
 

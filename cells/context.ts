@@ -7,6 +7,7 @@ import { migrateDatabase } from '#common/db/migrate.ts'
 import { createLogger } from '#common/log.ts'
 import { type Reconciler, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
+import { secretsOf } from '#common/secrets.ts'
 import type { Cell } from './cell.ts'
 import { Builds } from './conductor/builds.ts'
 import type { Conductor } from './conductor/conductor.ts'
@@ -68,7 +69,7 @@ export async function startCell(
   const hosts = new HostRegistry({ db, clock, silentAfterMs: config.hostSilentAfterMs })
   await hosts.refresh()
   const { zone, ratios, stopGraceMs, hostTimeoutMs } = config
-  const builds = new Builds()
+  const builds = new Builds(secretsOf(config.secretKey))
   const feedChanged = () => relay?.nudge()
   const conductor: Conductor = {
     cellId,

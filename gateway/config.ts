@@ -1,4 +1,5 @@
 import { type Env, EnvReader } from '#common/env.ts'
+import { SECRET_KEY } from '#common/secrets.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
 
 export const GATEWAY_PREFIX = 'GATEWAY_'
@@ -39,7 +40,6 @@ const PORT_MAX = 65_535
 const MTU = { usual: 1_500, min: 576, max: 65_535 } as const
 /** 64 GiB. */
 const IMAGE_SIZE_MAX_BYTES = 64 * 2 ** 30
-const SECRET_KEY = /^[0-9a-f]{64}$/i
 const TOKEN_LIFETIME_S = { usual: 3_600, min: 60, max: 86_400 } as const
 
 /** Reads GATEWAY_* variables; throws one plain Error that names every problem. */
