@@ -2,6 +2,7 @@ import { type Env, EnvReader } from '#common/env.ts'
 import { type CellId, parseId } from '#common/ids.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import type { AllocationRatios } from './placement/ratios.ts'
+import { type Retention, readRetention } from './retention.ts'
 import { FILTERS } from './scheduler/filters.ts'
 import { SCHEDULING_POLICIES, type SchedulingPolicy } from './scheduler/policy.ts'
 import { WEIGHERS } from './scheduler/weighers.ts'
@@ -32,16 +33,6 @@ export interface CellConfig {
   readonly retention: Retention
 }
 
-export interface Retention {
-  /** What the cell answered; must outlive deleted servers at the gateway. */
-  readonly operationsMs: number
-  readonly sagasMs: number
-  /** Changes no gateway fetches; what is missing then takes a resync. */
-  readonly feedMs: number
-  readonly feedRowsMax: number
-}
-
-const DAY_MS = 86_400_000
 const WEIGHTS = { ram: 1, cpu: 1, disk: 1, instances: 0 }
 
 /** Reads the CELL_* variables; throws one error that names every problem. */
@@ -72,12 +63,7 @@ export function configFromEnv(env: Env): CellConfig {
     hostSilentAfterMs: read.integer('HOST_SILENT_AFTER_MS', 5_000, 100),
     hostTimeoutMs: read.integer('HOST_TIMEOUT_MS', 10_000, 100),
     stopGraceMs: read.integer('STOP_GRACE_MS', 60_000),
-    retention: {
-      operationsMs: read.integer('OPERATIONS_RETENTION_DAYS', 30, 1) * DAY_MS,
-      sagasMs: read.integer('SAGAS_RETENTION_DAYS', 7, 1) * DAY_MS,
-      feedMs: read.integer('FEED_RETENTION_HOURS', 24, 1) * (DAY_MS / 24),
-      feedRowsMax: read.integer('FEED_ROWS_MAX', 500_000, 1_000),
-    },
+    retention: readRetention(read),
   }
   read.finish()
   if (!SECRET_KEY.test(config.secretKey))

@@ -86,16 +86,7 @@ export async function startCell(
     hostTimeoutMs,
     feedChanged,
   }
-  const sagas = owned.use(
-    await SagaEngine.open<Conductor>({
-      db,
-      deps: conductor,
-      sagas: [bootSaga, deleteSaga, powerSaga],
-      processName,
-      clock,
-      log,
-    }),
-  )
+  const sagas = owned.use(await openSagas(conductor, processName))
   const cell: Cell = { conductor, sagas, incarnation }
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
@@ -107,6 +98,12 @@ export async function startCell(
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
   const running = owned.move()
   return { cell, reconcilers, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+function openSagas(conductor: Conductor, processName: string): Promise<SagaEngine<Conductor>> {
+  const { db, clock, log } = conductor
+  const sagas = [bootSaga, deleteSaga, powerSaga]
+  return SagaEngine.open<Conductor>({ db, deps: conductor, sagas, processName, clock, log })
 }
 
 function reconcilersOf(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {

@@ -1,6 +1,8 @@
 import { type Env, EnvReader } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
+import type { Retention } from './app/purge.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
+import { readRetention } from './retention.ts'
 
 export const GATEWAY_PREFIX = 'GATEWAY_'
 
@@ -29,6 +31,7 @@ export interface GatewayConfig {
   readonly processName: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
+  readonly retention: Retention
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
 }
@@ -63,6 +66,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     processName: read.text('PROCESS'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
   }
   read.finish()

@@ -65,6 +65,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
       processName: config.processName,
       cellDeadlineMs: config.cellDeadlineMs,
+      retention: config.retention,
     }),
   )
 

@@ -1,4 +1,5 @@
 import type { CellRecord } from '../deployment/state.ts'
+import { passedOn } from './passed-on.ts'
 import type { Program } from './program.ts'
 
 export interface CellFiles {
@@ -21,6 +22,7 @@ export function cellProgram(cell: CellRecord, files: CellFiles): Program {
       CELL_SECRET_KEY_FILE: files.secretKeyFile,
       CELL_NATS_URL: files.natsUrl,
       CELL_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
+      ...passedOn(process.env, 'CELL_RETENTION_'),
     },
   }
 }

@@ -15,6 +15,7 @@ import type { PlannedServer, ServerOrder } from '#gateway/app/servers/server-ord
 import type { ServerRecord } from '#gateway/app/servers/server-record.ts'
 import { registerCell } from '#gateway/cells/register-cell.ts'
 import { findServer } from '#gateway/db/find-server.ts'
+import { retentionFromEnv } from '#gateway/retention.ts'
 import { type FreshBus, freshBus } from './fresh-bus.ts'
 import { freshDatabase } from './fresh-database.ts'
 import { ScriptedCell } from './scripted-cell.ts'
@@ -81,6 +82,7 @@ export class CoreEnv implements AsyncDisposable {
       network: NO_NETWORK,
       imageTicket: () => 'ticket',
       processName: newId(),
+      retention: retentionFromEnv({}),
       ...options,
     })
     await waitFor(
