@@ -83,7 +83,7 @@ describe
       await demo.run('server pause cli-1')
       await demo.run('server unpause cli-1')
       expect(await demo.run('console log show cli-1')).toMatch(
-        new RegExp(`uuid ${created['id']}.*off.*on.*rebooted.*paused.*unpaused`, 's'),
+        new RegExp(`uuid ${String(created['id'])}.*off.*on.*rebooted.*paused.*unpaused`, 's'),
       )
 
       const events = await demo.json<readonly Row[]>('server event list cli-1')
