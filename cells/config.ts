@@ -1,6 +1,8 @@
 import { type Env, EnvReader } from '#common/env.ts'
 import { type CellId, parseId } from '#common/ids.ts'
+import { SECRET_KEY } from '#common/secrets.ts'
 import type { AllocationRatios } from './placement/ratios.ts'
+import { type Retention, readRetention } from './retention.ts'
 import { FILTERS } from './scheduler/filters.ts'
 import { SCHEDULING_POLICIES, type SchedulingPolicy } from './scheduler/policy.ts'
 import { WEIGHERS } from './scheduler/weighers.ts'
@@ -14,6 +16,8 @@ export interface CellConfig {
   readonly processName: string
   readonly databaseUrl: string
   readonly databaseConnectionsMax: number
+  /** Hexadecimal; what the key of sealed secrets is derived from. The same for all processes of the cell. */
+  readonly secretKey: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
   readonly logLevel: string
@@ -29,16 +33,6 @@ export interface CellConfig {
   readonly retention: Retention
 }
 
-export interface Retention {
-  /** What the cell answered; must outlive deleted servers at the gateway. */
-  readonly operationsMs: number
-  readonly sagasMs: number
-  /** Changes no gateway fetches; what is missing then takes a resync. */
-  readonly feedMs: number
-  readonly feedRowsMax: number
-}
-
-const DAY_MS = 86_400_000
 const WEIGHTS = { ram: 1, cpu: 1, disk: 1, instances: 0 }
 
 /** Reads the CELL_* variables; throws one error that names every problem. */
@@ -51,6 +45,7 @@ export function configFromEnv(env: Env): CellConfig {
     processName: read.text('PROCESS'),
     databaseUrl: read.secret('DATABASE_URL'),
     databaseConnectionsMax: read.integer('DATABASE_CONNECTIONS_MAX', 16, 2, 500),
+    secretKey: read.secret('SECRET_KEY'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
@@ -68,14 +63,11 @@ export function configFromEnv(env: Env): CellConfig {
     hostSilentAfterMs: read.integer('HOST_SILENT_AFTER_MS', 5_000, 100),
     hostTimeoutMs: read.integer('HOST_TIMEOUT_MS', 10_000, 100),
     stopGraceMs: read.integer('STOP_GRACE_MS', 60_000),
-    retention: {
-      operationsMs: read.integer('OPERATIONS_RETENTION_DAYS', 30, 1) * DAY_MS,
-      sagasMs: read.integer('SAGAS_RETENTION_DAYS', 7, 1) * DAY_MS,
-      feedMs: read.integer('FEED_RETENTION_HOURS', 24, 1) * (DAY_MS / 24),
-      feedRowsMax: read.integer('FEED_ROWS_MAX', 500_000, 1_000),
-    },
+    retention: readRetention(read),
   }
   read.finish()
+  if (!SECRET_KEY.test(config.secretKey))
+    throw new Error('Configuration:\n  CELL_SECRET_KEY: 64 hexadecimal digits are needed')
   return { ...config, cellId: parseId<CellId>(id, 'CELL_ID') }
 }
 

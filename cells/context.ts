@@ -7,6 +7,7 @@ import { migrateDatabase } from '#common/db/migrate.ts'
 import { createLogger } from '#common/log.ts'
 import { type Reconciler, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
+import { secretsOf } from '#common/secrets.ts'
 import type { Cell } from './cell.ts'
 import { Builds } from './conductor/builds.ts'
 import type { Conductor } from './conductor/conductor.ts'
@@ -61,7 +62,7 @@ export async function startCell(
   const hosts = new HostRegistry({ db, clock, silentAfterMs: config.hostSilentAfterMs })
   await hosts.refresh()
   const { zone, ratios, stopGraceMs, hostTimeoutMs } = config
-  const builds = new Builds()
+  const builds = new Builds(secretsOf(config.secretKey))
   const feedChanged = () => relay?.nudge()
   const conductor: Conductor = {
     cellId,
@@ -78,16 +79,7 @@ export async function startCell(
     hostTimeoutMs,
     feedChanged,
   }
-  const sagas = owned.use(
-    await SagaEngine.open<Conductor>({
-      db,
-      deps: conductor,
-      sagas: [bootSaga, deleteSaga, powerSaga],
-      processName,
-      clock,
-      log,
-    }),
-  )
+  const sagas = owned.use(await openSagas(conductor, processName))
   const cell: Cell = { conductor, sagas, incarnation }
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
@@ -99,6 +91,12 @@ export async function startCell(
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
   const running = owned.move()
   return { cell, reconcilers, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+function openSagas(conductor: Conductor, processName: string): Promise<SagaEngine<Conductor>> {
+  const { db, clock, log } = conductor
+  const sagas = [bootSaga, deleteSaga, powerSaga]
+  return SagaEngine.open<Conductor>({ db, deps: conductor, sagas, processName, clock, log })
 }
 
 function busOptions(config: CellConfig, onReconnect: () => void): BusOptions {

@@ -11,6 +11,3 @@ export const programsDirectory = join(projectRoot, '.weir', 'programs')
 
 /** Guest images built for this checkout. */
 export const guestDirectory = join(projectRoot, '.weir', 'guest')
-
-/** What Node compiled of this checkout. */
-export const compileCacheDirectory = join(projectRoot, '.weir', 'compiled')

@@ -1,5 +1,8 @@
 import { type Env, EnvReader } from '#common/env.ts'
+import { SECRET_KEY } from '#common/secrets.ts'
+import type { Retention } from './app/purge.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
+import { readRetention } from './retention.ts'
 
 export const GATEWAY_PREFIX = 'GATEWAY_'
 
@@ -28,6 +31,7 @@ export interface GatewayConfig {
   readonly processName: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
+  readonly retention: Retention
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
 }
@@ -39,7 +43,6 @@ const PORT_MAX = 65_535
 const MTU = { usual: 1_500, min: 576, max: 65_535 } as const
 /** 64 GiB. */
 const IMAGE_SIZE_MAX_BYTES = 64 * 2 ** 30
-const SECRET_KEY = /^[0-9a-f]{64}$/i
 const TOKEN_LIFETIME_S = { usual: 3_600, min: 60, max: 86_400 } as const
 
 /** Reads GATEWAY_* variables; throws one plain Error that names every problem. */
@@ -63,6 +66,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     processName: read.text('PROCESS'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
   }
   read.finish()

@@ -4,6 +4,7 @@ import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
+import { secretsOf } from '#common/secrets.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -12,7 +13,6 @@ import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
-import { secretsOf } from './app/secrets.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import type { GatewayConfig } from './config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -65,6 +65,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
       processName: config.processName,
       cellDeadlineMs: config.cellDeadlineMs,
+      retention: config.retention,
     }),
   )
 

@@ -1,7 +1,8 @@
 import type { Executor } from '#common/db/database.ts'
 import type { InstanceId } from '#common/ids.ts'
+import type { Secrets } from '#common/secrets.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
-import { findBuild } from '../db/instances.ts'
+import { findSealedBuild } from '../db/instances.ts'
 
 export interface Attempt {
   readonly id: InstanceId
@@ -10,10 +11,16 @@ export interface Attempt {
 
 /**
  * What running boots are to build. The row is the copy that counts, and is what a saga taken up after a crash
- * reads; this one spares the usual boot reading and parsing it.
+ * reads; this one spares the usual boot reading and opening it. The row is sealed as a whole: user data and
+ * password are secrets, and so are what the image is fetched with and whatever metadata a user hides something in.
  */
 export class Builds {
+  readonly #secrets: Secrets
   readonly #byAttempt = new Map<string, InstanceBuild>()
+
+  constructor(secrets: Secrets) {
+    this.#secrets = secrets
+  }
 
   keep(attempt: Attempt, build: InstanceBuild): void {
     this.#byAttempt.set(key(attempt), build)
@@ -25,10 +32,26 @@ export class Builds {
 
   /** Undefined once the attempt is over. */
   async get(db: Executor, attempt: Attempt): Promise<InstanceBuild | undefined> {
-    return this.#byAttempt.get(key(attempt)) ?? (await findBuild(db, attempt))
+    const kept = this.#byAttempt.get(key(attempt))
+    if (kept !== undefined) return kept
+    const sealed = await findSealedBuild(db, attempt)
+    if (sealed === undefined) return undefined
+    return JSON.parse(this.#secrets.open(sealed, purpose(attempt))) as InstanceBuild
+  }
+
+  /** The kept build as it may be stored. */
+  sealed(attempt: Attempt): string {
+    const build = this.#byAttempt.get(key(attempt))
+    if (build === undefined) throw new Error('A build must be kept before it is stored')
+    return this.#secrets.seal(JSON.stringify(build), purpose(attempt))
   }
 }
 
 function key({ id, attempt }: Attempt): string {
   return `${id} ${attempt}`
+}
+
+/** Binds a sealed build to its attempt, so that it opens in no other row. */
+function purpose(attempt: Attempt): string {
+  return `build of ${key(attempt)}`
 }

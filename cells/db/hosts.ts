@@ -1,6 +1,5 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
-import { databaseFailure } from '#common/db/failures.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
 import type { Inventory } from '#openapi/wire/host.ts'
@@ -90,9 +89,6 @@ async function hostsWhere(db: Executor, condition: SQL | undefined): Promise<rea
     .from(hosts)
     .leftJoin(resourceProviders, eq(resourceProviders.id, hosts.hostId))
     .where(condition)
-    .catch((error: unknown) => {
-      throw databaseFailure(error)
-    })
   return rows.map(({ host, provider }) => fromRow(host, provider))
 }
 

@@ -3,7 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
-import type { Fault, InstanceBuild } from '#openapi/wire/instance.ts'
+import type { Fault } from '#openapi/wire/instance.ts'
 import type { Instance } from '../conductor/instance.ts'
 import { instances } from './schema/instances.ts'
 
@@ -26,13 +26,13 @@ const INSERT = statement(
     fault: null,
     launchedAt: null,
     sagaId: p('sagaId'),
-    build: p('build'),
+    sealedBuild: p('sealedBuild'),
     createdAt: now,
     updatedAt: now,
   }),
 )
 
-/** Everything that may change, in one statement; `build` only goes away. */
+/** Everything that may change, in one statement; `sealed_build` only goes away. */
 const CHANGE = {
   version: sql`${p('version')}`,
   vmState: sql`${p('vmState')}`,
@@ -45,7 +45,7 @@ const CHANGE = {
   fault: sql`${p('fault')}`,
   launchedAt: sql`${p('launchedAt')}`,
   sagaId: sql`${p('sagaId')}`,
-  build: sql`if(${p('keepsBuild')}, build, null)`,
+  sealedBuild: sql`if(${p('keepsBuild')}, sealed_build, null)`,
   updatedAt: now,
 }
 
@@ -111,7 +111,7 @@ const FIND = statement(
 )
 
 const FIND_BUILD = statement(
-  builder.select({ build: instances.build }).from(instances).where(isThis),
+  builder.select({ sealed_build: instances.sealedBuild }).from(instances).where(isThis),
 )
 
 const LOCK_OWN = statement(
@@ -144,13 +144,13 @@ const PAGE = statement(
     .limit(p('max')),
 )
 
-/** Throws a duplicate-key error when the cell has a row of this server already. `build` is kept as JSON text. */
+/** Throws a duplicate-key error when the cell has a row of this server already. */
 export async function insertInstance(
   tx: Executor,
   instance: Instance,
-  build: string,
+  sealedBuild: string,
 ): Promise<void> {
-  await tx.run(INSERT, { ...instance, ...instance.placed, build })
+  await tx.run(INSERT, { ...instance, ...instance.placed, sealedBuild })
 }
 
 /** What a saga leaves an instance like. `keepsBuild`: a host may still have to be asked to build it. */
@@ -195,13 +195,13 @@ export async function findInstance(db: Executor, id: InstanceId): Promise<Instan
   return row === undefined ? undefined : fromRow(row)
 }
 
-/** What the attempt is to be built from; undefined once that is no longer known. */
-export async function findBuild(
+/** What the attempt is to be built from, as it was stored; undefined once that is no longer known. */
+export async function findSealedBuild(
   db: Executor,
   { id, attempt }: Pick<Instance, 'id' | 'attempt'>,
-): Promise<InstanceBuild | undefined> {
-  const [row] = await db.rows<{ build: string | null }>(FIND_BUILD, { id, attempt })
-  return row?.build == null ? undefined : (JSON.parse(row.build) as InstanceBuild)
+): Promise<string | undefined> {
+  const [row] = await db.rows<{ sealed_build: string | null }>(FIND_BUILD, { id, attempt })
+  return row?.sealed_build ?? undefined
 }
 
 /** True when `owner` is the saga that may change the attempt, which then stays so until the transaction ends. */

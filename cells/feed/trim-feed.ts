@@ -1,7 +1,7 @@
 import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
-import type { Retention } from '../config.ts'
 import { oldestFeedRow, readFeedState, removeFeed } from '../db/feed.ts'
+import type { Retention } from '../retention.ts'
 
 const BATCH = 1_000
 
@@ -17,9 +17,9 @@ export async function trimFeed(
 ): Promise<number> {
   let removed = 0
   for (let batch = 0; batch < batchesMax; batch += 1) {
-    const state = await readFeedState(db)
     const oldest = await oldestFeedRow(db)
     if (oldest === undefined) break
+    const state = await readFeedState(db)
     const isOld = clock.now() - oldest.createdAt.getTime() > feedMs
     const upTo = Math.max(
       state.acknowledged,

@@ -44,7 +44,11 @@ test('purge forgets old answers and sagas, but never those of a server that is s
   const gone = operationOn()
   await cell.ask('instance.delete', { operation: gone })
 
-  const report = await purgeOnce(running.cell, { ...kept, operationsMs: -1_000, sagasMs: -1_000 })
+  const report = await purgeOnce(running.cell.conductor, {
+    ...kept,
+    operationsMs: -1_000,
+    sagasMs: -1_000,
+  })
 
   expect(report['operations']).toBeGreaterThan(0)
   const answers = await orm().select().from(operations)
@@ -59,13 +63,13 @@ test('the feed keeps what no gateway has applied, and tells of a gap once that i
   const { last } = await readFeedState(db)
   const read = (after: number) => cell.ask('feed.read', { incarnation, after, limit: 1_000 })
 
-  await purgeOnce(running.cell, kept)
+  await purgeOnce(running.cell.conductor, kept)
   const whole = await read(0)
   await read(last - 2)
-  await purgeOnce(running.cell, kept)
+  await purgeOnce(running.cell.conductor, kept)
   const late = await read(0)
   const rest = await read(last - 2)
-  await purgeOnce(running.cell, { ...kept, feedRowsMax: 1 })
+  await purgeOnce(running.cell.conductor, { ...kept, feedRowsMax: 1 })
 
   expect([whole.isGap, whole.rows.length]).toEqual([false, whole.last])
   expect([late.isGap, late.rows]).toEqual([true, []])

@@ -1,10 +1,12 @@
+import { inBatches } from '#common/in-batches.ts'
 import type { Reconciler, ReconcilerReport } from '#common/reconciler.ts'
 import { acquireLease } from '#common/saga/lease.ts'
 import { purgeSagas } from '#common/saga/purge.ts'
 import type { Cell } from '../cell.ts'
-import type { Retention } from '../config.ts'
+import type { Conductor } from '../conductor/conductor.ts'
 import { purgeOperations } from '../db/operations.ts'
 import { trimFeed } from '../feed/trim-feed.ts'
+import type { Retention } from '../retention.ts'
 
 const EVERY_MS = 10_000
 const LEASE_NAME = 'purge'
@@ -21,31 +23,21 @@ export function purge(cell: Cell, holder: string, retention: Retention): Reconci
     everyMs: EVERY_MS,
     round: async () => {
       if ((await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)) === undefined) return {}
-      return purgeOnce(cell, retention)
+      return purgeOnce(cell.conductor, retention)
     },
   }
 }
 
-/** One bounded purge of all that is past its retention. */
+/** One bounded purge of all that is past its retention. Returns how many rows went, by table. */
 export async function purgeOnce(
-  { conductor }: Cell,
+  { db, clock }: Pick<Conductor, 'db' | 'clock'>,
   { operationsMs, sagasMs, ...feed }: Retention,
 ): Promise<ReconcilerReport> {
-  const { db, clock } = conductor
   const before = (ageMs: number) => new Date(clock.now() - ageMs)
+  const limits = { rows: BATCH, batchesMax: BATCHES_MAX }
   return {
-    operations: await inBatches(() => purgeOperations(db, before(operationsMs), BATCH)),
-    sagas: await inBatches(() => purgeSagas(db, before(sagasMs), BATCH)),
+    operations: await inBatches(limits, (rows) => purgeOperations(db, before(operationsMs), rows)),
+    sagas: await inBatches(limits, (rows) => purgeSagas(db, before(sagasMs), rows)),
     feed: await trimFeed(db, clock, feed, BATCHES_MAX),
   }
-}
-
-async function inBatches(removeSome: () => Promise<number>): Promise<number> {
-  let total = 0
-  for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
-    const removed = await removeSome()
-    total += removed
-    if (removed < BATCH) break
-  }
-  return total
 }

@@ -1,4 +1,4 @@
-import { drizzle, type MySql2Database } from 'drizzle-orm/mysql2'
+import type { MySql2Database } from 'drizzle-orm/mysql2'
 import {
   createPool,
   type Pool,
@@ -7,6 +7,7 @@ import {
   type RowDataPacket,
 } from 'mysql2/promise'
 import { databaseFailure, isDeadlock } from './failures.ts'
+import { ormOn } from './orm.ts'
 import type { Statement } from './statement.ts'
 
 /** Something SQL can be run on: the pool, or one open transaction. */
@@ -66,7 +67,7 @@ export class Database implements Transactional, AsyncDisposable {
       connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
       connection.query("SET SESSION time_zone = '+00:00'")
     })
-    this.orm = drizzle(this.#pool)
+    this.orm = ormOn(this.#pool)
   }
 
   run(statement: Statement, values: StatementValues): Promise<ResultSetHeader> {
@@ -120,7 +121,7 @@ class OpenTransaction implements Tx {
 
   /** Made on first use: hot transactions run prepared statements only. */
   get orm(): MySql2Database {
-    this.#orm ??= drizzle(this.#connection) as unknown as MySql2Database
+    this.#orm ??= ormOn(this.#connection)
     return this.#orm
   }
 

@@ -1,4 +1,3 @@
-import { DrizzleQueryError } from 'drizzle-orm'
 import { Failure } from '../errors.ts'
 
 /** MySQL and driver codes that mean: the database is not there, or not able, right now. */
@@ -37,14 +36,6 @@ export function databaseFailure(error: unknown): unknown {
   })
 }
 
-/**
- * The same for an error of unknown origin: only what drizzle threw is the database's. Statements run through
- * `orm` throw it as it is, so it gets its kind where errors are answered or logged.
- */
-export function queryFailure(error: unknown): unknown {
-  return error instanceof DrizzleQueryError ? databaseFailure(error) : error
-}
-
 /** True when the whole transaction may be run again: InnoDB chose it as a deadlock's victim. */
 export function isDeadlock(error: unknown): boolean {
   return codeOf(error) === 'ER_LOCK_DEADLOCK'
@@ -56,7 +47,7 @@ export function isDuplicate(error: unknown, key?: string): boolean {
   return key === undefined || messageOf(error).includes(key)
 }
 
-/** Drizzle wraps what the driver throws; the driver's error is then the cause. */
+/** The driver's error is the cause of the failure made of it. */
 function driverError(error: unknown): unknown {
   let e = error
   for (let depth = 0; depth < 3 && e instanceof Error; depth += 1) {

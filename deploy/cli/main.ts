@@ -1,5 +1,8 @@
 import { Command, CommanderError } from 'commander'
 import { errorChain, isFailure } from '#common/errors.ts'
+import { loadLightly } from '#common/load-lightly.ts'
+import { addCellCommand } from './commands/cell.ts'
+import { addDbCommand } from './commands/db.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addDownCommand } from './commands/down.ts'
 import { addEnvCommand } from './commands/env.ts'
@@ -10,6 +13,8 @@ import { addUpCommand } from './commands/up.ts'
 import { progress } from './say.ts'
 
 const EXIT_FAILED = 1
+
+loadLightly()
 
 const program = new Command('weir')
   .description('A cascading federation gateway for compute.')
@@ -23,6 +28,8 @@ addLogsCommand(program)
 addEnvCommand(program)
 addDoctorCommand(program)
 addTestCommand(program)
+addCellCommand(program)
+addDbCommand(program)
 
 // Whoever reads the output may stop early, as head does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -33,6 +33,8 @@ async function create(dataDirectory: string): Promise<void> {
       '--skip-test-db',
       '--skip-name-resolve',
       '--innodb-log-file-size=32M',
+      // In the shared /tmp two of these at once meet in a temporary table of one name.
+      `--tmpdir=${draft}`,
     ],
     { timeout: INSTALL_TIMEOUT_MS },
   )

@@ -1,8 +1,10 @@
 import type { CellRecord } from '../deployment/state.ts'
+import { passedOn } from './passed-on.ts'
 import type { Program } from './program.ts'
 
 export interface CellFiles {
   readonly databaseUrlFile: string
+  readonly secretKeyFile: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string
 }
@@ -17,8 +19,10 @@ export function cellProgram(cell: CellRecord, files: CellFiles): Program {
       CELL_NAME: cell.name,
       CELL_PROCESS: name,
       CELL_DATABASE_URL_FILE: files.databaseUrlFile,
+      CELL_SECRET_KEY_FILE: files.secretKeyFile,
       CELL_NATS_URL: files.natsUrl,
       CELL_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
+      ...passedOn(process.env, 'CELL_RETENTION_'),
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { DeploymentState, GatewayRecord } from '../deployment/state.ts'
+import { passedOn } from './passed-on.ts'
 import type { Program } from './program.ts'
 
 export interface GatewayFiles {
@@ -26,6 +27,7 @@ export function gatewayProgram(
       GATEWAY_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
       GATEWAY_SECRET_KEY_FILE: files.secretKeyFile,
       GATEWAY_IMAGE_DIRECTORY: files.imageDirectory,
+      ...passedOn(process.env, 'GATEWAY_RETENTION_'),
     },
   }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Layout } from '../deployment/layout.ts'
-import { compileCacheDirectory, projectRoot } from '../paths.ts'
+import { projectRoot } from '../paths.ts'
 import type { ProcessIdentity } from '../process/process-identity.ts'
 import { startProcess } from '../process/start-process.ts'
 import type { Program } from './program.ts'
@@ -19,8 +19,7 @@ export function startProgram(layout: Layout, program: Program): Promise<ProcessI
       HOME: process.env['HOME'],
       LANG: process.env['LANG'],
       TZ: 'UTC',
-      // Compiled code is shared by all programs and kept over restarts: a quarter less to do at each start.
-      NODE_COMPILE_CACHE: compileCacheDirectory,
+      NODE_COMPILE_CACHE: layout.compileCache,
       ...program.settings,
     },
     directory: projectRoot,

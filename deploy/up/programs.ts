@@ -28,9 +28,7 @@ export async function serverPrograms(
   wiring: Wiring,
 ): Promise<readonly Program[]> {
   const { nats, credentials, databases } = wiring
-  const secretKeyFile = await secretFile(layout, 'gateway.key', () =>
-    randomBytes(KEY_BYTES).toString('hex'),
-  )
+  const secretKeyFile = await keyFile(layout, 'gateway.key')
   const gateways = state.gateways.map((gateway) =>
     gatewayProgram(state, gateway, {
       databaseUrlFile: databases.gateway,
@@ -40,14 +38,15 @@ export async function serverPrograms(
       imageDirectory: layout.images,
     }),
   )
-  const cells = state.cells.map((cell) =>
+  const cells = state.cells.map(async (cell) =>
     cellProgram(cell, {
       databaseUrlFile: given(databases.cells, cell.id),
+      secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
       natsUrl: nats.url,
       natsCredentialsFile: given(credentials.of, cell.id),
     }),
   )
-  return [...gateways, ...cells]
+  return [...gateways, ...(await Promise.all(cells))]
 }
 
 /** A compute for every host, with the settings of its driver by host id. */
@@ -67,6 +66,11 @@ export function computePrograms(
       driverSettings: driverSettings.get(host.id) ?? {},
     })
   return state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host)))
+}
+
+/** The path of a key that is made once: what it has sealed opens with no other. */
+function keyFile(layout: Layout, name: string): Promise<string> {
+  return secretFile(layout, name, () => randomBytes(KEY_BYTES).toString('hex'))
 }
 
 function given(map: ReadonlyMap<string, string>, id: string): string {

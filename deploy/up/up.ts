@@ -117,6 +117,6 @@ async function plan(
 async function removeDeployment(layout: Layout, progress: Progress): Promise<void> {
   await bringDown(layout, progress)
   const own = [layout.stateFile, layout.cloudsFile, layout.mariadb, layout.nats, layout.secrets]
-  for (const path of [...own, layout.logs, layout.images, layout.hosts])
+  for (const path of [...own, layout.logs, layout.compileCache, layout.images, layout.hosts])
     rmSync(path, { recursive: true, force: true })
 }

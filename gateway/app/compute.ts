@@ -2,9 +2,9 @@ import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import type { Logger } from '#common/log.ts'
 import type { SagaEngine } from '#common/saga/engine.ts'
+import type { Secrets } from '#common/secrets.ts'
 import type { AskCell } from '../cells/client.ts'
 import type { CellRegistry } from '../cells/registry.ts'
-import type { Secrets } from './secrets.ts'
 import type { ServerNetwork } from './servers/server-network.ts'
 
 /** What building, moving and deleting servers needs; built once per gateway process. */

@@ -4,18 +4,18 @@ import type { Transactional } from '#common/db/database.ts'
 import type { Logger } from '#common/log.ts'
 import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
+import type { Secrets } from '#common/secrets.ts'
 import { cellClient } from '../cells/client.ts'
 import { CellRegistry } from '../cells/registry.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { Feeds } from './feed/feeds.ts'
-import { DEFAULT_RETENTION, type Retention } from './purge.ts'
+import type { Retention } from './purge.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { retryBuilds } from './reconcilers/retry-builds.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
-import type { Secrets } from './secrets.ts'
 import type { ServerNetwork } from './servers/server-network.ts'
 
 export interface ComputeOptions {
@@ -30,8 +30,7 @@ export interface ComputeOptions {
   readonly processName: string
   /** A cell silent for longer is dark; absent: the registry's usual. */
   readonly cellDeadlineMs?: number
-  /** Absent: the usual. */
-  readonly retention?: Retention
+  readonly retention: Retention
   /** From 0 to below 1; absent: chance. */
   readonly random?: () => number
 }
@@ -81,7 +80,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     finishDeletes(compute),
     quotaUsage(compute),
     darkCells(compute),
-    purgeOld(compute, options.retention ?? DEFAULT_RETENTION),
+    purgeOld(compute, options.retention),
   ].map(run)
   const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))
   const owned = parts.move()

@@ -1,4 +1,5 @@
 import type { Transactional } from '#common/db/database.ts'
+import { inBatches } from '#common/in-batches.ts'
 import { purgeSagas } from '#common/saga/purge.ts'
 import { purgeActionEvents, purgeActions, purgeDeletedServers, purgeKeys } from '../db/purges.ts'
 
@@ -11,17 +12,8 @@ export interface Retention {
   readonly deletedServersMs: number
 }
 
-/** Rows that went, by what they were. */
+/** Rows that went, by table; what belongs to a row went with it. */
 export type PurgeReport = Readonly<Record<string, number>>
-
-const DAY_MS = 24 * 3_600_000
-
-export const DEFAULT_RETENTION: Retention = {
-  idempotencyKeysMs: DAY_MS,
-  actionsMs: 90 * DAY_MS,
-  sagasMs: 7 * DAY_MS,
-  deletedServersMs: 30 * DAY_MS,
-}
 
 /** Small enough that nobody waits for the rows of one batch. */
 const BATCH_MAX = 500
@@ -37,30 +29,15 @@ export async function purge(
   signal: AbortSignal,
 ): Promise<PurgeReport> {
   const before = (ms: number) => new Date(Date.now() - ms)
-  const batches: Readonly<Record<string, () => Promise<number>>> = {
-    idempotencyKeys: () => purgeKeys(db, before(retention.idempotencyKeysMs), BATCH_MAX),
-    actionEvents: () => purgeActionEvents(db, before(retention.actionsMs), BATCH_MAX),
-    actions: () => purgeActions(db, before(retention.actionsMs), BATCH_MAX),
-    sagas: () => purgeSagas(db, before(retention.sagasMs), BATCH_MAX),
-    deletedServers: () => purgeDeletedServers(db, before(retention.deletedServersMs), BATCH_MAX),
+  const tables: Readonly<Record<string, (rows: number) => Promise<number>>> = {
+    idempotency_keys: (rows) => purgeKeys(db, before(retention.idempotencyKeysMs), rows),
+    server_action_events: (rows) => purgeActionEvents(db, before(retention.actionsMs), rows),
+    server_actions: (rows) => purgeActions(db, before(retention.actionsMs), rows),
+    sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
+    server_index: (rows) => purgeDeletedServers(db, before(retention.deletedServersMs), rows),
   }
   const gone: Record<string, number> = {}
-  for (const [name, batch] of Object.entries(batches))
-    gone[name] = await inBatches(batch, batchesMax, signal)
-  return gone
-}
-
-async function inBatches(
-  batch: () => Promise<number>,
-  batchesMax: number,
-  signal: AbortSignal,
-): Promise<number> {
-  let gone = 0
-  for (let batches = 0; batches < batchesMax; batches += 1) {
-    signal.throwIfAborted()
-    const count = await batch()
-    gone += count
-    if (count < BATCH_MAX) break
-  }
+  for (const [table, batch] of Object.entries(tables))
+    gone[table] = await inBatches({ rows: BATCH_MAX, batchesMax, signal }, batch)
   return gone
 }

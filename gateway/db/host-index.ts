@@ -5,12 +5,14 @@ import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import { hostIndex } from './schema/cells.ts'
+import { ascii } from './server-attempts.ts'
 
 const now = sql`now(3)`
 // An equal version shows the same, and counts as newer: the version may be assigned before the others are compared.
 const isNewer = sql`values(version) >= version`
 
-const UPSERT = rowsInsert(hostIndex, ['cellId', 'hostId', 'name', 'version', 'view'], {
+/** For hosts that may be new only: every row it is given takes a serial, also one that is then not inserted. */
+const INSERT = rowsInsert(hostIndex, ['cellId', 'hostId', 'name', 'version', 'view'], {
   fixed: { createdAt: now, updatedAt: now },
   onDuplicate: {
     name: sql`if(${isNewer}, values(name), name)`,
@@ -19,6 +21,20 @@ const UPSERT = rowsInsert(hostIndex, ['cellId', 'hostId', 'name', 'version', 'vi
     version: sql`greatest(values(version), version)`,
   },
 })
+
+/** Any number of views in one statement, in the array's order. */
+const UPDATE = sqlStatement(sql`
+  update json_table(${sql.placeholder('views')}, '$[*]' columns (
+    host_id ${ascii(36)} path '$.hostId', name ${ascii(64)} path '$.name',
+    version int path '$.version', view json path '$')) v
+  straight_join host_index h on h.cell_id = ${sql.placeholder('cellId')} and h.host_id = v.host_id
+  set h.name = v.name, h.view = v.view, h.updated_at = now(3), h.version = v.version
+  where v.version >= h.version`)
+
+const KNOWN = sqlStatement(sql`
+  select h.host_id from json_table(${sql.placeholder('views')}, '$[*]' columns (
+    host_id ${ascii(36)} path '$.hostId')) v
+  straight_join host_index h on h.cell_id = ${sql.placeholder('cellId')} and h.host_id = v.host_id`)
 
 const FORGET_VERSIONS = sqlStatement(
   sql`update host_index set version = 0 where cell_id = ${sql.placeholder('cellId')}`,
@@ -32,12 +48,25 @@ const WITH_HOST = statement(
 )
 
 /** Keeps views of a cell's hosts that are newer than those known; others change nothing. At most one per host. */
-export function applyHostViews(tx: Tx, cellId: CellId, views: readonly HostView[]): Promise<void> {
-  const rows = views.map((view) => {
-    const { hostId, name, version } = view
-    return { cellId, hostId, name, version, view }
-  })
-  return UPSERT.run(tx, rows)
+export async function applyHostViews(
+  tx: Tx,
+  cellId: CellId,
+  views: readonly HostView[],
+): Promise<void> {
+  if (views.length === 0) return
+  const ordered = views.toSorted((a, b) => (a.hostId < b.hostId ? -1 : 1))
+  const values = { cellId, views: JSON.stringify(ordered) }
+  const rows = await tx.rows<{ host_id: string }>(KNOWN, values)
+  const known = new Set(rows.map((row) => row.host_id))
+  if (known.size > 0) await tx.run(UPDATE, values)
+  const added = ordered.filter(({ hostId }) => !known.has(hostId))
+  await INSERT.run(
+    tx,
+    added.map((view) => {
+      const { hostId, name, version } = view
+      return { cellId, hostId, name, version, view }
+    }),
+  )
 }
 
 /** Afterwards any view of the cell's hosts is newer: its database was restored, and its versions began again. */

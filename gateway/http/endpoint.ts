@@ -1,7 +1,6 @@
 import type { Context } from 'hono'
 import type { WorkContext } from '#common/context.ts'
 import { workContext } from '#common/context.ts'
-import { queryFailure } from '#common/db/failures.ts'
 import { Failure } from '#common/errors.ts'
 import { type Contract, UNVERSIONED } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
@@ -66,7 +65,7 @@ export function serveEndpoint(
     try {
       response = await runStages(endpoint, gateway, exchange)
     } catch (error) {
-      response = failureResponse(queryFailure(error), service, exchange, gateway.log)
+      response = failureResponse(error, service, exchange, gateway.log)
     }
     const { microversion } = exchange
     const answered = { method, route, status: response.status, microversion }

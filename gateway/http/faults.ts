@@ -69,7 +69,8 @@ export function faultOf(error: unknown, style: FaultStyle): Fault {
     status,
     body: JSON.stringify(envelope(style, status, message, neutronType(error, status))),
     retryAfter: status === 503 ? RETRY_AFTER_S : undefined,
-    isOurs: status >= 500,
+    // What a backend cannot do, nobody has to repair.
+    isOurs: status >= 500 && status !== STATUS.unsupported,
   }
 }
 

@@ -7,14 +7,15 @@ import { Database, type Transactional } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, type InstanceId, newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
+import { Secrets } from '#common/secrets.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { openCompute, type RunningCompute } from '#gateway/app/open-compute.ts'
-import { Secrets } from '#gateway/app/secrets.ts'
 import type { NicsPlan, ServerNetwork } from '#gateway/app/servers/server-network.ts'
 import type { PlannedServer, ServerOrder } from '#gateway/app/servers/server-order.ts'
 import type { ServerRecord } from '#gateway/app/servers/server-record.ts'
 import { registerCell } from '#gateway/cells/register-cell.ts'
 import { findServer } from '#gateway/db/find-server.ts'
+import { retentionFromEnv } from '#gateway/retention.ts'
 import { type FreshBus, freshBus } from './fresh-bus.ts'
 import { freshDatabase } from './fresh-database.ts'
 import { ScriptedCell } from './scripted-cell.ts'
@@ -81,6 +82,7 @@ export class CoreEnv implements AsyncDisposable {
       network: NO_NETWORK,
       imageTicket: () => 'ticket',
       processName: newId(),
+      retention: retentionFromEnv({}),
       ...options,
     })
     await waitFor(

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NatsConnection } from '@nats-io/transport-node'
@@ -49,6 +50,7 @@ export class TestCell implements AsyncDisposable {
   /** Everything the cell has published on its feed, in the order it came. */
   readonly feed: FeedRow[] = []
   readonly #bus: FreshBus
+  readonly #secretKey = randomBytes(32).toString('hex')
   readonly #owned = new AsyncDisposableStack()
 
   constructor(id: CellId, databaseUrl: string, gateway: NatsConnection, bus: FreshBus) {
@@ -72,6 +74,7 @@ export class TestCell implements AsyncDisposable {
       CELL_NAME: 'test',
       CELL_PROCESS: name,
       CELL_DATABASE_URL: this.databaseUrl,
+      CELL_SECRET_KEY: this.#secretKey,
       CELL_NATS_URL: this.#bus.url,
       CELL_NATS_CREDENTIALS_FILE: await this.#bus.cellCredentialsFile(this.id),
       CELL_LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'error',

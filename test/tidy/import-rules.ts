@@ -56,8 +56,6 @@ export const FOLDER_RULES: readonly FolderRule[] = [
     folder: 'gateway/http/',
     never: [...DATABASE, ...BUS, 'gateway/db/', 'gateway/cells/'],
     why: 'the HTTP layer stores nothing',
-    // Tells a database that is away from a bug.
-    allows: ['common/db/failures.ts'],
   },
   {
     folder: 'gateway/views/',

@@ -51,7 +51,7 @@ CREATE TABLE `instances` (
 	`fault` json,
 	`launched_at` datetime(3),
 	`saga_id` char(36) character set ascii collate ascii_bin,
-	`build` mediumtext,
+	`sealed_build` mediumtext,
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
 	CONSTRAINT `instances_server_id` PRIMARY KEY(`server_id`)

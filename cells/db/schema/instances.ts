@@ -31,8 +31,8 @@ export const instances = mysqlTable(
     launchedAt: time('launched_at'),
     /** The saga that is changing it; null when none is. */
     sagaId: uuid('saga_id'),
-    /** InstanceBuild, secrets included, for as long as the boot may have to ask a host again; then null. */
-    build: mediumtext('build'),
+    /** InstanceBuild, sealed, for as long as the boot may have to ask a host again; then null. */
+    sealedBuild: mediumtext('sealed_build'),
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at').notNull(),
   },

@@ -21,6 +21,7 @@ export async function cellProgram(
       CELL_ZONE: cell.name,
       CELL_PROCESS: name,
       CELL_DATABASE_URL: cell.databaseUrl,
+      CELL_SECRET_KEY: cell.secretKey,
       CELL_NATS_URL: services.natsUrl,
       CELL_NATS_CREDENTIALS_FILE: await bus.cellCredentialsFile(cell.id),
       CELL_STOP_GRACE_MS: '100',

@@ -21,6 +21,7 @@ export interface CellPlan {
   readonly id: string
   readonly name: string
   readonly databaseUrl: string
+  readonly secretKey: string
   readonly hosts: readonly HostPlan[]
 }
 
@@ -55,6 +56,7 @@ export async function layFoundation(options: CloudOptions): Promise<Foundation> 
       id: randomUUID(),
       name,
       databaseUrl: await freshDatabase(`cell_${name}`, services),
+      secretKey: randomKey(),
       hosts: Array.from({ length: options.hostsPerCell ?? 2 }, (_, index) => {
         return { id: randomUUID(), name: `${name}-${index + 1}` }
       }),
@@ -76,7 +78,7 @@ export async function layFoundation(options: CloudOptions): Promise<Foundation> 
       services,
     ),
     cells,
-    secretKey: randomBytes(KEY_BYTES).toString('hex'),
+    secretKey: randomKey(),
     accounts: {
       admin: { user: 'admin', password: adminPassword, project: 'admin' },
       demo: { user: 'demo', password: demoPassword, project: 'demo' },
@@ -84,4 +86,8 @@ export async function layFoundation(options: CloudOptions): Promise<Foundation> 
       stranger: await addAccount(db, { user: 'stranger', project: 'elsewhere', role: 'member' }),
     },
   }
+}
+
+function randomKey(): string {
+  return randomBytes(KEY_BYTES).toString('hex')
 }

@@ -23,10 +23,10 @@ async function claimOneOf(tx: Tx, call: BootCall): Promise<Claimed> {
   const { deps, params, sagaId } = call
   const { operation, resources, candidates } = params
   const { serverId, attempt } = operation
-  const build = await deps.builds.get(tx, { id: serverId as InstanceId, attempt })
   const { placed, lost } = await claimCandidate(tx, deps, candidates, serverId, resources)
   if (placed === undefined)
     throw new Failure('no-capacity', 'Every host that fitted filled up while it was claimed.')
-  await insertInstance(tx, building(params, placed, 1, sagaId), JSON.stringify(build))
+  const sealed = deps.builds.sealed({ id: serverId as InstanceId, attempt })
+  await insertInstance(tx, building(params, placed, 1, sagaId), sealed)
   return { outcome: 'claimed', placed: { ...placed }, version: 1, lost }
 }

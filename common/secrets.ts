@@ -45,9 +45,12 @@ export class Secrets {
   }
 }
 
-/** The secrets of a deployment, whose key (hexadecimal) is the same for all gateways. */
-export function secretsOf(deploymentKey: string): Secrets {
-  const material = Buffer.from(deploymentKey, 'hex')
+/** What a key looks like in a configuration. */
+export const SECRET_KEY = /^[0-9a-f]{64}$/i
+
+/** The secrets of all that were given this key (as `SECRET_KEY` has it): the gateways of a deployment, or a cell. */
+export function secretsOf(hexKey: string): Secrets {
+  const material = Buffer.from(hexKey, 'hex')
   return new Secrets([Buffer.from(hkdfSync('sha256', material, '', INFO, KEY_BYTES))])
 }
 

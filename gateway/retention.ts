@@ -1,0 +1,27 @@
+import { type Env, EnvReader } from '#common/env.ts'
+import type { Retention } from './app/purge.ts'
+
+const DAY_MS = 24 * 3_600_000
+const DAYS_MAX = 3_650
+
+/** Reads GATEWAY_RETENTION_* with a reader of GATEWAY_*, which then reports what is wrong with them. */
+export function readRetention(read: EnvReader): Retention {
+  const days = (name: string, usual: number) =>
+    read.integer(`RETENTION_${name}_DAYS`, usual, 1, DAYS_MAX) * DAY_MS
+  return {
+    idempotencyKeysMs: days('IDEMPOTENCY_KEYS', 1),
+    actionsMs: days('ACTIONS', 90),
+    sagasMs: days('SAGAS', 7),
+    deletedServersMs: days('DELETED_SERVERS', 30),
+  }
+}
+
+/** What GATEWAY_RETENTION_* of an environment say; other variables are none of its business. */
+export function retentionFromEnv(env: Env): Retention {
+  const prefix = 'GATEWAY_'
+  const own = Object.entries(env).filter(([name]) => name.startsWith(`${prefix}RETENTION_`))
+  const read = new EnvReader(Object.fromEntries(own), prefix)
+  const retention = readRetention(read)
+  read.finish()
+  return retention
+}

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { purgeCell, purgeGateway } from '#deploy/upkeep/purge-all.ts'
+import { tablesOf } from '#test/env/database-text.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+
+// Goal: no table grows for ever without somebody having thought about it. A new table belongs into one of these lists.
+
+const MIGRATIONS = '__drizzle_migrations'
+const NOT_GROWING = 'one row per lease or process name'
+const BY_USERS = 'kept until a user or operator deletes it, within quota'
+const BY_OPERATORS = 'made and deleted by operators'
+
+/** Removed together with rows of a table that is purged, or when what it describes ends. */
+const GOES_WITH: Readonly<Record<string, string>> = {
+  // Of the global database.
+  traces: 'server_index',
+  saga_events: 'sagas',
+  instance_mappings: 'the end of the delete',
+  request_specs: 'the end of the delete',
+  port_addresses: 'its port',
+  port_security_groups: 'its port',
+  image_tags: 'its image',
+  image_contents: 'its last image',
+  role_assignments: 'its project or user',
+  flavor_access: 'its flavor',
+  network_segments: 'its network',
+  // Of a cell's.
+  instances: 'the end of the delete',
+  allocations: 'its server, or the audit',
+  inventories: 'its provider',
+}
+
+const KEPT: Readonly<Record<string, string>> = {
+  [MIGRATIONS]: 'one row per migration',
+  leases: NOT_GROWING,
+  settings: NOT_GROWING,
+  revocation_counter: 'one row',
+  feed_state: 'one row',
+  cell_mappings: BY_OPERATORS,
+  host_index: 'one row per host that ever was',
+  hosts: 'one row per host that ever was',
+  resource_providers: 'one row per host that ever was',
+  domains: BY_OPERATORS,
+  projects: BY_OPERATORS,
+  users: BY_OPERATORS,
+  roles: BY_OPERATORS,
+  implied_roles: BY_OPERATORS,
+  application_credentials: BY_USERS,
+  flavors: BY_OPERATORS,
+  quota_limits: BY_OPERATORS,
+  quota_classes: BY_OPERATORS,
+  quota_usages: 'a few rows per project or user',
+  network_quotas: 'a few rows per project',
+  // The lease of an upload is a column; an upload that died makes its image queued again.
+  images: BY_USERS,
+  networks: BY_USERS,
+  subnets: BY_USERS,
+  ports: BY_USERS,
+  security_groups: BY_USERS,
+  security_group_rules: BY_USERS,
+  keypairs: BY_USERS,
+}
+
+const PURGES = { gateway: purgeGateway, cells: purgeCell }
+const LIMIT_MS = 10_000
+
+const owned = new AsyncDisposableStack()
+const urls = new Map<string, string>()
+
+beforeAll(async () => {
+  for (const component of Object.keys(PURGES)) {
+    const url = await freshDatabase(`purge_${component}`)
+    await migrateDatabase(url, `${component}/db/migrations`)
+    urls.set(component, url)
+  }
+})
+
+afterAll(() => owned.disposeAsync())
+
+test.each(Object.entries(PURGES))('every table of %s has its end', async (component, purge) => {
+  const url = urls.get(component) ?? ''
+  const db = owned.use(new Database({ url, connectionsMax: 2 }))
+
+  const purged = Object.keys(await purge(db, {}, AbortSignal.timeout(LIMIT_MS)))
+
+  const tables = await tablesOf(url)
+  const isCovered = (table: string) => purged.includes(table) || table in GOES_WITH || table in KEPT
+  expect(tables.filter((table) => !isCovered(table))).toEqual([])
+  expect(purged.filter((table) => !tables.includes(table))).toEqual([])
+})
+
+test('the lists name tables that are there', async () => {
+  const all = await Promise.all([...urls.values()].map(tablesOf))
+
+  const listed = [...Object.keys(GOES_WITH), ...Object.keys(KEPT)]
+  expect(listed.filter((table) => !all.flat().includes(table))).toEqual([])
+})
+
+test('a retention that cannot be is refused, with the name of its setting', () => {
+  const signal = AbortSignal.timeout(LIMIT_MS)
+  const none = new Database({ url: urls.get('gateway') ?? '', connectionsMax: 1 })
+  owned.use(none)
+
+  const never = { GATEWAY_RETENTION_SAGAS_DAYS: '0' }
+  expect(() => purgeGateway(none, never, signal)).toThrow('GATEWAY_RETENTION_SAGAS_DAYS')
+  const typo = { CELL_RETENTION_SAGA_DAYS: '3' }
+  expect(() => purgeCell(none, typo, signal)).toThrow('CELL_RETENTION_SAGA_DAYS is not a known')
+})
