@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { connectBus } from '#common/bus/connect.ts'
+import { type BusOptions, connectBus } from '#common/bus/connect.ts'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
@@ -52,18 +52,11 @@ export async function startCell(
   const { incarnation } = await beginFeed(db)
   let relay: FeedRelay | undefined
   let listener: HostListener | undefined
-  const nats = await connectBus(
-    {
-      url: config.natsUrl,
-      credentialsFile: config.natsCredentialsFile,
-      name: `cell ${config.cellName} ${processName}`,
-      onReconnect: () => {
-        relay?.nudge()
-        listener?.forget()
-      },
-    },
-    log,
-  )
+  const onReconnect = () => {
+    relay?.nudge()
+    listener?.forget()
+  }
+  const nats = await connectBus(busOptions(config, onReconnect), log)
   owned.defer(() => nats.close())
   const hosts = new HostRegistry({ db, clock, silentAfterMs: config.hostSilentAfterMs })
   await hosts.refresh()
@@ -84,34 +77,37 @@ export async function startCell(
     hostTimeoutMs,
     feedChanged,
   }
-  const sagas = owned.use(
-    await SagaEngine.open<Conductor>({
-      db,
-      deps: conductor,
-      sagas: [bootSaga, deleteSaga, powerSaga],
-      processName,
-      clock,
-      log,
-    }),
-  )
+  const sagas = owned.use(await openSagas(conductor, processName))
   const cell: Cell = { conductor, sagas, incarnation }
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
-  listener = owned.use(new HostListener(cell))
-  const reconcilers = reconcilersOf(cell, holder, config).map((reconciler) =>
-    owned.use(new RunningReconciler(reconciler, clock, log)),
-  )
+  const run = (each: Reconciler) => owned.use(new RunningReconciler(each, clock, log))
+  const beat = run(heartbeat(cell, processName))
+  const reconcilers = [beat, ...quietReconcilers(cell, holder, config).map(run)]
+  listener = owned.use(new HostListener(cell, () => beat.nudge()))
   for (const served of serveCell(cell)) owned.use(served)
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
   const running = owned.move()
   return { cell, reconcilers, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
-function reconcilersOf(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
+function openSagas(conductor: Conductor, processName: string): Promise<SagaEngine<Conductor>> {
+  const { db, clock, log } = conductor
+  const sagas = [bootSaga, deleteSaga, powerSaga]
+  return SagaEngine.open<Conductor>({ db, deps: conductor, sagas, processName, clock, log })
+}
+
+function busOptions(config: CellConfig, onReconnect: () => void): BusOptions {
+  const { natsUrl, natsCredentialsFile, cellName, processName } = config
+  const name = `cell ${cellName} ${processName}`
+  return { url: natsUrl, credentialsFile: natsCredentialsFile, name, onReconnect }
+}
+
+/** All but the heartbeat. */
+function quietReconcilers(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
   return [
     sagaRecovery(cell),
     hostLiveness(cell, holder),
-    heartbeat(cell, config.processName),
     allocationAudit(cell, holder),
     purge(cell, holder, config.retention),
   ]

@@ -1,7 +1,5 @@
-import { untilSignal } from '#common/until-signal.ts'
-import { configFromEnv } from './config.ts'
-import { startCell } from './context.ts'
+import { loadLightly } from '#common/load-lightly.ts'
 
-await using running = await startCell(configFromEnv(process.env))
-await untilSignal()
-running.cell.conductor.log.info('cell stops')
+loadLightly()
+const { run } = await import('./run.ts')
+await run(process.env)

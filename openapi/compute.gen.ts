@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    readonly "/v2.1/os-aggregates": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The groups of hosts that operators made. */
+        readonly get: operations["listAggregates"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/flavors": {
         readonly parameters: {
             readonly query?: never;
@@ -976,6 +993,22 @@ export interface components {
             readonly [key: string]: string;
         };
         readonly Tag: string;
+        readonly Aggregate: {
+            readonly availability_zone: string | null;
+            /** @description A time in UTC without zone. */
+            readonly created_at: string;
+            readonly deleted: boolean;
+            readonly deleted_at: string | null;
+            readonly hosts: readonly string[];
+            readonly id: number;
+            readonly metadata: {
+                readonly [key: string]: string;
+            };
+            readonly name: string;
+            readonly updated_at: string | null;
+            /** Format: uuid */
+            readonly uuid: string;
+        };
         readonly FlavorDescription: string | null;
         readonly NewFlavor: {
             readonly name: components["schemas"]["Name"];
@@ -1783,6 +1816,7 @@ export type PositiveInteger = components['schemas']['PositiveInteger'];
 export type Metadata = components['schemas']['Metadata'];
 export type MetadataView = components['schemas']['MetadataView'];
 export type Tag = components['schemas']['Tag'];
+export type Aggregate = components['schemas']['Aggregate'];
 export type FlavorDescription = components['schemas']['FlavorDescription'];
 export type NewFlavor = components['schemas']['NewFlavor'];
 export type FlavorAmount = components['schemas']['FlavorAmount'];
@@ -1854,6 +1888,30 @@ export type ParameterFlavorId = components['parameters']['flavorId'];
 export type ParameterProjectId = components['parameters']['projectId'];
 export type $defs = Record<string, never>;
 export interface operations {
+    readonly listAggregates: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every aggregate. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly aggregates: readonly components["schemas"]["Aggregate"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
     readonly listFlavors: {
         readonly parameters: {
             readonly query?: {

@@ -1,3 +1,4 @@
+import { settleIn } from '#common/settle-in.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { createDriver } from '#drivers/registry.ts'
 import { configFromEnv } from './config.ts'
@@ -11,4 +12,5 @@ await using _compute = await startCompute(config, {
     createDriver(config.driver, environment, config.driverSettings, log),
   images,
 })
+settleIn()
 await untilSignal()

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { errorChain, isFailure } from '#common/errors.ts'
+import { loadLightly } from '#common/load-lightly.ts'
 import { addCellCommand } from './commands/cell.ts'
 import { addDbCommand } from './commands/db.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
@@ -12,6 +13,8 @@ import { addUpCommand } from './commands/up.ts'
 import { progress } from './say.ts'
 
 const EXIT_FAILED = 1
+
+loadLightly()
 
 const program = new Command('weir')
   .description('A cascading federation gateway for compute.')

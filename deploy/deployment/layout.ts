@@ -12,6 +12,8 @@ export interface Layout {
   /** Credentials and keys, one file each, 0600. */
   readonly secrets: string
   readonly logs: string
+  /** What Node made of the sources, so that it need not do so at every start. */
+  readonly compileCache: string
   readonly images: string
   /** State of computes and their hypervisors, a folder per host. */
   readonly hosts: string
@@ -26,6 +28,7 @@ export function layoutIn(home: string = homeDirectory): Layout {
     nats: join(home, 'nats'),
     secrets: join(home, 'secrets'),
     logs: join(home, 'logs'),
+    compileCache: join(home, 'compile-cache'),
     images: join(home, 'images'),
     hosts: join(home, 'hosts'),
   }
@@ -33,6 +36,13 @@ export function layoutIn(home: string = homeDirectory): Layout {
 
 /** Afterwards the folders exist, open to their owner only. */
 export function makeFolders(layout: Layout): void {
-  for (const folder of [layout.home, layout.secrets, layout.logs, layout.images, layout.hosts])
+  for (const folder of [
+    layout.home,
+    layout.secrets,
+    layout.logs,
+    layout.compileCache,
+    layout.images,
+    layout.hosts,
+  ])
     mkdirSync(folder, { recursive: true, mode: 0o700 })
 }

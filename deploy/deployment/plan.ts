@@ -1,17 +1,17 @@
 import { newId } from '#common/ids.ts'
 import { createCellAccount } from '#gateway/bus/create-cell-account.ts'
-import { freePort } from '../process/free-port.ts'
 import type { UpOptions } from './options.ts'
-import type { CellRecord, ChosenDriver, DeploymentState, GatewayRecord } from './state.ts'
+import type { CellRecord, ChosenDriver, DeploymentState } from './state.ts'
 
 const CELL_NAMES = ['north', 'south', 'east', 'west']
-const PORT_USUAL = 8774
+/** Nova's. */
+export const PORT_USUAL = 8774
 const REGION = 'RegionOne'
 const DEFAULTS = { cells: 2, gateways: 1 } as const
 /** A hypervisor is emulated and heavy, a simulated host costs nothing. */
 const HOSTS_PER_CELL = { fake: 2, libvirt: 1 } as const
 
-/** A new deployment on paper: ids, names, ports and keys are chosen; nothing is started. */
+/** A new deployment on paper: ids, names, keys and wanted ports are chosen; nothing is started. */
 export async function planDeployment(
   options: UpOptions,
   driver: ChosenDriver,
@@ -25,7 +25,10 @@ export async function planDeployment(
     version: 1,
     driver,
     region: REGION,
-    gateways: await planGateways(options.gateways ?? DEFAULTS.gateways, options.port),
+    gateways: Array.from({ length: options.gateways ?? DEFAULTS.gateways }, (_, index) => ({
+      name: `gateway-${index + 1}`,
+      port: (options.port ?? PORT_USUAL) + index,
+    })),
     cells,
     processes: {},
     isReady: false,
@@ -43,16 +46,4 @@ async function planCell(name: string, hosts: number, gatewayKey: string): Promis
       name: `${name}-${index + 1}`,
     })),
   }
-}
-
-/** Each gateway has a port of its own, beginning with the wanted one; a taken port is passed over. */
-async function planGateways(count: number, wanted = PORT_USUAL): Promise<GatewayRecord[]> {
-  const gateways: GatewayRecord[] = []
-  for (let index = 0; index < count; index += 1) {
-    const taken = gateways.map(({ port }) => port)
-    let port = await freePort(wanted + index)
-    while (taken.includes(port)) port = await freePort()
-    gateways.push({ name: `gateway-${index + 1}`, port })
-  }
-  return gateways
 }

@@ -3,6 +3,7 @@ import { Failure } from '#common/errors.ts'
 import type { CellId, HostId } from '#common/ids.ts'
 import type { DriverName } from '#drivers/driver.ts'
 import type { OwnedCellAccount } from '#gateway/bus/create-cell-account.ts'
+import type { HostShare } from '../hypervisors/host-share.ts'
 import type { ProcessIdentity } from '../process/process-identity.ts'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
 import type { Layout } from './layout.ts'
@@ -15,7 +16,9 @@ export interface DeploymentState {
   readonly gateways: readonly GatewayRecord[]
   readonly cells: readonly CellRecord[]
   /** By program name, as last started. */
-  readonly processes: Readonly<Record<string, ProcessIdentity>>
+  readonly processes: Readonly<Record<string, StartedProgram>>
+  /** Of every host that runs real servers: chosen once, so that what is used later does not shrink it. */
+  readonly hostShare?: HostShare
   /** True once the demo's flavors, image, network and first server were made. */
   readonly isReady: boolean
 }
@@ -24,6 +27,13 @@ export interface ChosenDriver {
   readonly name: DriverName
   /** For people: why this one. */
   readonly why: string
+  /** For people: how real guests run, and why so; known once hosts were started. */
+  readonly guests?: string
+}
+
+export interface StartedProgram extends ProcessIdentity {
+  /** Of what it was told when it started. */
+  readonly settingsDigest: string
 }
 
 export interface GatewayRecord {

@@ -18,7 +18,8 @@ export async function bringDown(
   progress: (line: string) => void,
 ): Promise<boolean> {
   const state = loadState(layout)
-  const ran = state !== undefined && processStates(layout, state).some(({ isAlive }) => isAlive)
+  const states = state === undefined ? [] : await processStates(layout, state)
+  const ran = states.some(({ pid }) => pid !== undefined)
   const running = Object.entries(state?.processes ?? {}).filter(([, each]) => isRunning(each))
   for (const prefix of ORDER) {
     const group = running.filter(([name]) => name.startsWith(prefix))

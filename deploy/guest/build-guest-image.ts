@@ -26,7 +26,7 @@ export async function buildGuestImage(
   directory: string,
   signal?: AbortSignal,
 ): Promise<GuestImage> {
-  const folder = join(directory, `guest-${await recipeHash()}`)
+  const folder = await folderIn(directory)
   if (!(await exists(folder))) await build(directory, folder, signal)
   const path = join(folder, 'guest.qcow2')
   const { size } = await stat(path)
@@ -34,8 +34,21 @@ export async function buildGuestImage(
     path,
     sha256: await sha256Of(path),
     sizeBytes: size,
-    kernelPath: join(folder, 'vmlinuz'),
+    kernelPath: kernelIn(folder),
   }
+}
+
+/** Where `buildGuestImage` leaves the guest's kernel, whether it is there yet or not. */
+export async function builtKernel(directory: string): Promise<string> {
+  return kernelIn(await folderIn(directory))
+}
+
+async function folderIn(directory: string): Promise<string> {
+  return join(directory, `guest-${await recipeHash()}`)
+}
+
+function kernelIn(folder: string): string {
+  return join(folder, 'vmlinuz')
 }
 
 async function build(directory: string, folder: string, signal?: AbortSignal): Promise<void> {

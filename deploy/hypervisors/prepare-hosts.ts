@@ -5,44 +5,52 @@ import { buildGuestImage } from '../guest/build-guest-image.ts'
 import { startLibvirtHost } from '../libvirt-host/libvirt-host.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { guestDirectory } from '../paths.ts'
-import { hostShare } from './host-share.ts'
+import { type HostShare, hostShare } from './host-share.ts'
+import { machineVirtType } from './virt-type.ts'
 
 type Settings = Readonly<Record<string, string>>
 
-/**
- * Afterwards the hypervisor of every host runs; returns the settings of each host's driver by host id. A simulated
- * host needs none: the driver is the hypervisor.
- */
+export interface PreparedHosts {
+  /** Of each host's driver, by host id. */
+  readonly settings: ReadonlyMap<string, Settings>
+  /** For people: how guests run, and why so. */
+  readonly guests?: string
+}
+
+/** Afterwards the hypervisor of every host runs. A simulated host needs none: the driver is the hypervisor. */
 export async function prepareHosts(
   layout: Layout,
   state: DeploymentState,
   progress: (line: string) => void,
-): Promise<ReadonlyMap<string, Settings>> {
+): Promise<PreparedHosts> {
   const hosts = state.cells.flatMap((cell) => cell.hosts)
   if (state.driver.name === 'fake')
-    return new Map(hosts.map(({ id, name }) => [id, { hostname: name }]))
+    return { settings: new Map(hosts.map(({ id, name }) => [id, { hostname: name }])) }
   await installPackages(['libvirt'], progress)
-  progress('Building the guest image ...')
-  const { kernelPath } = await buildGuestImage(guestDirectory)
-  const share = hostShare(hosts.length, layout.home)
-  progress(
-    `Starting ${hosts.length} libvirt hosts, each with ${share.vcpus} vCPU, ${share.memoryMb} MiB ...`,
-  )
+  progress('Building the guest image, and trying whether KVM runs it ...')
+  await buildGuestImage(guestDirectory)
+  const virtType = await machineVirtType()
+  if (virtType === undefined) throw new Error('QEMU and a guest are there, and nothing was tried')
+  const share = state.hostShare ?? hostShare(hosts.length, layout.home)
+  progress(`Starting ${hosts.length} libvirt hosts, each with ${described(share)} ...`)
   const settings = new Map<string, Settings>()
   await Promise.all(
     hosts.map(async ({ id, name }) => {
-      const { uri } = await startLibvirtHost({
-        directory: join(layout.hosts, name, 'libvirt'),
-        name,
-      })
+      const directory = join(layout.hosts, name, 'libvirt')
+      const { uri } = await startLibvirtHost({ directory, name })
       settings.set(id, {
         uri,
-        probe_kernel: kernelPath,
+        virt_type: virtType.virtType,
         vcpus: String(share.vcpus),
         memory_mb: String(share.memoryMb),
         disk_gb: String(share.diskGb),
       })
     }),
   )
-  return settings
+  const kind = virtType.virtType === 'kvm' ? 'under KVM' : 'emulated'
+  return { settings, guests: `${kind}: ${virtType.why}` }
+}
+
+function described({ vcpus, memoryMb, diskGb }: HostShare): string {
+  return `${vcpus} vCPU, ${memoryMb} MiB, ${diskGb} GB`
 }

@@ -76,6 +76,11 @@ export async function stopLibvirtHost(directory: string): Promise<void> {
   await rm(holderFile(resolve(directory)), { force: true })
 }
 
+/** The process that holds the host whose state is under `directory`; undefined when it does not run. */
+export async function libvirtHostPid(directory: string): Promise<number | undefined> {
+  return (await runningHolder(resolve(directory)))?.pid
+}
+
 async function runningHolder(directory: string): Promise<Holder | undefined> {
   try {
     const holder = JSON.parse(await readFile(holderFile(directory), 'utf8')) as Holder

@@ -19,6 +19,7 @@ export function startProgram(layout: Layout, program: Program): Promise<ProcessI
       HOME: process.env['HOME'],
       LANG: process.env['LANG'],
       TZ: 'UTC',
+      NODE_COMPILE_CACHE: layout.compileCache,
       ...program.settings,
     },
     directory: projectRoot,

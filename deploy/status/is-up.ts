@@ -3,6 +3,6 @@ import type { DeploymentState } from '../deployment/state.ts'
 import { processStates } from './process-states.ts'
 
 /** True when the deployment was finished once and every process of it runs. */
-export function isUp(layout: Layout, state: DeploymentState): boolean {
-  return state.isReady && processStates(layout, state).every(({ isAlive }) => isAlive)
+export async function isUp(layout: Layout, state: DeploymentState): Promise<boolean> {
+  return state.isReady && (await processStates(layout, state)).every(({ isAlive }) => isAlive)
 }

@@ -19,12 +19,10 @@ export interface Wiring {
   readonly nats: Nats
   readonly credentials: BusCredentials
   readonly databases: DatabaseFiles
-  /** Settings of a host's driver, by host id. */
-  readonly driverSettings: ReadonlyMap<string, Readonly<Record<string, string>>>
 }
 
-/** Every program of the deployment: gateways first, then cells, then computes. */
-export async function deploymentPrograms(
+/** Gateways and cells: what serves without a hypervisor. */
+export async function serverPrograms(
   layout: Layout,
   state: DeploymentState,
   wiring: Wiring,
@@ -48,6 +46,16 @@ export async function deploymentPrograms(
       natsCredentialsFile: given(credentials.of, cell.id),
     }),
   )
+  return [...gateways, ...(await Promise.all(cells))]
+}
+
+/** A compute for every host, with the settings of its driver by host id. */
+export function computePrograms(
+  layout: Layout,
+  state: DeploymentState,
+  { nats, credentials }: Wiring,
+  driverSettings: ReadonlyMap<string, Readonly<Record<string, string>>>,
+): readonly Program[] {
   const compute = (cell: CellRecord, host: HostRecord) =>
     computeProgram(cell, host, {
       natsUrl: nats.url,
@@ -55,13 +63,9 @@ export async function deploymentPrograms(
       imageUrl: `${endpointOf(state)}/image`,
       stateDirectory: join(layout.hosts, host.name),
       driver: state.driver.name,
-      driverSettings: wiring.driverSettings.get(host.id) ?? {},
+      driverSettings: driverSettings.get(host.id) ?? {},
     })
-  return [
-    ...gateways,
-    ...(await Promise.all(cells)),
-    ...state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host))),
-  ]
+  return state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host)))
 }
 
 /** The path of a key that is made once: what it has sealed opens with no other. */

@@ -1,10 +1,17 @@
 import type { Layout } from '../deployment/layout.ts'
 import { type DeploymentState, saveState } from '../deployment/state.ts'
 import { isRunning } from '../process/process-identity.ts'
+import { stopProcess } from '../process/stop-process.ts'
 import type { Program } from '../processes/program.ts'
+import { settingsDigest } from '../processes/settings-digest.ts'
 import { startProgram } from '../processes/start-program.ts'
 
-/** Afterwards every program runs; those that ran already were left alone. Each start is saved at once. */
+const GRACE_MS = 15_000
+
+/**
+ * Afterwards every program runs with the settings it has now: those that ran so already were left alone, those that
+ * ran with others (a database had to take another port) were restarted. Each start is saved at once.
+ */
 export async function startPrograms(
   layout: Layout,
   state: DeploymentState,
@@ -13,9 +20,14 @@ export async function startPrograms(
   let current = state
   for (const program of programs) {
     const known = current.processes[program.name]
-    if (known !== undefined && isRunning(known)) continue
+    const digest = settingsDigest(program)
+    if (known !== undefined && isRunning(known)) {
+      if (known.settingsDigest === digest) continue
+      await stopProcess(known, GRACE_MS)
+    }
     const identity = await startProgram(layout, program)
-    current = { ...current, processes: { ...current.processes, [program.name]: identity } }
+    const started = { ...identity, settingsDigest: digest }
+    current = { ...current, processes: { ...current.processes, [program.name]: started } }
     saveState(layout, current)
   }
   return current

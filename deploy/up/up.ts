@@ -1,25 +1,28 @@
 import { rmSync } from 'node:fs'
-import { writeCloudsFile } from '../deployment/clouds-file.ts'
+import { signIn } from '../api/session.ts'
+import { cloudAccount, writeCloudsFile } from '../deployment/clouds-file.ts'
 import { type Layout, makeFolders } from '../deployment/layout.ts'
 import { assertSame, type UpOptions } from '../deployment/options.ts'
 import { planDeployment } from '../deployment/plan.ts'
 import { type DeploymentState, loadState, saveState } from '../deployment/state.ts'
 import { bringDown } from '../down/bring-down.ts'
 import { chooseDriver } from '../hypervisors/choose-driver.ts'
+import { hostShare } from '../hypervisors/host-share.ts'
 import { prepareHosts } from '../hypervisors/prepare-hosts.ts'
-import { startMariadb } from '../mariadb.ts'
+import { type Mariadb, startMariadb } from '../mariadb.ts'
 import { keyPair } from '../nats/nats-keys.ts'
 import { type Nats, startNats } from '../nats.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { isUp } from '../status/is-up.ts'
 import { endpointOf } from './endpoint.ts'
 import { fillGlobalDatabase } from './fill-global-database.ts'
-import { makeDemo } from './make-demo.ts'
+import { assertPortFree, withFreePorts } from './gateway-ports.ts'
+import { bootFirstServer, makeCatalog } from './make-demo.ts'
 import { prepareBus } from './prepare-bus.ts'
 import { prepareDatabases } from './prepare-databases.ts'
-import { deploymentPrograms } from './programs.ts'
+import { computePrograms, serverPrograms } from './programs.ts'
 import { startPrograms } from './start-programs.ts'
-import { waitForGateways } from './wait-ready.ts'
+import { waitForGateways, waitForHosts } from './wait-ready.ts'
 
 type Progress = (line: string) => void
 
@@ -41,7 +44,8 @@ export async function bringUp(
   if (options.fresh === true) await removeDeployment(layout, progress)
   const known = loadState(layout)
   if (known !== undefined) assertSame(options, known)
-  if (known !== undefined && isUp(layout, known)) return { state: known, what: 'already' }
+  if (known !== undefined && (await isUp(layout, known))) return { state: known, what: 'already' }
+  if (known === undefined && options.port !== undefined) await assertPortFree(options.port)
   makeFolders(layout)
   await installPackages(['base'], progress)
   progress('Starting MariaDB and NATS ...')
@@ -49,25 +53,50 @@ export async function bringUp(
     startMariadb(layout.mariadb, 'detached'),
     startNats(layout.nats, 'detached'),
   ])
-  const planned = known ?? (await plan(layout, options, nats, progress))
-  const [credentials, databases] = await Promise.all([
-    prepareBus(layout, nats, planned),
-    prepareDatabases(layout, mariadb, planned),
-  ])
-  writeCloudsFile(layout, endpointOf(planned), planned.region)
-  await fillGlobalDatabase(layout, planned, databases.gateway)
-  const driverSettings = await prepareHosts(layout, planned, progress)
-  progress('Starting gateways, cells and computes ...')
-  const wiring = { nats, credentials, databases, driverSettings }
-  const programs = await deploymentPrograms(layout, planned, wiring)
-  const started = await startPrograms(layout, planned, programs)
-  await waitForGateways(layout, started)
+  const wanted = known ?? (await plan(layout, options, nats, progress))
+  const planned = await withFreePorts(wanted, progress)
+  saveState(layout, planned)
+  const started = await startAll(layout, planned, { mariadb, nats }, progress)
   progress(`The endpoint serves: ${endpointOf(started)}`)
+  const admin = await signIn(endpointOf(started), cloudAccount(layout, 'weir-admin'))
+  if (known?.isReady !== true) await makeCatalog(admin, started, progress)
+  await waitForHosts(layout, started, admin)
   if (known?.isReady === true) return { state: started, what: 'started' }
-  await makeDemo(layout, started, progress)
+  await bootFirstServer(layout, started, progress)
   const ready = { ...started, isReady: true }
   saveState(layout, ready)
   return { state: ready, what: 'created' }
+}
+
+/** Afterwards every process runs and every gateway serves. Hypervisors take longest, so all else starts meanwhile. */
+async function startAll(
+  layout: Layout,
+  planned: DeploymentState,
+  { mariadb, nats }: { readonly mariadb: Mariadb; readonly nats: Nats },
+  progress: Progress,
+): Promise<DeploymentState> {
+  const startServers = async () => {
+    const [credentials, databases] = await Promise.all([
+      prepareBus(layout, nats, planned),
+      prepareDatabases(layout, mariadb, planned),
+    ])
+    writeCloudsFile(layout, endpointOf(planned), planned.region)
+    await fillGlobalDatabase(layout, planned, databases.gateway)
+    progress('Starting gateways and cells ...')
+    const wiring = { nats, credentials, databases }
+    const programs = await serverPrograms(layout, planned, wiring)
+    return { wiring, state: await startPrograms(layout, planned, programs) }
+  }
+  const [{ wiring, state }, { settings, guests }] = await Promise.all([
+    startServers(),
+    prepareHosts(layout, planned, progress),
+  ])
+  progress('Starting computes ...')
+  const driver = { ...state.driver, ...(guests === undefined ? {} : { guests }) }
+  const computes = computePrograms(layout, state, wiring, settings)
+  const started = await startPrograms(layout, { ...state, driver }, computes)
+  await waitForGateways(layout, started)
+  return started
 }
 
 async function plan(
@@ -79,14 +108,15 @@ async function plan(
   const driver = chooseDriver(options.driver ?? 'auto')
   progress(`Driver ${driver.name}: ${driver.why}`)
   const state = await planDeployment(options, driver, keyPair(nats.keys.gatewaySeed).getPublicKey())
-  saveState(layout, state)
-  return state
+  if (driver.name === 'fake') return state
+  const hosts = state.cells.flatMap((cell) => cell.hosts)
+  return { ...state, hostShare: hostShare(hosts.length, layout.home) }
 }
 
 /** Afterwards nothing of the deployment runs or is left; unpacked programs and built guests stay. */
 async function removeDeployment(layout: Layout, progress: Progress): Promise<void> {
   await bringDown(layout, progress)
   const own = [layout.stateFile, layout.cloudsFile, layout.mariadb, layout.nats, layout.secrets]
-  for (const path of [...own, layout.logs, layout.images, layout.hosts])
+  for (const path of [...own, layout.logs, layout.compileCache, layout.images, layout.hosts])
     rmSync(path, { recursive: true, force: true })
 }

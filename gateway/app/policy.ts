@@ -81,6 +81,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:extensions': 'authenticated',
   'os_compute_api:limits': 'authenticated',
   'os_compute_api:limits:other_project': 'admin',
+  'os_compute_api:os-aggregates:index': 'admin',
   'os_compute_api:os-availability-zone:detail': 'admin',
   'os_compute_api:os-availability-zone:list': 'authenticated',
   'os_compute_api:os-console-output': 'member',

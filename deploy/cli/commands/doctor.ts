@@ -1,14 +1,19 @@
 import type { Command } from 'commander'
+import { layoutIn } from '../../deployment/layout.ts'
 import { say } from '../say.ts'
+
+const WORD_WIDTH = 5
 
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
-    .description('what on this machine helps or hinders Weir')
+    .description(
+      'what on this machine helps or hinders Weir; exit code 1 when something must be done',
+    )
     .action(async () => {
-      const { examine } = await import('../../status/examine.ts')
-      const findings = examine()
-      for (const { isWell, what } of findings) say(`${isWell ? 'ok  ' : 'MISS'}  ${what}`)
-      if (findings.some(({ isWell }) => !isWell)) process.exitCode = 1
+      const { examine } = await import('../../doctor/examine.ts')
+      const findings = await examine(layoutIn())
+      for (const { is, what } of findings) say(`${is.padEnd(WORD_WIDTH)} ${what}`)
+      if (findings.some(({ is }) => is === 'bad')) process.exitCode = 1
     })
 }

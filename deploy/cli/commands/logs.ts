@@ -6,10 +6,14 @@ import { runShown } from '../../checks/run-checks.ts'
 import { type Layout, layoutIn } from '../../deployment/layout.ts'
 import { existingState } from '../../deployment/state.ts'
 import { logFile } from '../../processes/start-program.ts'
+import { upTo } from '../up-to.ts'
+
+const LINES = 50
+const LINES_MAX = 1_000_000
 
 interface LogsOptions {
   readonly follow?: true
-  readonly lines: string
+  readonly lines: number
 }
 
 export function addLogsCommand(program: Command): void {
@@ -18,17 +22,17 @@ export function addLogsCommand(program: Command): void {
     .description('the newest lines of one log, or of all')
     .argument('[name]', 'as in ./weir status')
     .option('-f, --follow', 'go on as lines are written')
-    .option('-n, --lines <n>', 'how many lines', '50')
+    .option('-n, --lines <n>', 'how many lines', upTo(LINES_MAX), LINES)
     .action(async (name: string | undefined, { follow, lines }: LogsOptions) => {
       const files = await logFiles(layoutIn(), name)
-      const args = ['-n', lines, ...(follow === true ? ['-F'] : []), '--', ...files]
+      const args = ['-n', String(lines), ...(follow === true ? ['-F'] : []), '--', ...files]
       process.exitCode = await runShown('tail', args)
     })
 }
 
 async function logFiles(layout: Layout, wanted: string | undefined): Promise<readonly string[]> {
   const { processStates } = await import('../../status/process-states.ts')
-  const names = processStates(layout, existingState(layout)).map(({ name }) => name)
+  const names = (await processStates(layout, existingState(layout))).map(({ name }) => name)
   if (wanted !== undefined && !names.includes(wanted))
     throw new Failure('not-found', `There is no log ${wanted}. There are: ${names.join(', ')}`)
   const files = (wanted === undefined ? names : [wanted]).map((name) => fileOf(layout, name))
@@ -39,5 +43,7 @@ async function logFiles(layout: Layout, wanted: string | undefined): Promise<rea
 
 function fileOf(layout: Layout, name: string): string {
   if (name === 'mariadb') return join(layout.mariadb, 'mariadb.log')
+  if (name.startsWith('libvirt-'))
+    return join(layout.hosts, name.slice('libvirt-'.length), 'libvirt', 'log', 'libvirtd.log')
   return name === 'nats' ? join(layout.nats, 'nats.log') : logFile(layout, name)
 }

@@ -1,10 +1,13 @@
 import type { Command } from 'commander'
 import { layoutIn } from '../../deployment/layout.ts'
 import { existingState } from '../../deployment/state.ts'
+import type { ProcessState } from '../../status/process-states.ts'
 import { endpointOf } from '../../up/endpoint.ts'
 import { say } from '../say.ts'
 
 const NAME_WIDTH = 24
+const PID_WIDTH = 8
+const MEMORY_WIDTH = 5
 const EXIT_PARTIAL = 4
 
 export function addStatusCommand(program: Command): void {
@@ -15,14 +18,23 @@ export function addStatusCommand(program: Command): void {
       const { processStates } = await import('../../status/process-states.ts')
       const layout = layoutIn()
       const state = existingState(layout)
-      const processes = processStates(layout, state)
-      for (const { name, isAlive, pid } of processes)
-        say(`${name.padEnd(NAME_WIDTH)} ${isAlive ? `running  pid ${pid}` : 'not running'}`)
+      const processes = await processStates(layout, state)
+      for (const each of processes) say(lineOf(each))
+      const memoryMib = processes.reduce((sum, each) => sum + each.memoryMib, 0)
       say()
-      say(`Endpoint ${endpointOf(state)}/identity/v3, driver ${state.driver.name}`)
+      say(
+        `Endpoint ${endpointOf(state)}/identity/v3, driver ${state.driver.name}, ${memoryMib} MiB`,
+      )
       const dead = processes.filter(({ isAlive }) => !isAlive)
       if (dead.length === 0) return
       say(`${dead.length} not running. ./weir up starts them.`)
       process.exitCode = EXIT_PARTIAL
     })
+}
+
+function lineOf({ name, isAlive, pid, memoryMib }: ProcessState): string {
+  const start = name.padEnd(NAME_WIDTH)
+  if (!isAlive) return `${start} down`
+  const memory = String(memoryMib).padStart(MEMORY_WIDTH)
+  return `${start} up    pid ${String(pid).padEnd(PID_WIDTH)} ${memory} MiB`
 }

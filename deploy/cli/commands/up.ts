@@ -1,9 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { DRIVER_NAMES } from '#drivers/driver.ts'
 import { layoutIn } from '../../deployment/layout.ts'
 import { lockDeployment } from '../../deployment/lock.ts'
 import type { UpOptions } from '../../deployment/options.ts'
 import { progress, say } from '../say.ts'
+import { upTo } from '../up-to.ts'
 
 const PORT_MAX = 65_535
 const COUNT_MAX = 64
@@ -35,12 +36,4 @@ export function addUpCommand(program: Command): void {
       const result = await bringUp(layout, options, progress)
       for (const line of describeUp(layout, result)) say(line)
     })
-}
-
-function upTo(max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (Number.isInteger(value) && value >= 1 && value <= max) return value
-    throw new InvalidArgumentError(`Give a whole number from 1 to ${max}.`)
-  }
 }

@@ -1,4 +1,5 @@
 import type { Handlers } from '../../http/operation.ts'
+import { aggregateHandlers } from './aggregates/handlers.ts'
 import { extensionHandlers } from './extensions/handlers.ts'
 import { flavorHandlers } from './flavors/handlers.ts'
 import { hypervisorHandlers } from './hypervisors/handlers.ts'
@@ -15,6 +16,7 @@ import { zoneHandlers } from './zones/handlers.ts'
 
 /** The handlers of openapi/compute.yaml. */
 export const computeHandlers: Handlers = {
+  ...aggregateHandlers,
   ...extensionHandlers,
   ...flavorHandlers,
   ...hypervisorHandlers,

@@ -80,7 +80,6 @@ test.each<[string, Cell, Partial<CellRequest>]>([
     { image: { diskFormat: 'qcow2', properties: { hypervisor_type: 'fake' } } },
   ],
   ['NetworkFilter', cell('a'), { reaches: () => false }],
-  ['CapacityFilter', cell('a'), { resources: { vcpus: 5, memoryMb: 512, diskGb: 5 } }],
 ])('chooseCell() names %s when it leaves no cell', (filter, only, change) => {
   const { chosen, emptiedBy, trace } = chooseCell([only], { ...REQUEST, ...change }, SOURCES)
 
@@ -88,6 +87,14 @@ test.each<[string, Cell, Partial<CellRequest>]>([
   expect(emptiedBy).toBe(filter)
   expect(trace.filters.at(-1)).toMatchObject({ name: filter, refused: 1 })
   expect(trace.filters.at(-1)!.examples[0]!.candidate).toBe('a')
+})
+
+test('where no cell said it has room, the cells themselves are asked, and the trace tells of it', () => {
+  const resources = { vcpus: 5, memoryMb: 512, diskGb: 5 }
+  const { chosen, trace } = chooseCell([cell('a')], { ...REQUEST, resources }, SOURCES)
+
+  expect(chosen?.name).toBe('a')
+  expect(trace.filters.at(-1)).toMatchObject({ name: 'CapacityFilter', refused: 1 })
 })
 
 test('a simulated cell takes an image that is marked as made for it', () => {

@@ -1,0 +1,13 @@
+import type { Env } from '#common/env.ts'
+import { settleIn } from '#common/settle-in.ts'
+import { untilSignal } from '#common/until-signal.ts'
+import { configFromEnv } from './config.ts'
+import { startCell } from './context.ts'
+
+/** A process of a cell from its start to its end, which a signal asks for. */
+export async function run(env: Env): Promise<void> {
+  await using running = await startCell(configFromEnv(env))
+  settleIn()
+  await untilSignal()
+  running.cell.conductor.log.info('cell stops')
+}

@@ -1,0 +1,59 @@
+import { createConnection } from 'mysql2/promise'
+import { request } from 'undici'
+import { errorChain } from '#common/errors.ts'
+import type { Layout } from '../deployment/layout.ts'
+import type { DeploymentState } from '../deployment/state.ts'
+import { runningMariadb } from '../mariadb.ts'
+import { connectSystem } from '../nats/connect-system.ts'
+import { runningNats } from '../nats.ts'
+import { processStates } from '../status/process-states.ts'
+import type { Finding } from './finding.ts'
+
+const CONNECT_LIMIT_MS = 3_000
+
+/** Whether every process runs, and whether database, bus and gateways answer. */
+export async function examineDeployment(
+  layout: Layout,
+  state: DeploymentState,
+): Promise<readonly Finding[]> {
+  const mariadb = runningMariadb(layout.mariadb)
+  const nats = runningNats(layout.nats)
+  const probes: Promise<Finding>[] = state.gateways.map(({ name, port }) =>
+    answers(`${name} at port ${port}`, () => askReady(port)),
+  )
+  if (mariadb !== undefined) probes.push(answers('MariaDB', () => openAndClose(mariadb.rootUrl())))
+  if (nats !== undefined)
+    probes.push(
+      answers('NATS', async () => (await connectSystem(nats.url, nats.keys.systemSeed)).close()),
+    )
+  return [await processes(layout, state), ...(await Promise.all(probes))]
+}
+
+async function processes(layout: Layout, state: DeploymentState): Promise<Finding> {
+  const dead = (await processStates(layout, state)).filter(({ isAlive }) => !isAlive)
+  if (dead.length === 0) return { is: 'ok', what: 'every process of the deployment runs' }
+  const names = dead.map(({ name }) => name).join(', ')
+  return { is: 'bad', what: `not running: ${names} (./weir up starts them)` }
+}
+
+async function answers(who: string, probe: () => Promise<unknown>): Promise<Finding> {
+  try {
+    await probe()
+    return { is: 'ok', what: `${who} answers` }
+  } catch (error) {
+    return { is: 'bad', what: `${who} does not answer: ${errorChain(error)}` }
+  }
+}
+
+async function askReady(port: number): Promise<void> {
+  const { statusCode, body } = await request(`http://127.0.0.1:${port}/readyz`, {
+    headersTimeout: CONNECT_LIMIT_MS,
+  })
+  const text = await body.text()
+  if (statusCode !== 200) throw new Error(`/readyz says ${statusCode}: ${text.slice(0, 200)}`)
+}
+
+async function openAndClose(uri: string): Promise<void> {
+  const connection = await createConnection({ uri, connectTimeout: CONNECT_LIMIT_MS })
+  await connection.end()
+}

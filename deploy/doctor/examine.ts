@@ -1,0 +1,22 @@
+import type { Layout } from '../deployment/layout.ts'
+import { loadState } from '../deployment/state.ts'
+import { examineDeployment } from './examine-deployment.ts'
+import { examineHypervisor } from './examine-hypervisor.ts'
+import { examineMachine } from './examine-machine.ts'
+import { examinePackages } from './examine-packages.ts'
+import { examinePorts } from './examine-ports.ts'
+import type { Finding } from './finding.ts'
+
+/** Everything that decides whether a deployment can run on this machine, and whether the one that is here does. */
+export async function examine(layout: Layout): Promise<readonly Finding[]> {
+  const state = loadState(layout)
+  return [
+    ...examineMachine(layout),
+    ...examinePackages(),
+    await examineHypervisor(),
+    ...(await examinePorts(state)),
+    ...(state === undefined
+      ? [{ is: 'note', what: 'nothing is deployed yet: ./weir up' } as const]
+      : await examineDeployment(layout, state)),
+  ]
+}

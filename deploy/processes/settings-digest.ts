@@ -1,0 +1,13 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Program } from './program.ts'
+
+/** Changes when anything changes that the program is told, the content of the files it is pointed to included. */
+export function settingsDigest({ settings }: Program): string {
+  const hash = createHash('sha256')
+  for (const [name, value] of Object.entries(settings).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const told = name.endsWith('_FILE') ? readFileSync(value, 'utf8') : value
+    hash.update(JSON.stringify([name, told]))
+  }
+  return hash.digest('hex')
+}

@@ -1,0 +1,17 @@
+import type { Env } from '#common/env.ts'
+import { settleIn } from '#common/settle-in.ts'
+import { untilSignal } from '#common/until-signal.ts'
+import { configFromEnv } from './config.ts'
+import { createGateway } from './context.ts'
+import { listen } from './listen.ts'
+
+/** A gateway from its start to its end, which a signal asks for. */
+export async function run(env: Env): Promise<void> {
+  const config = configFromEnv(env)
+  await using gateway = await createGateway(config)
+  await using listening = await listen(gateway)
+  gateway.log.info({ host: listening.host, port: listening.port }, 'gateway listens')
+  settleIn()
+  await untilSignal()
+  gateway.log.info('gateway stops')
+}

@@ -1,0 +1,222 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { isFullRun } from '#test/env/full-run.ts'
+import { OpenstackCli, whyNoOpenstack } from '#test/env/openstack-cli.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+const why = whyNoOpenstack()
+const PUBLIC_KEY =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIAqfmbFDvYJn3fTgHZdVt7o3cLz9TIZ2Qe7JHFnKzqk demo'
+const FINGERPRINT = 'bf:ac:24:09:32:9d:51:bc:e6:3c:8e:11:10:f8:0c:02'
+const SERVER = '--image tiny --flavor m1.tiny --network private --wait'
+
+let cloud: Cloud
+let admin: OpenstackCli
+let demo: OpenstackCli
+let files: { readonly key: string; readonly userData: string }
+
+beforeAll(async () => {
+  if (why !== undefined) return
+  cloud = await startCloud()
+  const [endpoint = ''] = cloud.endpoints
+  admin = new OpenstackCli(endpoint, cloud.foundation.accounts.admin)
+  demo = new OpenstackCli(endpoint, cloud.foundation.accounts.demo)
+  files = {
+    key: join(cloud.foundation.directory, 'key.pub'),
+    userData: join(cloud.foundation.directory, 'user-data'),
+  }
+  writeFileSync(files.key, `${PUBLIC_KEY}\n`)
+  writeFileSync(files.userData, '#!/bin/sh\necho hello\n')
+})
+
+afterAll(async () => {
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+const named = (rows: readonly Row[], name: string) => rows.find((row) => row['Name'] === name)
+const column = (rows: readonly Row[], name: string) => rows.map((row) => row[name])
+
+describe
+  .skipIf(why !== undefined)
+  .concurrent(`the openstack command (${why ?? 'installed'})`, () => {
+    test('a user boots a server, works with it and deletes it', async () => {
+      await demo.run(`keypair create --public-key ${files.key} cli-key`)
+      const options = `--key-name cli-key --user-data ${files.userData} --property a=b --config-drive True`
+      const created = await demo.json(`server create ${SERVER} ${options} cli-1`)
+
+      expect(created).toMatchObject({
+        name: 'cli-1',
+        status: 'ACTIVE',
+        'OS-EXT-STS:vm_state': 'active',
+        'OS-EXT-STS:power_state': 1,
+        flavor: 'm1.tiny (1)',
+        image: `tiny (${cloud.catalog.image})`,
+        key_name: 'cli-key',
+        properties: { a: 'b' },
+        config_drive: 'True',
+        addresses: { private: [expect.stringMatching(/^10\.86\.\d+\.\d+$/)] },
+        security_groups: [{ name: 'default' }],
+      })
+      const { adminPass, ...lasting } = created
+      expect(adminPass).toMatch(/^\S{8,}$/)
+      expect(await demo.json('server show cli-1')).toEqual(lasting)
+      expect(await demo.json('server list --long --name cli-1 --status ACTIVE')).toEqual([
+        expect.objectContaining({
+          ID: created['id'],
+          Status: 'ACTIVE',
+          'Power State': 1,
+          Networks: created['addresses'],
+          'Image Name': 'tiny',
+          'Flavor Name': 'm1.tiny',
+          'Availability Zone': created['OS-EXT-AZ:availability_zone'],
+          Properties: { a: 'b' },
+        }),
+      ])
+
+      await demo.run('server stop cli-1')
+      expect(column(await demo.json('server list --status SHUTOFF'), 'Name')).toEqual(['cli-1'])
+      await demo.run('server start cli-1')
+      await demo.run('server reboot --wait cli-1')
+      await demo.run('server pause cli-1')
+      await demo.run('server unpause cli-1')
+      expect(await demo.run('console log show cli-1')).toMatch(
+        new RegExp(`uuid ${String(created['id'])}.*off.*on.*rebooted.*paused.*unpaused`, 's'),
+      )
+
+      const events = await demo.json<readonly Row[]>('server event list cli-1')
+      expect(column(events, 'Action')).toEqual([
+        'unpause',
+        'pause',
+        'reboot',
+        'start',
+        'stop',
+        'create',
+      ])
+      const requestId = String(events.at(-1)?.['Request ID'])
+      expect(await demo.json(`server event show cli-1 ${requestId}`)).toMatchObject({
+        action: 'create',
+        instance_uuid: created['id'],
+        request_id: requestId,
+        message: null,
+      })
+      await demo.run('server delete --wait cli-1')
+      expect(await demo.json('server list --name cli-1')).toEqual([])
+    })
+
+    test('an operator sees the hosts and what they are worth', async () => {
+      expect(column(await admin.json('catalog list'), 'Type')).toEqual([
+        'identity',
+        'compute',
+        'image',
+        'network',
+      ])
+      expect(column(await admin.json('availability zone list --compute'), 'Zone Name')).toEqual([
+        'north',
+        'south',
+      ])
+      expect(await admin.json('hypervisor show north-1')).toMatchObject({
+        hypervisor_hostname: 'north-1',
+        hypervisor_type: 'fake',
+        state: 'up',
+        status: 'enabled',
+        vcpus: 64,
+        memory_mb: 262_144,
+        local_gb: 10_000,
+      })
+      const service = 'north-1 nova-compute'
+      await admin.run(`compute service set --disable --disable-reason maintenance ${service}`)
+      const services = await admin.json<readonly Row[]>('compute service list --long')
+      expect(services).toHaveLength(cloud.hosts.length)
+      expect(services.find((row) => row['Host'] === 'north-1')).toMatchObject({
+        Binary: 'nova-compute',
+        Zone: 'north',
+        Status: 'disabled',
+        State: 'up',
+        'Disabled Reason': 'maintenance',
+      })
+      await admin.run(`compute service set --enable ${service}`)
+    })
+
+    test('an operator makes a flavor and sets a quota, and a user sees it', async () => {
+      const flavor = await admin.json('flavor create --ram 256 --vcpus 2 --disk 3 cli-flavor')
+      expect(flavor).toMatchObject({ name: 'cli-flavor', ram: 256, vcpus: 2, disk: 3 })
+      expect(await demo.json('flavor show cli-flavor')).toMatchObject({
+        id: flavor['id'],
+        'os-flavor-access:is_public': true,
+      })
+      await admin.run('quota set --instances 7 --ram 4096 demo')
+      expect(await admin.json('quota show demo')).toMatchObject({
+        instances: 7,
+        ram: 4096,
+        cores: 20,
+      })
+      const limits = await demo.json<readonly Row[]>('limits show --absolute')
+      expect(named(limits, 'maxTotalInstances')?.['Value']).toBe(7)
+      await admin.run('flavor delete cli-flavor')
+    })
+  })
+
+describe.skipIf(why !== undefined || !isFullRun).concurrent('every other command', () => {
+  test('tokens, extensions and hypervisors', async () => {
+    expect(await admin.json('token issue')).toMatchObject({
+      id: expect.stringMatching(/^\S{20,}$/) as string,
+    })
+    const extensions = await admin.json<readonly Row[]>('extension list --compute')
+    expect(column(extensions, 'Alias')).toContain('os-instance-actions')
+    const hypervisors = await admin.json<readonly Row[]>('hypervisor list')
+    expect(new Set(column(hypervisors, 'Hypervisor Hostname'))).toEqual(
+      new Set(cloud.hosts.map(({ name }) => name)),
+    )
+    expect(column(hypervisors, 'State')).toEqual(hypervisors.map(() => 'up'))
+  })
+
+  test('flavors and networks are listed', async () => {
+    const flavors = await demo.json<readonly Row[]>('flavor list')
+    expect(named(flavors, 'm1.tiny')).toMatchObject({ ID: '1', RAM: 128, Disk: 1, VCPUs: 1 })
+    const networks = await demo.json<readonly Row[]>('network list')
+    expect(named(networks, 'private')).toMatchObject({ ID: cloud.catalog.network })
+  })
+
+  test('an image is made, listed, shown and deleted', async () => {
+    const what = '--disk-format raw --container-format bare --property hypervisor_type=fake'
+    await demo.run(`image create ${what} --file ${files.userData} cli-image`)
+    expect(named(await demo.json('image list'), 'cli-image')).toMatchObject({ Status: 'active' })
+    expect(await demo.json('image show cli-image')).toMatchObject({
+      size: 21,
+      disk_format: 'raw',
+      visibility: 'shared',
+      properties: expect.objectContaining({ hypervisor_type: 'fake', os_hash_algo: 'sha512' }),
+    })
+    await demo.run('image delete cli-image')
+    expect(named(await demo.json('image list'), 'cli-image')).toBeUndefined()
+  })
+
+  test('a key pair is imported, listed, shown and deleted', async () => {
+    const created = await demo.json(`keypair create --public-key ${files.key} cli-other`)
+    expect(created).toMatchObject({ name: 'cli-other', fingerprint: FINGERPRINT, type: 'ssh' })
+    expect(named(await demo.json('keypair list'), 'cli-other')).toMatchObject({
+      Fingerprint: FINGERPRINT,
+    })
+    expect((await demo.run('keypair show --public-key cli-other')).trim()).toBe(PUBLIC_KEY)
+    await demo.run('keypair delete cli-other')
+    expect(named(await demo.json('keypair list'), 'cli-other')).toBeUndefined()
+  })
+
+  test("a plain server is booted, and an operator lists every project's", async () => {
+    const created = await demo.json(`server create ${SERVER} cli-2`)
+    expect(created).toMatchObject({
+      status: 'ACTIVE',
+      key_name: null,
+      config_drive: '',
+      properties: {},
+    })
+    const all = await admin.json<readonly Row[]>('server list --all-projects --long')
+    expect(cloud.hosts.map(({ name }) => name)).toContain(named(all, 'cli-2')?.['Host'])
+    const shown = await demo.json('--os-compute-api-version 2.92 server show cli-2')
+    expect(shown).toMatchObject({ locked: false, tags: [], server_groups: [] })
+    await demo.run('server delete --wait cli-2')
+  })
+})
