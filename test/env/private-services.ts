@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { waitFor } from '#common/wait-for.ts'
 import { startMariadb, stopMariadb } from '#deploy/mariadb.ts'
 import { startNats, stopNats } from '#deploy/nats.ts'
+import { freePort } from '#deploy/process/free-port.ts'
 import { isRunning, type ProcessIdentity } from '#deploy/process/process-identity.ts'
 import type { TestServices } from './services.ts'
 
@@ -32,11 +33,11 @@ export async function privateServices(): Promise<PrivateServices> {
       natsUrl: nats.url,
       natsKeys: nats.keys,
     },
-    killMariadb: () => kill(mariadb.process),
+    killMariadb: () => kill(mariadb),
     restartMariadb: async () => {
       mariadb = await onSamePort(mariadb, () => startMariadb(at.mariadb, 'with-parent'))
     },
-    killNats: () => kill(nats.process),
+    killNats: () => kill(nats),
     restartNats: async () => {
       nats = await onSamePort(nats, () => startNats(at.nats, 'with-parent'))
     },
@@ -47,10 +48,17 @@ export async function privateServices(): Promise<PrivateServices> {
   }
 }
 
-/** As by `kill -9`. */
-async function kill(identity: ProcessIdentity): Promise<void> {
+interface Killable {
+  readonly process: ProcessIdentity
+  readonly port: number
+}
+
+/** As by `kill -9`. Its threads may hold the port for a moment after the process counts as dead. */
+async function kill({ process: identity, port }: Killable): Promise<void> {
   process.kill(identity.pid, 'SIGKILL')
   await waitFor(`process ${identity.pid} to die`, () => !isRunning(identity), DEATH_LIMIT_MS)
+  const isFree = async () => (await freePort(port)) === port
+  await waitFor(`port ${port} to be free`, isFree, DEATH_LIMIT_MS)
 }
 
 async function onSamePort<T extends { readonly port: number }>(
