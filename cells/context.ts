@@ -40,7 +40,7 @@ export async function startCell(
   config: CellConfig,
   clock: Clock = systemClock,
 ): Promise<RunningCell> {
-  const { cellId, processName, databaseUrl } = config
+  const { cellId, processName, databaseUrl, databaseConnectionsMax: connectionsMax } = config
   const log = createLogger('cell', config.logLevel).child({
     cell: config.cellName,
     process: processName,
@@ -48,7 +48,6 @@ export async function startCell(
   const scheduling = schedulingFrom(config, Math.random)
   await migrateDatabase(databaseUrl, MIGRATIONS)
   await using owned = new AsyncDisposableStack()
-  const connectionsMax = config.databaseConnectionsMax
   const db = owned.use(new Database({ url: databaseUrl, connectionsMax }))
   const { incarnation } = await beginFeed(db)
   let relay: FeedRelay | undefined
@@ -62,7 +61,6 @@ export async function startCell(
   const hosts = new HostRegistry({ db, clock, silentAfterMs: config.hostSilentAfterMs })
   await hosts.refresh()
   const { zone, ratios, stopGraceMs, hostTimeoutMs } = config
-  const builds = new Builds(secretsOf(config.secretKey))
   const feedChanged = () => relay?.nudge()
   const conductor: Conductor = {
     cellId,
@@ -72,7 +70,7 @@ export async function startCell(
     clock,
     log,
     hosts,
-    builds,
+    builds: new Builds(secretsOf(config.secretKey)),
     scheduling,
     ratios,
     stopGraceMs,

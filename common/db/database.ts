@@ -1,11 +1,5 @@
 import type { MySql2Database } from 'drizzle-orm/mysql2'
-import {
-  createPool,
-  type Pool,
-  type PoolConnection,
-  type ResultSetHeader,
-  type RowDataPacket,
-} from 'mysql2/promise'
+import { createPool, type Pool, type PoolConnection, type ResultSetHeader } from 'mysql2'
 import { databaseFailure, isDeadlock } from './failures.ts'
 import { ormOn } from './orm.ts'
 import type { Statement } from './statement.ts'
@@ -39,6 +33,7 @@ export interface Tx extends Executor {
 export interface DatabaseOptions {
   /** mysql://user:password@host:port/database */
   readonly url: string
+  /** For transactions, and as many for statements that commit by themselves. */
   readonly connectionsMax: number
 }
 
@@ -47,35 +42,25 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** More waiting statements than this mean the database is far behind: better a quick 503 than a long queue. */
 const WAITING_MAX = 2_000
 
-/** A pool on one database. Failures leave it as `unavailable` (gone, overloaded) or untouched. */
+/** Connections to one database. Failures leave it as `unavailable` (gone, overloaded) or untouched. */
 export class Database implements Transactional, AsyncDisposable {
   readonly orm: MySql2Database
   readonly #pool: Pool
+  /** Their connections begin a transaction with its first statement: a round trip less than BEGIN. */
+  readonly #transactions: Pool
 
   constructor(options: DatabaseOptions) {
-    this.#pool = createPool({
-      uri: options.url,
-      connectionLimit: options.connectionsMax,
-      maxIdle: options.connectionsMax,
-      queueLimit: WAITING_MAX,
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      timezone: 'Z',
-      enableKeepAlive: true,
-    })
-    // READ COMMITTED: no gap locks, so conditional updates on neighbouring rows do not deadlock.
-    this.#pool.pool.on('connection', (connection) => {
-      connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
-      connection.query("SET SESSION time_zone = '+00:00'")
-    })
-    this.orm = ormOn(this.#pool)
+    this.#pool = openPool(options, true)
+    this.#transactions = openPool(options, false)
+    this.orm = ormOn(this.#pool.promise())
   }
 
   run(statement: Statement, values: StatementValues): Promise<ResultSetHeader> {
-    return runOn(this.#pool, statement, values)
+    return execute<ResultSetHeader>(this.#pool, statement, values)
   }
 
   rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
-    return rowsOn<Row>(this.#pool, statement, values)
+    return execute<readonly Row[]>(this.#pool, statement, values)
   }
 
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -89,15 +74,14 @@ export class Database implements Transactional, AsyncDisposable {
   }
 
   async #once<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const connection = await this.#pool.getConnection()
+    const connection = await connectionOf(this.#transactions)
     try {
-      await connection.query('BEGIN')
       const result = await work(new OpenTransaction(connection))
-      await connection.query('COMMIT')
+      await end(connection, 'COMMIT')
       connection.release()
       return result
     } catch (error) {
-      await connection.query('ROLLBACK').then(
+      await end(connection, 'ROLLBACK').then(
         () => connection.release(),
         () => connection.destroy(),
       )
@@ -106,8 +90,26 @@ export class Database implements Transactional, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pool.end()
+    await Promise.all([this.#pool.promise().end(), this.#transactions.promise().end()])
   }
+}
+
+function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
+  const pool = createPool({
+    uri: options.url,
+    connectionLimit: options.connectionsMax,
+    maxIdle: options.connectionsMax,
+    queueLimit: WAITING_MAX,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    timezone: 'Z',
+    enableKeepAlive: true,
+  })
+  // READ COMMITTED: no gap locks, so conditional updates on neighbouring rows do not deadlock.
+  pool.on('connection', (connection) => {
+    connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+    connection.query(`SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}`)
+  })
+  return pool
 }
 
 class OpenTransaction implements Tx {
@@ -121,41 +123,47 @@ class OpenTransaction implements Tx {
 
   /** Made on first use: hot transactions run prepared statements only. */
   get orm(): MySql2Database {
-    this.#orm ??= ormOn(this.#connection)
+    this.#orm ??= ormOn(this.#connection.promise())
     return this.#orm
   }
 
   run(statement: Statement, values: StatementValues): Promise<ResultSetHeader> {
-    return runOn(this.#connection, statement, values)
+    return execute<ResultSetHeader>(this.#connection, statement, values)
   }
 
   rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
-    return rowsOn<Row>(this.#connection, statement, values)
+    return execute<readonly Row[]>(this.#connection, statement, values)
   }
 }
 
-async function runOn(
+/** By callback: mysql2's own promises take a stack trace at every statement, which costs as much as the statement. */
+function execute<Result>(
   on: Pool | PoolConnection,
   statement: Statement,
   values: StatementValues,
-): Promise<ResultSetHeader> {
-  try {
-    const [result] = await on.execute<ResultSetHeader>(statement.text, statement.bind(values))
-    return result
-  } catch (error) {
-    throw databaseFailure(error)
-  }
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    on.execute(statement.text, statement.bind(values), (error: Error | null, result: unknown) => {
+      if (error === null) resolve(result as Result)
+      else reject(databaseFailure(error))
+    })
+  })
 }
 
-async function rowsOn<Row>(
-  on: Pool | PoolConnection,
-  statement: Statement,
-  values: StatementValues,
-): Promise<readonly Row[]> {
-  try {
-    const [rows] = await on.execute<RowDataPacket[]>(statement.text, statement.bind(values))
-    return rows as unknown as readonly Row[]
-  } catch (error) {
-    throw databaseFailure(error)
-  }
+function connectionOf(pool: Pool): Promise<PoolConnection> {
+  return new Promise((resolve, reject) => {
+    pool.getConnection((error, connection) => {
+      if (error === null) resolve(connection)
+      else reject(error)
+    })
+  })
+}
+
+function end(connection: PoolConnection, how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+  return new Promise((resolve, reject) => {
+    connection.query(how, (error) => {
+      if (error === null) resolve()
+      else reject(error)
+    })
+  })
 }

@@ -6,7 +6,7 @@ import { type ErrorKind, Failure } from '../errors.ts'
 import type { SagaId } from '../ids.ts'
 import type { Lease } from './lease.ts'
 import type { Json, SagaState } from './saga.ts'
-import { sagaEvents, sagas } from './schema.ts'
+import { leases, sagaEvents, sagas } from './schema.ts'
 
 export interface SagaRecord {
   readonly id: SagaId
@@ -139,6 +139,32 @@ function appendStatement(count: number): ReturnType<typeof statement> {
   return made
 }
 
+const ABANDONED = sql`sagas.state in ('running', 'unwinding')
+  and (sagas.generation <> leases.generation or leases.expires_at < now(3))`
+/** The others are taken the next time. */
+const ABANDONED_MAX = 1_000
+
+/**
+ * Looked for first without locks, because there seldom are any: an update that looked itself would wait for every saga
+ * at work, and every saga for it.
+ */
+async function takeAbandoned(db: Executor, lease: Lease): Promise<void> {
+  const found = await db.orm
+    .select({ id: sagas.id })
+    .from(sagas)
+    .innerJoin(leases, eq(leases.name, sagas.owner))
+    .where(ABANDONED)
+    .limit(ABANDONED_MAX)
+  if (found.length === 0) return
+  await db.orm.execute(sql`
+    update ${sagas} join leases on leases.name = sagas.owner
+    set sagas.owner = ${lease.name}, sagas.generation = ${lease.generation}
+    where ${inArray(
+      sagas.id,
+      found.map(({ id: abandoned }) => abandoned),
+    )} and ${ABANDONED}`)
+}
+
 /**
  * Makes this process the owner of unfinished sagas: its predecessor's (same name, older generation) at once, others'
  * when their process's lease has expired. Returns at most `max` that are due.
@@ -148,11 +174,7 @@ export async function adoptSagas(
   lease: Lease,
   max: number,
 ): Promise<readonly SagaRecord[]> {
-  await db.orm.execute(sql`
-    update ${sagas} join leases on leases.name = sagas.owner
-    set sagas.owner = ${lease.name}, sagas.generation = ${lease.generation}
-    where sagas.state in ('running', 'unwinding')
-      and (sagas.generation <> leases.generation or leases.expires_at < now(3))`)
+  await takeAbandoned(db, lease)
   const rows = await db.orm
     .select()
     .from(sagas)

@@ -68,13 +68,28 @@ export async function listUnownedDeletes(
   return rows.map((row) => ({ ...row, serverId: row.serverId as InstanceId }))
 }
 
-const RELEASE_ORPHANS = sqlStatement(sql`
-  update instance_mappings m left join sagas s on s.id = m.saga_id
-  set m.saga_id = null
-  where m.saga_id is not null and (s.id is null or s.state in ('done', 'unwound'))
-    and m.changed_at < now(3) - interval ${sql.raw(String(GRACE_S))} second`)
+const ORPHANS = sql`instance_mappings m left join sagas s on s.id = m.saga_id`
+const IS_ORPHAN = sql`m.saga_id is not null and (s.id is null or s.state in ('done', 'unwound'))
+  and m.changed_at < now(3) - interval ${sql.raw(String(GRACE_S))} second`
+/** The others are freed the next time. */
+const ORPHANS_MAX = 500
 
-/** Frees servers whose saga has ended without doing so. Returns how many. */
+const FIND_ORPHANS = sqlStatement(
+  sql`select m.server_id from ${ORPHANS} where ${IS_ORPHAN} limit ${sql.raw(String(ORPHANS_MAX))}`,
+)
+
+const RELEASE_ORPHAN = sqlStatement(
+  sql`update ${ORPHANS} set m.saga_id = null where m.server_id = ${sql.placeholder('serverId')} and ${IS_ORPHAN}`,
+)
+
+/**
+ * Frees servers whose saga has ended without doing so. Returns how many. Looked for first without locks: an update
+ * that looked itself would wait for every saga at work, and every saga for it.
+ */
 export async function releaseOrphans(db: Executor): Promise<number> {
-  return (await db.run(RELEASE_ORPHANS, {})).affectedRows
+  const orphans = await db.rows<{ server_id: string }>(FIND_ORPHANS, {})
+  let released = 0
+  for (const { server_id: serverId } of orphans)
+    released += (await db.run(RELEASE_ORPHAN, { serverId })).affectedRows
+  return released
 }

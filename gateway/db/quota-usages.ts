@@ -1,6 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { builder, statement } from '#common/db/statement.ts'
+import { builder, type Statement, sqlStatement, statement } from '#common/db/statement.ts'
 import { quotaClasses, quotaLimits, quotaUsages } from './schema/resources.ts'
 
 /** One entry of the ledger, and the limit it is held against. */
@@ -92,6 +92,64 @@ export async function chargeUsage(tx: Tx, entry: UsageEntry, units: number): Pro
   // The owner's first use finds no row yet; another transaction may be making it, and is waited for.
   await tx.run(open, values)
   return (await tx.run(charge, values)).affectedRows === 1
+}
+
+/** One resource of a charge: how much, and the limit where neither the project nor the default class sets one. */
+export interface Charge {
+  readonly resource: string
+  readonly units: number
+  readonly fallbackLimit: number
+}
+
+const TOGETHER = new Map<string, Statement>()
+
+/**
+ * True and all counted, or false and none: one statement, because the rows are the most contended there are and each
+ * round trip more would hold them longer. False also when a resource was never used before.
+ */
+export async function chargeTogether(
+  tx: Tx,
+  projectId: string,
+  charges: readonly Charge[],
+): Promise<boolean> {
+  const values: Record<string, unknown> = { projectId }
+  charges.forEach(({ resource: name, units, fallbackLimit }, index) => {
+    values[`resource${index}`] = name
+    values[`amount${index}`] = units
+    values[`limit${index}`] = fallbackLimit
+  })
+  const key = String(charges.length)
+  const known = TOGETHER.get(key) ?? togetherStatement(charges.length)
+  TOGETHER.set(key, known)
+  return (await tx.run(known, values)).affectedRows === charges.length
+}
+
+/** Joins the rows of all resources, so that either every one fits and is counted or the join is empty. */
+function togetherStatement(count: number): Statement {
+  const rows = Array.from({ length: count }, (_, index) => ({
+    row: sql.raw(`u${index}`),
+    resource: sql.placeholder(`resource${index}`),
+    amount: sql.placeholder(`amount${index}`),
+    limit: sql.placeholder(`limit${index}`),
+  }))
+  const join = (parts: readonly SQL[], by: SQL) => sql.join([...parts], by)
+  const projectId = sql.placeholder('projectId')
+  const fits = rows.map(
+    (each) => sql`${each.row}.owner_id = ${projectId} and ${each.row}.resource = ${each.resource}
+      and ${each.row}.used + ${each.amount} <= coalesce(nullif(coalesce(
+        (select hard_limit from quota_limits where project_id = ${projectId} and resource = ${each.resource}),
+        (select hard_limit from quota_classes where class_name = ${DEFAULT_CLASS} and resource = ${each.resource}),
+        ${each.limit}), -1), ${UNLIMITED_AS_NUMBER})`,
+  )
+  return sqlStatement(
+    sql`update ${join(
+      rows.map(({ row }) => sql`quota_usages ${row}`),
+      sql` join `,
+    )} set ${join(
+      rows.map(({ row, amount: units }) => sql`${row}.used = ${row}.used + ${units}`),
+      sql`, `,
+    )} where ${join(fits, sql` and `)}`,
+  )
 }
 
 /** Afterwards the owner's use is lower by so much, but not below zero. */

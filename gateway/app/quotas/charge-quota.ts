@@ -1,6 +1,11 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { chargeUsage, type UsageEntry, usageAndLimit } from '../../db/quota-usages.ts'
+import {
+  chargeTogether,
+  chargeUsage,
+  type UsageEntry,
+  usageAndLimit,
+} from '../../db/quota-usages.ts'
 import { COUNTED_RESOURCES, DEFAULT_LIMITS, type QuotaDeltas } from './resources.ts'
 
 interface Refusal {
@@ -15,11 +20,13 @@ interface Refusal {
  * pass its limit, and then the transaction must not commit. Call it last: its rows are the most contended.
  */
 export async function chargeQuota(tx: Tx, projectId: string, deltas: QuotaDeltas): Promise<void> {
+  const charges = COUNTED_RESOURCES.map((resource) => {
+    return { resource, units: deltas[resource] ?? 0, fallbackLimit: DEFAULT_LIMITS[resource] }
+  }).filter(({ units }) => units > 0)
+  if (charges.length === 0 || (await chargeTogether(tx, projectId, charges))) return
+  // One by one, to find which pass their limits and which were never used before.
   const refusals: Refusal[] = []
-  for (const resource of COUNTED_RESOURCES) {
-    const requested = deltas[resource] ?? 0
-    if (requested <= 0) continue
-    const fallbackLimit = DEFAULT_LIMITS[resource]
+  for (const { resource, units: requested, fallbackLimit } of charges) {
     const entry: UsageEntry = { ownerId: projectId, projectId, resource, fallbackLimit }
     if (await chargeUsage(tx, entry, requested)) continue
     refusals.push({ resource, requested, ...(await usageAndLimit(tx, entry)) })
