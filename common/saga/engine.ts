@@ -101,7 +101,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     for (const record of idle) {
       const saga = this.#byName.get(record.name)
       if (saga === undefined) {
-        this.#options.log.error({ saga: record.id, name: record.name }, 'saga of unknown name')
+        this.#options.log.error({ saga: record.id, saga_name: record.name }, 'saga of unknown name')
         continue
       }
       void this.#track(this.#execution(saga, record))

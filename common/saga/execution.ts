@@ -200,7 +200,7 @@ async function rest(execution: Execution, error: unknown): Promise<'handed-over'
   const { db, record, lease, log, progress } = execution
   const state = progress!.hasFailed ? 'unwinding' : 'running'
   await holdSaga(db, record.id, lease, state, REST_MS)
-  log.info({ saga: record.id, name: record.name, error: errorChain(error) }, 'saga rests')
+  log.info({ ...fieldsOf(record), error: errorChain(error) }, 'saga rests')
   return 'handed-over'
 }
 
@@ -210,10 +210,7 @@ async function fail(
 ): Promise<SagaOutcome | 'handed-over'> {
   const { db, record, lease, log } = execution
   if (step.forwardOnly === true) return rest(execution, error)
-  log.info(
-    { saga: record.id, name: record.name, step: step.name, ...errorFields(error) },
-    'saga unwinds',
-  )
+  log.info({ ...fieldsOf(record), step: step.name, ...errorFields(error) }, 'saga unwinds')
   const kind = isFailure(error) ? error.kind : 'internal'
   const failed: LogRow = {
     step: step.name,
@@ -264,10 +261,7 @@ async function undoStep(
     return 'undone'
   } catch (error) {
     if (isFailure(error, 'unavailable') || execution.signal.aborted) throw error
-    log.error(
-      { saga: record.id, name: record.name, step: step.name, ...errorFields(error) },
-      'saga stuck',
-    )
+    log.error({ ...fieldsOf(record), step: step.name, ...errorFields(error) }, 'saga stuck')
     await holdSaga(db, record.id, lease, 'stuck')
     return 'stuck'
   }
@@ -279,4 +273,9 @@ async function undoLocal(
   tx: Tx,
 ): Promise<void> {
   if (step.undo !== 'none') await step.undo(tx, stepCall(execution, execution.progress!))
+}
+
+/** Names the saga and the request that began it in a log. */
+function fieldsOf({ id, name, work }: SagaRecord): Record<string, unknown> {
+  return { saga: id, saga_name: name, request_id: work.requestId }
 }

@@ -3,7 +3,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
-import { createServer, deleteServer, showServer, untilStatus } from '#test/env/api/servers.ts'
+import {
+  askForServer,
+  createServer,
+  deleteServer,
+  showServer,
+  untilStatus,
+} from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { findTexts } from '#test/env/database-text.ts'
 
@@ -96,20 +102,21 @@ test('no secret a client sent or was given is in any log line, and every line is
   expect(lines.filter((line) => !isLogLine(line))).toEqual([])
 })
 
-test('a line about a request has its id', async () => {
-  const { headers } = await demo.get('/compute/v2.1/servers')
+test('a request is found by its id in the gateway and in the cell', async () => {
+  const { headers, body } = await askForServer(cloud, demo)
+  await untilStatus(demo, body.server.id, 'ACTIVE', BOOT_LIMIT_MS)
   const id = headers['x-openstack-request-id'] ?? 'none'
 
-  const found = await waitFor(
-    'the line',
-    () =>
-      logs()
-        .split('\n')
-        .find((line) => line.includes(id)),
-    BOOT_LIMIT_MS,
-  )
+  const lines = () =>
+    logs()
+      .split('\n')
+      .filter((line) => line.includes(id))
+  const programs = () =>
+    new Set(lines().map((line) => (JSON.parse(line) as { readonly name: string }).name))
+  await waitFor('lines of both', () => programs().size === 2, BOOT_LIMIT_MS)
 
-  expect(JSON.parse(found)).toMatchObject({ request_id: id })
+  expect([...programs()].toSorted()).toEqual(['cell', 'gateway'])
+  for (const line of lines()) expect(JSON.parse(line)).toMatchObject({ request_id: id })
 })
 
 function isLogLine(line: string): boolean {
