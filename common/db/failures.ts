@@ -47,6 +47,11 @@ export function isDuplicate(error: unknown, key?: string): boolean {
   return key === undefined || messageOf(error).includes(key)
 }
 
+/** True when a table to be created exists: the database was made by other migrations than these. */
+export function isTableThere(error: unknown): boolean {
+  return codeOf(error) === 'ER_TABLE_EXISTS_ERROR'
+}
+
 /** The driver's error is the cause of the failure made of it. */
 function driverError(error: unknown): unknown {
   let e = error

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
-import { buildGuestImage } from '../guest/build-guest-image.ts'
+import { buildGuestImage, builtKernel } from '../guest/build-guest-image.ts'
 import { startLibvirtHost } from '../libvirt-host/libvirt-host.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { guestDirectory } from '../paths.ts'
@@ -27,7 +28,8 @@ export async function prepareHosts(
   if (state.driver.name === 'fake')
     return { settings: new Map(hosts.map(({ id, name }) => [id, { hostname: name }])) }
   await installPackages(['libvirt'], progress)
-  progress('Building the guest image, and trying whether KVM runs it ...')
+  if (!existsSync(await builtKernel(guestDirectory)))
+    progress('Building the guest image, and trying whether KVM runs it ...')
   await buildGuestImage(guestDirectory)
   const virtType = await machineVirtType()
   if (virtType === undefined) throw new Error('QEMU and a guest are there, and nothing was tried')

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isTableThere } from '#common/db/failures.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
+import { Failure } from '#common/errors.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
 import type { DeploymentState } from '../deployment/state.ts'
@@ -50,6 +52,14 @@ async function prepare(layout: Layout, mariadb: Mariadb, wanted: Wanted): Promis
   // Written anew each time: MariaDB may have had to take another port.
   const urlFile = join(layout.secrets, `${database}.url`)
   writeFileAtomically(urlFile, url)
-  await migrateDatabase(url, join(projectRoot, component, 'db', 'migrations'))
+  await migrateDatabase(url, join(projectRoot, component, 'db', 'migrations')).catch(
+    (cause: unknown) => {
+      if (!isTableThere(cause)) throw cause
+      throw new Failure(
+        'conflict',
+        `Database ${database} was made by a Weir that this one cannot follow. To begin anew, losing its servers: ./weir up --fresh`,
+      )
+    },
+  )
   return urlFile
 }
