@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { connectBus } from '#common/bus/connect.ts'
+import { type BusOptions, connectBus } from '#common/bus/connect.ts'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
@@ -40,7 +40,7 @@ export async function startCell(
   config: CellConfig,
   clock: Clock = systemClock,
 ): Promise<RunningCell> {
-  const { cellId, processName, databaseUrl } = config
+  const { cellId, processName, databaseUrl, databaseConnectionsMax: connectionsMax } = config
   const log = createLogger('cell', config.logLevel).child({
     cell: config.cellName,
     process: processName,
@@ -48,28 +48,19 @@ export async function startCell(
   const scheduling = schedulingFrom(config, Math.random)
   await migrateDatabase(databaseUrl, MIGRATIONS)
   await using owned = new AsyncDisposableStack()
-  const connectionsMax = config.databaseConnectionsMax
   const db = owned.use(new Database({ url: databaseUrl, connectionsMax }))
   const { incarnation } = await beginFeed(db)
   let relay: FeedRelay | undefined
   let listener: HostListener | undefined
-  const nats = await connectBus(
-    {
-      url: config.natsUrl,
-      credentialsFile: config.natsCredentialsFile,
-      name: `cell ${config.cellName} ${processName}`,
-      onReconnect: () => {
-        relay?.nudge()
-        listener?.forget()
-      },
-    },
-    log,
-  )
+  const onReconnect = () => {
+    relay?.nudge()
+    listener?.forget()
+  }
+  const nats = await connectBus(busOptions(config, onReconnect), log)
   owned.defer(() => nats.close())
   const hosts = new HostRegistry({ db, clock, silentAfterMs: config.hostSilentAfterMs })
   await hosts.refresh()
   const { zone, ratios, stopGraceMs, hostTimeoutMs } = config
-  const builds = new Builds(secretsOf(config.secretKey))
   const feedChanged = () => relay?.nudge()
   const conductor: Conductor = {
     cellId,
@@ -79,7 +70,7 @@ export async function startCell(
     clock,
     log,
     hosts,
-    builds,
+    builds: new Builds(secretsOf(config.secretKey)),
     scheduling,
     ratios,
     stopGraceMs,
@@ -90,10 +81,10 @@ export async function startCell(
   const cell: Cell = { conductor, sagas, incarnation }
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
-  listener = owned.use(new HostListener(cell))
-  const reconcilers = reconcilersOf(cell, holder, config).map((reconciler) =>
-    owned.use(new RunningReconciler(reconciler, clock, log)),
-  )
+  const run = (each: Reconciler) => owned.use(new RunningReconciler(each, clock, log))
+  const beat = run(heartbeat(cell, processName))
+  const reconcilers = [beat, ...quietReconcilers(cell, holder, config).map(run)]
+  listener = owned.use(new HostListener(cell, () => beat.nudge()))
   for (const served of serveCell(cell)) owned.use(served)
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
   const running = owned.move()
@@ -106,11 +97,17 @@ function openSagas(conductor: Conductor, processName: string): Promise<SagaEngin
   return SagaEngine.open<Conductor>({ db, deps: conductor, sagas, processName, clock, log })
 }
 
-function reconcilersOf(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
+function busOptions(config: CellConfig, onReconnect: () => void): BusOptions {
+  const { natsUrl, natsCredentialsFile, cellName, processName } = config
+  const name = `cell ${cellName} ${processName}`
+  return { url: natsUrl, credentialsFile: natsCredentialsFile, name, onReconnect }
+}
+
+/** All but the heartbeat. */
+function quietReconcilers(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
   return [
     sagaRecovery(cell),
     hostLiveness(cell, holder),
-    heartbeat(cell, config.processName),
     allocationAudit(cell, holder),
     purge(cell, holder, config.retention),
   ]

@@ -16,6 +16,7 @@ import { imageCollector } from './app/reconcilers/collect-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import type { GatewayConfig } from './config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
+import { observeMissing } from './observe-missing.ts'
 import { readVersion } from './version.ts'
 
 /** Everything a gateway is made of, built once by hand. Several may live in one process. */
@@ -68,6 +69,8 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       retention: config.retention,
     }),
   )
+
+  observeMissing(metrics.registry, compute)
 
   const owned = parts.move()
   return {

@@ -1,7 +1,15 @@
-import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import {
+  appendFile,
+  type FileHandle,
+  mkdtemp,
+  open as openFile,
+  readFile,
+  rm,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
 import { Attempts } from './attempts.ts'
@@ -81,4 +89,41 @@ test('many that begin at once are all on disk', async () => {
   await using after = await open()
 
   expect(await Promise.all(ids.map((each) => after.begin(each, 1)))).toEqual(ids.map(() => 2))
+})
+
+test('what follows a torn line is known after a restart', async () => {
+  await writeFile(file(), `${newId()} 9 ov`)
+  {
+    await using torn = await open()
+    await torn.begin(id, 3)
+  }
+  await using after = await open()
+
+  expect(await after.begin(id, 2)).toBe(3)
+})
+
+test('begin() that could not write does not allow the attempt until it is on disk', async () => {
+  await using attempts = await open()
+  await using handle = await openFile(file(), 'r')
+  const full = vi
+    .spyOn(Object.getPrototypeOf(handle) as FileHandle, 'datasync')
+    .mockRejectedValueOnce(new Error('ENOSPC'))
+
+  await expect(attempts.begin(id, 1)).rejects.toThrow('ENOSPC')
+  expect(await attempts.begin(id, 1)).toBeUndefined()
+  expect(full).toHaveBeenCalledTimes(2)
+  full.mockRestore()
+})
+
+test('the file is compacted while it is written, and forgets what is over and old', async () => {
+  const options = { file: file(), clock: systemClock, retentionMs: -1, compactAfterLines: 10 }
+  const others = Array.from({ length: 30 }, () => newId<InstanceId>())
+  await using attempts = await Attempts.open(options)
+  await attempts.begin(id, 2)
+  for (const other of others) await attempts.finish(other, 1)
+
+  const lines = (await readFile(file(), 'utf8')).trim().split('\n')
+  expect(lines.length).toBeLessThan(12)
+  expect(lines.some((line) => line.startsWith(`${id} 2 begun`))).toBe(true)
+  expect(await attempts.begin(id, 1)).toBe(2)
 })

@@ -14,6 +14,8 @@ export interface AttemptsOptions {
   readonly clock: Clock
   /** Finished attempts are forgotten after this; must outlive every message and every deleted server's row. */
   readonly retentionMs: number
+  /** A file of as many lines, and twice as many as are worth keeping, is written anew. */
+  readonly compactAfterLines?: number
 }
 
 const COMPACT_AFTER_LINES = 50_000
@@ -27,7 +29,10 @@ export class Attempts implements AsyncDisposable {
   readonly #known: Map<InstanceId, Known>
   #file: FileHandle
   #lines: number
-  #unwritten: string[] = []
+  #compactAt: number
+  #unwritten: [InstanceId, Known][] = []
+  /** The file may end in half a line. */
+  #isTorn: boolean
   #writing: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
 
@@ -35,12 +40,14 @@ export class Attempts implements AsyncDisposable {
     options: AttemptsOptions,
     known: Map<InstanceId, Known>,
     file: FileHandle,
-    lines: number,
+    lines: readonly string[],
   ) {
     this.#options = options
     this.#known = known
     this.#file = file
-    this.#lines = lines
+    this.#lines = lines.length
+    this.#isTorn = lines.at(-1) !== ''
+    this.#compactAt = options.compactAfterLines ?? COMPACT_AFTER_LINES
   }
 
   static async open(options: AttemptsOptions): Promise<Attempts> {
@@ -54,7 +61,7 @@ export class Attempts implements AsyncDisposable {
       const entry = parseLine(line)
       if (entry !== undefined) known.set(entry.id, entry)
     }
-    const attempts = new Attempts(options, known, await open(options.file, 'a'), lines.length)
+    const attempts = new Attempts(options, known, await open(options.file, 'a'), lines)
     await attempts.#compactIfLong()
     return attempts
   }
@@ -85,44 +92,52 @@ export class Attempts implements AsyncDisposable {
   }
 
   async #record(id: InstanceId, attempt: number, isOver: boolean): Promise<void> {
-    const entry = { attempt, isOver, at: this.#options.clock.now() }
-    this.#known.set(id, entry)
-    this.#unwritten.push(line(id, entry))
+    this.#unwritten.push([id, { attempt, isOver, at: this.#options.clock.now() }])
     await this.#flushed()
   }
 
-  /** One fsync for all that wait: whoever comes while one runs shares the next. */
+  /** One fsync for all that wait: whoever comes while one runs shares the next, whatever becomes of this one. */
   #flushed(): Promise<void> {
-    this.#next ??= this.#writing.then(async () => {
-      this.#next = undefined
-      this.#writing = this.#write()
-      await this.#writing
-    })
+    this.#next ??= this.#writing
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined
+        this.#writing = this.#write()
+        return this.#writing
+      })
     return this.#next
   }
 
+  /** Known is only what is on disk: whoever could not write has not begun. */
   async #write(): Promise<void> {
-    const lines = this.#unwritten
-    if (lines.length === 0) return
+    const entries = this.#unwritten
+    if (entries.length === 0) return
     this.#unwritten = []
-    await this.#file.appendFile(lines.join(''))
+    const start = this.#isTorn ? '\n' : ''
+    this.#isTorn = true
+    await this.#file.appendFile(start + entries.map(([id, known]) => line(id, known)).join(''))
     await this.#file.datasync()
-    this.#lines += lines.length
+    this.#isTorn = false
+    for (const [id, known] of entries) this.#known.set(id, known)
+    this.#lines += entries.length
+    await this.#compactIfLong()
   }
 
   async #compactIfLong(): Promise<void> {
-    if (this.#lines < COMPACT_AFTER_LINES) return
-    const oldest = this.#options.clock.now() - this.#options.retentionMs
+    if (this.#lines < this.#compactAt) return
+    const { clock, compactAfterLines = COMPACT_AFTER_LINES, file, retentionMs } = this.#options
+    const oldest = clock.now() - retentionMs
     for (const [id, { isOver, at }] of this.#known)
       if (isOver && at < oldest) this.#known.delete(id)
-    const temporary = `${this.#options.file}.new`
-    const file = await open(temporary, 'w')
-    await file.writeFile([...this.#known].map(([id, entry]) => line(id, entry)).join(''))
-    await file.sync()
-    await rename(temporary, this.#options.file)
+    const temporary = `${file}.new`
+    const compacted = await open(temporary, 'w')
+    await compacted.writeFile([...this.#known].map(([id, entry]) => line(id, entry)).join(''))
+    await compacted.sync()
+    await rename(temporary, file)
     await this.#file.close()
-    this.#file = file
+    this.#file = compacted
     this.#lines = this.#known.size
+    this.#compactAt = Math.max(compactAfterLines, 2 * this.#lines)
   }
 }
 

@@ -18,6 +18,15 @@ function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   return { opened: promise, open: resolve }
 }
 
+/** Work that lasts until it is cut short; `started` is called once it runs. */
+function untilAborted(started: () => void): Job['run'] {
+  return (signal) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Failure('unavailable', 'cut short')))
+      started()
+    })
+}
+
 test('ask() twice for one operation runs it once and answers both', async () => {
   await using bench = new Workbench(systemClock)
   let runs = 0
@@ -144,4 +153,46 @@ test('a pre-empting job aborts the one under way and runs after it has ended', a
   await expect(spawning).rejects.toThrow('cut short')
   expect(await destroying).toEqual(DONE)
   expect(order).toEqual(['spawn aborted', 'destroyed'])
+})
+
+test('a pre-empting job ends all that were asked before it, also the one another waits for', async () => {
+  await using bench = new Workbench(systemClock)
+  const instance = newId<InstanceId>()
+  const { opened: started, open: starting } = gate()
+  const spawning = bench.ask(job(untilAborted(starting), { instance }), LONG_MS)
+  const waiting = bench.ask(
+    job(async () => DONE, { instance }),
+    LONG_MS,
+  )
+  const both = Promise.allSettled([spawning, waiting])
+  await started
+
+  const destroying = job(async () => DONE, { instance, preempts: true })
+
+  expect(await bench.ask(destroying, LONG_MS)).toEqual(DONE)
+  expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+})
+
+test('a pre-empting job lets another one finish', async () => {
+  await using bench = new Workbench(systemClock)
+  const instance = newId<InstanceId>()
+  const { opened, open } = gate()
+  const first = bench.ask(
+    job(
+      async (signal) => {
+        await opened
+        signal.throwIfAborted()
+        return DONE
+      },
+      { instance, preempts: true },
+    ),
+    LONG_MS,
+  )
+  const second = bench.ask(
+    job(async () => DONE, { instance, preempts: true }),
+    LONG_MS,
+  )
+  open()
+
+  expect(await Promise.all([first, second])).toEqual([DONE, DONE])
 })

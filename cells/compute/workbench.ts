@@ -7,7 +7,7 @@ import type { HostAnswer } from '#openapi/wire/host.ts'
 export interface Job {
   readonly operation: OperationId
   readonly instance: InstanceId
-  /** A destroy does not wait for what is going on: it ends it. */
+  /** A destroy does not wait for what was asked before: it ends that, save other destroys. */
   readonly preempts: boolean
   readonly run: (signal: AbortSignal) => Promise<HostAnswer>
 }
@@ -15,6 +15,7 @@ export interface Job {
 interface Running {
   readonly answer: Promise<HostAnswer>
   readonly abort: AbortController
+  readonly preempts: boolean
 }
 
 const REMEMBERED_MAX = 10_000
@@ -26,7 +27,8 @@ const REMEMBERED_MAX = 10_000
 export class Workbench implements AsyncDisposable {
   readonly #clock: Clock
   readonly #byOperation = new Map<OperationId, Running>()
-  readonly #lastOf = new Map<InstanceId, Running>()
+  /** What is asked of each instance and has not ended, in order. */
+  readonly #queues = new Map<InstanceId, Running[]>()
   readonly #stop = new AbortController()
 
   constructor(clock: Clock) {
@@ -46,12 +48,13 @@ export class Workbench implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
-    await Promise.allSettled([...this.#lastOf.values()].map(({ answer }) => answer))
+    await Promise.allSettled([...this.#queues.values()].flat().map(({ answer }) => answer))
   }
 
   #begin(job: Job): Running {
-    const before = this.#lastOf.get(job.instance)
-    if (job.preempts) before?.abort.abort()
+    const queue = this.#queues.get(job.instance) ?? []
+    const before = queue.at(-1)
+    if (job.preempts) for (const running of queue) if (!running.preempts) running.abort.abort()
     const abort = new AbortController()
     const signal = AbortSignal.any([abort.signal, this.#stop.signal])
     const start = () => {
@@ -59,16 +62,21 @@ export class Workbench implements AsyncDisposable {
       return job.run(signal)
     }
     const answer = (before?.answer ?? Promise.resolve()).then(start, start)
-    const running: Running = { answer, abort }
+    const running: Running = { answer, abort, preempts: job.preempts }
     this.#byOperation.set(job.operation, running)
-    this.#lastOf.set(job.instance, running)
-    answer
+    queue.push(running)
+    this.#queues.set(job.instance, queue)
+    void answer
       .catch(() => this.#byOperation.delete(job.operation))
-      .finally(() => {
-        if (this.#lastOf.get(job.instance) === running) this.#lastOf.delete(job.instance)
-        this.#forgetOldest()
-      })
+      .finally(() => this.#leave(job.instance, queue))
     return running
+  }
+
+  /** The first has ended: they run in the order of the queue. */
+  #leave(instance: InstanceId, queue: Running[]): void {
+    queue.shift()
+    if (queue.length === 0) this.#queues.delete(instance)
+    this.#forgetOldest()
   }
 
   /** A Map keeps insertion order, so its first entries are the oldest; running ones are few and young. */

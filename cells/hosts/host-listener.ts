@@ -23,14 +23,17 @@ const OPEN_MAX = 500
 /** Hears the cell's hosts until disposed: notes who lives, records what they report, and audits their guests. */
 export class HostListener implements AsyncDisposable {
   readonly #cell: Cell
+  readonly #hostsChanged: () => void
   readonly #subscriptions: readonly Subscription[]
   readonly #open = new Set<Promise<void>>()
   readonly #audited = new Set<HostId>()
   /** Hosts that have reported since this began to listen, or are being asked to. */
   readonly #reported = new Set<HostId>()
 
-  constructor(cell: Cell) {
+  /** `hostsChanged` is called when what the cell could take may have become another. */
+  constructor(cell: Cell, hostsChanged: () => void) {
     this.#cell = cell
+    this.#hostsChanged = hostsChanged
     this.#subscriptions = [
       this.#subscribe('alive', HostAlive, ({ hostId, down }) => this.#noteAlive(hostId, down)),
       this.#subscribe('alive', HostAlive, ({ hostId }) => this.#meet(hostId as HostId), QUEUE),
@@ -117,6 +120,7 @@ export class HostListener implements AsyncDisposable {
     const { conductor } = this.#cell
     await recordReport(conductor, report)
     await conductor.hosts.refresh()
+    this.#hostsChanged()
     tellSiblings(conductor)
     if (report.down === null) await this.#audit(report.hostId as HostId, report.instances)
   }

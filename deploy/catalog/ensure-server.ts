@@ -16,13 +16,15 @@ export interface FirstServer {
 
 const BOOT_LIMIT_MS = 180_000
 
-/** Afterwards a server of this name is ACTIVE. Throws when it ends in ERROR, or is not ACTIVE in time. */
+/** Afterwards a server of this name is ACTIVE, in place of one that failed. Throws when it ends in ERROR, or is not ACTIVE in time. */
 export async function ensureServer(demo: Session, first: FirstServer): Promise<void> {
   const { servers } = await callApi<{ servers: readonly ServerAnswer[] }>(demo, {
     method: 'GET',
-    path: `/compute/v2.1/servers?name=${first.name}`,
+    path: `/compute/v2.1/servers/detail?name=^${first.name}$`,
   })
-  const { id } = servers[0] ?? (await create(demo, first))
+  const [old] = servers
+  if (old?.status === 'ERROR') await remove(demo, old.id)
+  const { id } = old === undefined || old.status === 'ERROR' ? await create(demo, first) : old
   const server = await waitFor(
     `server ${first.name} to be ACTIVE`,
     async () => {
@@ -36,6 +38,10 @@ export async function ensureServer(demo: Session, first: FirstServer): Promise<v
   )
   if (server.status === 'ERROR')
     throw new Error(`Server ${first.name} failed: ${server.fault?.message ?? 'no reason given'}`)
+}
+
+async function remove(demo: Session, id: string): Promise<void> {
+  await callApi(demo, { method: 'DELETE', path: `/compute/v2.1/servers/${id}` })
 }
 
 async function create(demo: Session, first: FirstServer): Promise<ServerAnswer> {

@@ -21,7 +21,7 @@ export function describeUp(layout: Layout, { state, what }: UpResult): readonly 
       .map(({ name, port }) => `  ${name.padEnd(12)} http://127.0.0.1:${port}`),
     `  Driver       ${state.driver.name}: ${state.driver.why}`,
     ...(state.driver.guests === undefined ? [] : [`  Guests       ${state.driver.guests}`]),
-    `  Cells        ${state.cells.map(({ name }) => name).join(', ')}   (${hosts} hosts)`,
+    `  Cells        ${state.cells.map(({ name }) => name).join(', ')}   (${hosts} ${hosts === 1 ? 'host' : 'hosts'})`,
     `  clouds.yaml  ${layout.cloudsFile}`,
     ...(what === 'created' ? passwords(layout) : []),
     '',

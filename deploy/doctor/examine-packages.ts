@@ -7,7 +7,7 @@ import type { Finding } from './finding.ts'
 const PURPOSES: readonly (readonly [Purpose, what: string, command: string])[] = [
   ['base', 'MariaDB and NATS', './weir up'],
   ['libvirt', 'libvirt, QEMU and what guests are built from', './weir up'],
-  ['clients', 'the openstack command', './weir test --all'],
+  ['clients', 'the openstack command', './weir test'],
 ]
 
 /** Packages that are missing, and whether Weir can install them. */

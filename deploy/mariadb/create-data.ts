@@ -4,10 +4,22 @@ import { userInfo } from 'node:os'
 import { promisify } from 'node:util'
 
 const INSTALL_TIMEOUT_MS = 120_000
+/** MariaDB's bootstrap has been seen to crash on a busy machine, once in many starts. */
+const TRIES_MAX = 2
 
 /** Afterwards `dataDirectory` holds MariaDB's system tables: whole, or not at all when this was interrupted. */
 export async function createData(dataDirectory: string): Promise<void> {
   if (existsSync(dataDirectory)) return
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await create(dataDirectory)
+    } catch (error) {
+      if (tries === TRIES_MAX) throw error
+    }
+  }
+}
+
+async function create(dataDirectory: string): Promise<void> {
   const draft = `${dataDirectory}.new`
   rmSync(draft, { recursive: true, force: true })
   mkdirSync(draft, { recursive: true, mode: 0o700 })

@@ -2,6 +2,7 @@ import type { Transactional } from '#common/db/database.ts'
 import { inBatches } from '#common/in-batches.ts'
 import { purgeSagas } from '#common/saga/purge.ts'
 import { purgeActionEvents, purgeActions, purgeDeletedServers, purgeKeys } from '../db/purges.ts'
+import { purgeReleasedAddresses } from '../db/released-addresses.ts'
 
 /** How long things are kept that no longer matter, in milliseconds. */
 export interface Retention {
@@ -34,6 +35,7 @@ export async function purge(
     server_action_events: (rows) => purgeActionEvents(db, before(retention.actionsMs), rows),
     server_actions: (rows) => purgeActions(db, before(retention.actionsMs), rows),
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
+    released_addresses: (rows) => purgeReleasedAddresses(db, rows),
     server_index: (rows) => purgeDeletedServers(db, before(retention.deletedServersMs), rows),
   }
   const gone: Record<string, number> = {}

@@ -2,7 +2,8 @@ import { and, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/mysql-core'
 import type { Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
-import { builder, statement } from '#common/db/statement.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
+import { HAS_RESTED, restAddresses } from './released-addresses.ts'
 import { portAddresses, subnets } from './schema/network.ts'
 
 export interface AddressRow {
@@ -24,11 +25,20 @@ const TAKE = statement(
   }),
 )
 
+const TAKE_RESTED = sqlStatement(sql`
+  insert into port_addresses (subnet_id, address_offset, ip_address, port_id)
+  select ${placeholder('subnetId')}, ${number('offset')}, ${placeholder('address')},
+    ${placeholder('portId')} from dual where ${HAS_RESTED}`)
+
+/** `rested`: only if nobody gave it back a short while ago. */
+export type TakeMode = 'any' | 'rested'
+
 /** Gives the address to the port; false when it is another's. */
-export async function takeAddress(tx: Tx, row: AddressRow): Promise<boolean> {
+export async function takeAddress(tx: Tx, row: AddressRow, mode: TakeMode): Promise<boolean> {
+  const take = mode === 'any' ? TAKE : TAKE_RESTED
   try {
-    await tx.run(TAKE, { ...row, offset: row.offset.toString() })
-    return true
+    const { affectedRows } = await tx.run(take, { ...row, offset: row.offset.toString() })
+    return affectedRows === 1
   } catch (error) {
     if (isDuplicate(error, 'PRIMARY')) return false
     throw error
@@ -85,6 +95,7 @@ const RELEASE_OF_PORT = statement(
 
 /** Afterwards the port has no address. */
 export async function releaseAddresses(tx: Tx, portId: string): Promise<void> {
+  await restAddresses(tx, portId, null)
   await tx.run(RELEASE_OF_PORT, { portId })
 }
 
@@ -93,6 +104,7 @@ export async function releaseAddress(
   tx: Tx,
   row: Pick<AddressRow, 'subnetId' | 'address' | 'portId'>,
 ): Promise<void> {
+  await restAddresses(tx, row.portId, row.address)
   const { subnetId, address, portId } = portAddresses
   await tx.orm
     .delete(portAddresses)

@@ -107,7 +107,8 @@ const APPLY = sqlStatement(sql`
     s.hypervisor_hostname = v.hypervisor_hostname, s.instance_name = v.instance_name,
     s.zone = v.zone, s.fault = v.fault,
     s.launched_at = from_unixtime(v.launched_at / 1000),
-    s.terminated_at = from_unixtime(v.terminated_at / 1000), s.updated_at = now(3)
+    s.terminated_at = from_unixtime(v.terminated_at / 1000), s.updated_at = now(3),
+    s.missing_since = null
   where s.cell_id = ${sql.placeholder('cellId')} and s.attempt = v.attempt
     and s.deleted_at is null
     and (s.version < v.version or (${sql.placeholder('isResync')} and (s.version <> v.version
@@ -154,12 +155,6 @@ const OWN = sqlStatement(sql`
   select s.server_id, s.attempt from ${SERVER_ATTEMPTS}
   straight_join server_index s on s.server_id = v.server_id
   where s.cell_id = ${sql.placeholder('cellId')}`)
-
-const SPOKEN_OF = sqlStatement(sql`
-  select server_id from server_index
-  where cell_id = ${sql.placeholder('cellId')} and server_id > ${sql.placeholder('after')}
-    and server_id <= ${sql.placeholder('upTo')} and deleted_at is null and version > 0
-  limit 10000`)
 
 /** Adds what is shown of new servers before any cell has spoken. */
 export function insertServers(tx: Tx, servers: readonly NewServer[]): Promise<void> {
@@ -235,23 +230,4 @@ export async function ownServers(
   const servers = JSON.stringify([...serverIds].map((serverId) => ({ serverId })))
   const rows = await db.rows<{ server_id: string; attempt: number }>(OWN, { cellId, servers })
   return new Map(rows.map((row) => [row.server_id, row.attempt]))
-}
-
-export interface IdRange {
-  /** Exclusive; null: from the beginning. */
-  readonly after: string | null
-  /** Inclusive; null: to the end. */
-  readonly upTo: string | null
-  readonly known: ReadonlySet<string>
-}
-
-/** How many servers of the range the cell has spoken of before, has still, and are not among the known. */
-export async function countUnknown(db: Executor, cellId: CellId, range: IdRange): Promise<number> {
-  const { after, upTo, known } = range
-  const rows = await db.rows<{ server_id: string }>(SPOKEN_OF, {
-    cellId,
-    after: after ?? '',
-    upTo: upTo ?? '~',
-  })
-  return rows.filter((row) => !known.has(row.server_id)).length
 }

@@ -25,7 +25,11 @@ const WAIT_MS = 10_000
 const CONNECTIONS = 16
 
 /** Servers without any network: what the network service does is tested with it. */
-const NO_NETWORK: ServerNetwork = { reachOf: async () => () => true, release: async () => {} }
+const NO_NETWORK: ServerNetwork = {
+  reachOf: async () => () => true,
+  bind: async () => {},
+  release: async () => {},
+}
 const NO_NICS: NicsPlan = {
   reaches: () => true,
   securityGroups: [],

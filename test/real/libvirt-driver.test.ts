@@ -1,5 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,6 +7,7 @@ import { startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
 import type { Driver, ImageSpec, InstanceSpec, NicSpec } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { driversContract } from '../contract/drivers.contract.ts'
+import { startForeignGuest } from './foreign-guest.ts'
 import { type LibvirtHarness, REFUSED_IMAGES, startLibvirtHarness } from './libvirt-harness.ts'
 import { whyNoGuests } from './requirements.ts'
 
@@ -163,7 +162,7 @@ describe.skipIf(why !== undefined)(
       })
 
       test('domains and networks of others are neither listed nor touched', async () => {
-        await startForeign(harness)
+        await startForeignGuest((...args) => harness.virsh(...args))
         const stranger = await harness.openAs({ ...harness.owner, cellId: newId<CellId>() })
         const theirs = instanceSpec(harness.image, { nics: [nicWith('10.93.0.9', NEXT_MAC)] })
         await stranger.spawn(theirs, signal())
@@ -319,23 +318,4 @@ async function kindOf(work: Promise<unknown>): Promise<unknown> {
     () => undefined,
     (error: { kind?: unknown }) => error.kind,
   )
-}
-
-/** A guest and a network that someone else runs on the same daemon. */
-async function startForeign(harness: LibvirtHarness): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'weir-foreign-'))
-  try {
-    const network = join(folder, 'network.xml')
-    await writeFile(network, '<network><name>foreign</name><bridge name="foreign0"/></network>')
-    await harness.virsh('net-create', network)
-    const domain = join(folder, 'domain.xml')
-    await writeFile(
-      domain,
-      `<domain type="qemu"><name>foreign</name><memory unit="MiB">32</memory><vcpu>1</vcpu>
-      <os><type arch="x86_64" machine="pc">hvm</type></os></domain>`,
-    )
-    await harness.virsh('create', domain)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
 }

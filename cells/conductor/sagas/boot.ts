@@ -7,13 +7,14 @@ import { giveUpStep } from './boot/give-up.ts'
 import { BOOT_TRIES } from './boot/outputs.ts'
 import type { BootParams } from './boot/params.ts'
 import { spawn } from './boot/spawn.ts'
+import { tellPreempted } from './boot/tell-preempted.ts'
 
 const ALTERNATES = Array.from({ length: BOOT_TRIES - 1 }, (_, index) => index + 2)
 
 /**
  * Builds a server on one of the cell's hosts. On the usual path it commits twice: with the claim, and when the
  * server is active. Only a host's word that nothing is left lets it try another; a delete takes the instance from
- * it at any time, and then it changes nothing more.
+ * it at any time, and then it changes nothing more and says so.
  */
 export const bootSaga: Saga<Conductor, BootParams> = {
   name: 'boot',
@@ -24,5 +25,6 @@ export const bootSaga: Saga<Conductor, BootParams> = {
     ...ALTERNATES.flatMap((nth) => [claimAlternate(nth), spawn(nth)]),
     activate,
     giveUpStep,
+    tellPreempted,
   ],
 }

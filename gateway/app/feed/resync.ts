@@ -4,14 +4,15 @@ import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { CellRef } from '../../cells/client.ts'
 import { advanceFeed, type FeedPosition } from '../../db/cell-mappings.ts'
 import { applyHostViews, forgetHostVersions } from '../../db/host-index.ts'
-import { applyViews, countUnknown } from '../../db/server-index.ts'
+import { markMissing } from '../../db/missing-servers.ts'
+import { applyViews } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 
 export interface Resynced {
   readonly position: FeedPosition
   readonly report: {
     readonly instances: number
-    /** Shown here as in the cell and unknown there: left to whoever owns them, for no copy can delete. */
+    /** Shown here as in the cell and unknown there: marked, for no copy can delete; a delete of them ends well. */
     readonly missing: number
   }
 }
@@ -75,8 +76,10 @@ async function applyPage(
     // Moves nothing, but fails once another process has moved it: a slow copy must not overwrite newer rows.
     await advanceFeed(tx, cell.id, was, was)
     await applyViews(tx, cell.id, page.instances, mode)
-    const known = new Set(page.instances.map(({ serverId }) => serverId))
-    return countUnknown(tx, cell.id, { after, upTo, known })
+    const launched = page.instances.filter((view) => view.launchedAt !== null)
+    await deps.network.bind(tx, cell.id, launched)
+    const known = page.instances.map(({ serverId }) => serverId)
+    return markMissing(tx, cell.id, { after, upTo, known })
   })
 }
 

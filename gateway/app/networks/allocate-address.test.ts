@@ -6,6 +6,8 @@ import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import type { Subnet } from '../../db/network.ts'
+import { purgeReleasedAddresses } from '../../db/released-addresses.ts'
+import { releasedAddresses } from '../../db/schema/network.ts'
 import { createNetwork } from './create-network.ts'
 import { createPort } from './create-port.ts'
 import { createSubnet } from './create-subnet.ts'
@@ -152,4 +154,37 @@ test('a network deleted while ports are made on it is either kept or leaves no p
     expect(ports).toHaveLength(made.length)
     if (results.at(-1)?.status === 'fulfilled') expect(ports).toEqual([])
   }
+})
+
+test('an address just given back rests: others are handed out first, then the one that rested longest', async () => {
+  const subnet = await subnetOf('10.6.0.0/28')
+  const draft = { network_id: subnet.networkId }
+  const make = async () => createPort(networks, requester, draft)
+  const addressOf = (port: Awaited<ReturnType<typeof make>>) => port.fixedIps[0]?.address
+  const before = [await make(), await make(), await make(), await make()]
+  for (const port of before) await deletePort(networks, requester, port.id)
+
+  // 16 less the network, the gateway and broadcast: nine have never been used.
+  const fresh = [await make()]
+  while (fresh.length < 9) fresh.push(await make())
+  const again = [await make(), await make(), await make(), await make()]
+
+  const rested = before.map(addressOf)
+  expect(fresh.map(addressOf).filter((address) => rested.includes(address))).toEqual([])
+  expect(again.map(addressOf)).toEqual(rested)
+  await expect(make()).rejects.toThrow('No more IP addresses')
+})
+
+test('an address whose rest is over is as good as any, and is forgotten to have rested', async () => {
+  const subnet = await subnetOf('10.7.0.0/28')
+  const draft = { network_id: subnet.networkId }
+  const port = await createPort(networks, requester, draft)
+  await deletePort(networks, requester, port.id)
+
+  const early = await purgeReleasedAddresses(db, 10_000)
+  await db.orm.update(releasedAddresses).set({ releasedAt: new Date(Date.now() - 121_000) })
+  const late = await purgeReleasedAddresses(db, 10_000)
+
+  expect(early).toBe(0)
+  expect(late).toBeGreaterThan(0)
 })

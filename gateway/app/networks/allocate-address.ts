@@ -2,19 +2,21 @@ import { randomBytes } from 'node:crypto'
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { FixedIp, Subnet } from '../../db/network.ts'
-import { firstFreeOffset, lockSubnet, takeAddress } from '../../db/port-addresses.ts'
+import { firstFreeOffset, lockSubnet, type TakeMode, takeAddress } from '../../db/port-addresses.ts'
+import { longestRested } from '../../db/released-addresses.ts'
 import { type Cidr, contains, formatIp, parseCidr, parseIp } from './ip.ts'
 import { type Pool, poolOf, usableRange } from './pools.ts'
 
 /** Guesses before the subnet counts as crowded: at half full, one boot in sixteen gets that far. */
 const GUESSES_MAX = 4
-/** Holes found and lost to a guess of someone else before giving up. */
-const SEARCHES_MAX = 32
+/** Holes looked at: each may rest, or be lost to a guess of someone else. */
+const SEARCHES_MAX = 64
 
 /**
  * Afterwards the port has one free address of the subnet's pools; undefined when they have none left. Safe against
  * any number of others: the row is the claim. Guesses first, so that boots on one subnet do not wait for each other;
- * when guesses fail, searches for a hole, one transaction at a time.
+ * when guesses fail, searches for a hole, one transaction at a time. An address that was given back just now is taken
+ * only where no other was found.
  */
 export async function allocateAddress(
   tx: Tx,
@@ -24,19 +26,13 @@ export async function allocateAddress(
   const cidr = parseCidr(subnet.cidr, 'cidr')
   const pools = subnet.pools.map((range) => poolOf(cidr, range))
   if (pools.length === 0) return undefined
-  const take = (value: bigint) => tryToTake(tx, { subnet, cidr, portId }, value)
+  const claim = { subnet, cidr, portId }
   for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
-    const taken = await take(randomIn(pools))
+    const taken = await tryToTake(tx, claim, randomIn(pools), 'rested')
     if (taken !== undefined) return taken
   }
   await lockSubnet(tx, subnet.id)
-  for (let search = 0; search < SEARCHES_MAX; search += 1) {
-    const free = await searchFree(tx, subnet.id, cidr, pools)
-    if (free === undefined) return undefined
-    const taken = await take(free)
-    if (taken !== undefined) return taken
-  }
-  throw new Failure('unavailable', `Subnet ${subnet.id} is too busy. Please try again.`)
+  return (await takeHole(tx, claim, pools)) ?? (await takeResting(tx, claim, pools))
 }
 
 /** Afterwards the port has this address. Throws `invalid` outside the subnet, `conflict` when it is taken. */
@@ -48,7 +44,7 @@ export async function claimAddress(
 ): Promise<FixedIp> {
   const value = checkAddress(subnet, address)
   const cidr = parseCidr(subnet.cidr, 'cidr')
-  const taken = await tryToTake(tx, { subnet, cidr, portId }, value)
+  const taken = await tryToTake(tx, { subnet, cidr, portId }, value, 'any')
   if (taken !== undefined) return taken
   throw new Failure('conflict', `IP address ${address} already allocated in subnet ${subnet.id}.`)
 }
@@ -71,27 +67,61 @@ interface Claim {
   readonly portId: string
 }
 
-async function tryToTake(tx: Tx, claim: Claim, value: bigint): Promise<FixedIp | undefined> {
+async function tryToTake(
+  tx: Tx,
+  claim: Claim,
+  value: bigint,
+  mode: TakeMode,
+): Promise<FixedIp | undefined> {
   const { subnet, cidr, portId } = claim
   const address = formatIp(cidr.version, value)
   const offset = value - cidr.first
-  const isTaken = await takeAddress(tx, { subnetId: subnet.id, offset, address, portId })
+  const isTaken = await takeAddress(tx, { subnetId: subnet.id, offset, address, portId }, mode)
   return isTaken ? { subnetId: subnet.id, address } : undefined
 }
 
-/** From a random place to the end of its pool, then every pool from its start. */
-async function searchFree(
+/** The first hole that has rested: from a random place to the end of its pool, then in every pool from its start. */
+async function takeHole(
   tx: Tx,
-  subnetId: string,
-  cidr: Cidr,
+  claim: Claim,
   pools: readonly Pool[],
-): Promise<bigint | undefined> {
+): Promise<FixedIp | undefined> {
+  const { subnet, cidr } = claim
   const start = randomIn(pools)
-  const first = pools.find((pool) => start >= pool.first && start <= pool.last)!
-  for (const { first: from, last: to } of [{ first: start, last: first.last }, ...pools]) {
-    const offset = await firstFreeOffset(tx, subnetId, from - cidr.first, to - cidr.first)
-    if (offset !== undefined) return cidr.first + offset
+  const { last } = pools.find((pool) => start >= pool.first && start <= pool.last)!
+  let searches = 0
+  for (const range of [{ first: start, last }, ...pools]) {
+    let from = range.first
+    while (from <= range.last && searches < SEARCHES_MAX) {
+      searches += 1
+      const offset = await firstFreeOffset(
+        tx,
+        subnet.id,
+        from - cidr.first,
+        range.last - cidr.first,
+      )
+      if (offset === undefined) break
+      const taken = await tryToTake(tx, claim, cidr.first + offset, 'rested')
+      if (taken !== undefined) return taken
+      from = cidr.first + offset + 1n
+    }
   }
+  return undefined
+}
+
+async function takeResting(
+  tx: Tx,
+  claim: Claim,
+  pools: readonly Pool[],
+): Promise<FixedIp | undefined> {
+  const { subnet, cidr } = claim
+  for (const { first, last } of pools)
+    for (let search = 0; search < SEARCHES_MAX; search += 1) {
+      const offset = await longestRested(tx, subnet.id, first - cidr.first, last - cidr.first)
+      if (offset === undefined) break
+      const taken = await tryToTake(tx, claim, cidr.first + offset, 'any')
+      if (taken !== undefined) return taken
+    }
   return undefined
 }
 

@@ -1,3 +1,4 @@
+import { bindPortsToHosts } from '../../db/server-ports.ts'
 import { nicsReach } from '../networks/cells-reaching.ts'
 import type { Networks } from '../networks/networks.ts'
 import type { NicRequest } from '../networks/nic-request.ts'
@@ -14,6 +15,7 @@ export function embeddedNetwork(networks: Networks): ServerNetwork {
       const nics = await serverNics(db, serverId)
       return (cellId) => nicsReach(nics, cellId)
     },
+    bind: bindPortsToHosts,
     release: (tx, serverId) => releasePorts(tx, serverId, new Date(networks.clock.now())),
   }
 }

@@ -1,5 +1,6 @@
 import type { Executor, Tx } from '#common/db/database.ts'
-import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import type { CellId } from '#common/ids.ts'
+import type { InstanceBuild, InstanceView } from '#openapi/wire/instance.ts'
 import type { ServerAddress } from './server-record.ts'
 
 /** Which cells reach all networks of a server. */
@@ -23,6 +24,8 @@ export interface NicsPlan {
 /** The network service, as far as servers that exist need it. */
 export interface ServerNetwork {
   reachOf(db: Executor, serverId: string): Promise<Reach>
+  /** Afterwards the ports of these servers, whose views from the cell were applied, are bound to their hosts. */
+  bind(tx: Tx, cellId: CellId, views: readonly InstanceView[]): Promise<void>
   /** Afterwards nothing of the network belongs to the server: its own ports are gone, the user's are free. */
   release(tx: Tx, serverId: string): Promise<void>
 }

@@ -245,6 +245,13 @@ CREATE TABLE `ports` (
 	CONSTRAINT `ports_by_mac` UNIQUE(`mac_address`)
 );
 --> statement-breakpoint
+CREATE TABLE `released_addresses` (
+	`subnet_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`address_offset` bigint unsigned NOT NULL,
+	`released_at` datetime(3) NOT NULL,
+	CONSTRAINT `released_addresses_subnet_id_address_offset_pk` PRIMARY KEY(`subnet_id`,`address_offset`)
+);
+--> statement-breakpoint
 CREATE TABLE `security_group_rules` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`security_group_id` char(36) character set ascii collate ascii_bin NOT NULL,
@@ -488,6 +495,7 @@ CREATE TABLE `server_index` (
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
 	`deleted_at` datetime(3),
+	`missing_since` datetime(3),
 	CONSTRAINT `server_index_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
@@ -511,6 +519,7 @@ CREATE INDEX `port_security_groups_by_group` ON `port_security_groups` (`securit
 CREATE INDEX `ports_by_device` ON `ports` (`device_id`,`nic_index`);--> statement-breakpoint
 CREATE INDEX `ports_by_network` ON `ports` (`network_id`,`id`);--> statement-breakpoint
 CREATE INDEX `ports_by_project` ON `ports` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `released_addresses_by_time` ON `released_addresses` (`released_at`);--> statement-breakpoint
 CREATE INDEX `security_group_rules_by_project` ON `security_group_rules` (`project_id`,`id`);--> statement-breakpoint
 CREATE INDEX `security_group_rules_by_remote` ON `security_group_rules` (`remote_group_id`);--> statement-breakpoint
 CREATE INDEX `security_groups_by_project` ON `security_groups` (`project_id`,`id`);--> statement-breakpoint
@@ -533,4 +542,5 @@ CREATE INDEX `server_index_project` ON `server_index` (`project_id`,`deleted_at`
 CREATE INDEX `server_index_created` ON `server_index` (`deleted_at`,`created_at`,`server_id`);--> statement-breakpoint
 CREATE INDEX `server_index_updated` ON `server_index` (`updated_at`);--> statement-breakpoint
 CREATE INDEX `server_index_cell` ON `server_index` (`cell_id`);--> statement-breakpoint
-CREATE INDEX `server_index_host` ON `server_index` (`host`);
+CREATE INDEX `server_index_host` ON `server_index` (`host`);--> statement-breakpoint
+CREATE INDEX `server_index_missing` ON `server_index` (`missing_since`);

@@ -122,6 +122,20 @@ export const portAddresses = mysqlTable(
   ],
 )
 
+/** Addresses that ports gave back a short while ago, which are not handed out while there are others. */
+export const releasedAddresses = mysqlTable(
+  'released_addresses',
+  {
+    subnetId: uuid('subnet_id').notNull(),
+    offset: bigint('address_offset', { mode: 'bigint', unsigned: true }).notNull(),
+    releasedAt: time('released_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.subnetId, t.offset] }),
+    index('released_addresses_by_time').on(t.releasedAt),
+  ],
+)
+
 export const securityGroups = mysqlTable(
   'security_groups',
   {

@@ -109,6 +109,8 @@ export const serverIndex = mysqlTable(
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at').notNull(),
     deletedAt: time('deleted_at'),
+    /** Since when a full copy of its cell did not have it; null: it did, or none was read. */
+    missingSince: time('missing_since'),
   },
   (t) => [
     index('server_index_project').on(t.projectId, t.deletedAt, t.createdAt, t.serverId),
@@ -116,6 +118,7 @@ export const serverIndex = mysqlTable(
     index('server_index_updated').on(t.updatedAt),
     index('server_index_cell').on(t.cellId),
     index('server_index_host').on(t.host),
+    index('server_index_missing').on(t.missingSince),
   ],
 )
 

@@ -6,23 +6,24 @@ import { endedEvent } from '../../action-event.ts'
 import type { Conductor } from '../../conductor.ts'
 import { type Instance, instanceView } from '../../instance.ts'
 import { building } from './building.ts'
-import { latest } from './outputs.ts'
+import { ACTIVATE, type Ended, latest } from './outputs.ts'
 import type { BootCall, BootParams } from './params.ts'
 
 /** Afterwards the server is active, what it was built from is forgotten, and the gateway is told. */
 export const activate: LocalStep<Conductor, BootParams> = {
   kind: 'local',
-  name: 'activate',
+  name: ACTIVATE,
   when: (call) => latest(call).spawned?.outcome === 'running',
   run: finish,
   forwardOnly: true,
   undo: 'none',
 }
 
-async function finish(tx: Tx, call: BootCall): Promise<null> {
+async function finish(tx: Tx, call: BootCall): Promise<Ended> {
   const { deps, params, sagaId, work } = call
   const { claimed, spawned } = latest(call)
-  if (claimed.outcome !== 'claimed' || spawned?.outcome !== 'running') return null
+  if (claimed.outcome !== 'claimed' || spawned?.outcome !== 'running')
+    throw new Error('Only a server that runs can be made active')
   const at = deps.clock.now()
   const to: Instance = {
     ...building(params, claimed.placed, claimed.version + 1, sagaId),
@@ -32,8 +33,8 @@ async function finish(tx: Tx, call: BootCall): Promise<null> {
     launchedAt: at,
     sagaId: null,
   }
-  // Taken by a delete: that brings it to its end.
-  if (!(await updateOwnInstance(tx, sagaId, { to }))) return null
+  // A delete that took it brings it to its end.
+  if (!(await updateOwnInstance(tx, sagaId, { to }))) return { outcome: 'taken' }
   const event = endedEvent({
     serverId: to.id,
     requestId: work.requestId,
@@ -47,5 +48,5 @@ async function finish(tx: Tx, call: BootCall): Promise<null> {
     { kind: 'action-event', event },
   ])
   deps.feedChanged()
-  return null
+  return { outcome: 'ended' }
 }

@@ -15,7 +15,9 @@ export const claimFirst: LocalStep<Conductor, BootParams> = {
   kind: 'local',
   name: claimStep(1),
   run: claimOneOf,
-  undo: (tx, call) => giveUp(tx, call, 'The build ended unexpectedly.'),
+  undo: async (tx, call) => {
+    await giveUp(tx, call, 'The build ended unexpectedly.')
+  },
 }
 
 /** Throws `no-capacity` when every candidate has filled up. */

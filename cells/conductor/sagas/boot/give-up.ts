@@ -7,28 +7,28 @@ import { endAttempt } from '../../../db/operations.ts'
 import { release } from '../../../placement/release.ts'
 import { endedEvent } from '../../action-event.ts'
 import type { Conductor } from '../../conductor.ts'
-import { failureOf, latest } from './outputs.ts'
+import { type Ended, failureOf, GIVE_UP, latest } from './outputs.ts'
 import type { BootCall, BootParams } from './params.ts'
 
 /** Afterwards the cell has nothing of the attempt, and the gateway is told that another cell may try. */
 export const giveUpStep: LocalStep<Conductor, BootParams> = {
   kind: 'local',
-  name: 'give-up',
+  name: GIVE_UP,
   when: (call) => failureOf(call) !== undefined,
-  run: async (tx, call) => {
-    await giveUp(tx, call, failureOf(call) ?? '')
-    return null
+  run: async (tx, call): Promise<Ended> => {
+    const isOurs = await giveUp(tx, call, failureOf(call) ?? '')
+    return { outcome: isOurs ? 'ended' : 'taken' }
   },
   forwardOnly: true,
   undo: 'none',
 }
 
-/** Does nothing once a delete has taken the instance: the delete then leaves nothing. */
-export async function giveUp(tx: Tx, call: BootCall, reason: string): Promise<void> {
+/** Does nothing, and says so by false, once a delete has taken the instance: the delete then leaves nothing. */
+export async function giveUp(tx: Tx, call: BootCall, reason: string): Promise<boolean> {
   const { deps, params, sagaId, work } = call
   const { serverId, attempt } = params.operation
   const id = serverId as InstanceId
-  if (!(await removeOwnInstance(tx, sagaId, { id, attempt }))) return
+  if (!(await removeOwnInstance(tx, sagaId, { id, attempt }))) return false
   await release(tx, serverId)
   await endAttempt(tx, { id, attempt }, 'not-built', reason)
   const { claimed } = latest(call)
@@ -47,4 +47,5 @@ export async function giveUp(tx: Tx, call: BootCall, reason: string): Promise<vo
     { kind: 'action-event', event },
   ])
   deps.feedChanged()
+  return true
 }

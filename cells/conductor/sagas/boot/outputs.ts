@@ -65,3 +65,17 @@ export function failureOf(call: BootCall): string | undefined {
   if (claimed.outcome === 'none') return claimed.reason
   return spawned?.outcome === 'failed' ? spawned.reason : undefined
 }
+
+/** How the end of a boot went: `taken` when a delete had the instance before. */
+export type Ended = { readonly outcome: 'ended' | 'taken' }
+
+export const ACTIVATE = 'activate'
+export const GIVE_UP = 'give-up'
+
+/** True when a delete took the instance from the boot, wherever that was. */
+export function isPreempted(call: BootCall): boolean {
+  const { claimed, spawned } = latest(call)
+  if (claimed.outcome === 'unwanted' || spawned?.outcome === 'unwanted') return true
+  const ends = [ACTIVATE, GIVE_UP].map((step) => call.output<Ended>(step))
+  return ends.some((end) => end?.outcome === 'taken')
+}

@@ -1,0 +1,54 @@
+import { sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import type { CellId } from '#common/ids.ts'
+import { ascii } from './server-attempts.ts'
+
+const cellId = sql.placeholder('cellId')
+
+const inRange = sql`s.cell_id = ${cellId} and s.server_id > ${sql.placeholder('after')}
+  and s.server_id <= ${sql.placeholder('upTo')} and s.deleted_at is null and s.version > 0`
+
+const isKnown = sql`exists (select 1 from json_table(${sql.placeholder('known')}, '$[*]' columns (
+  server_id ${ascii(36)} path '$')) v where v.server_id = s.server_id)`
+
+const MARK = sqlStatement(sql`
+  update server_index s set s.missing_since = coalesce(s.missing_since, now(3))
+  where ${inRange} and not ${isKnown}`)
+
+const UNMARK = sqlStatement(sql`
+  update server_index s set s.missing_since = null
+  where ${inRange} and s.missing_since is not null and ${isKnown}`)
+
+const COUNT = sqlStatement(sql`
+  select cell_id, count(*) as servers from server_index
+  where missing_since is not null and deleted_at is null group by cell_id`)
+
+export interface IdRange {
+  /** Exclusive; null: from the beginning. */
+  readonly after: string | null
+  /** Inclusive; null: to the end. */
+  readonly upTo: string | null
+  readonly known: readonly string[]
+}
+
+/**
+ * Afterwards those servers of the range are marked that the cell has spoken of before, has still, and that are not
+ * among the known; the known ones are not. Returns how many are marked.
+ */
+export async function markMissing(tx: Tx, cell: CellId, range: IdRange): Promise<number> {
+  const values = {
+    cellId: cell,
+    after: range.after ?? '',
+    upTo: range.upTo ?? '~',
+    known: JSON.stringify(range.known),
+  }
+  await tx.run(UNMARK, values)
+  return (await tx.run(MARK, values)).affectedRows
+}
+
+/** How many servers each cell is said to have and does not; cells that have all of theirs are not there. */
+export async function countMissing(db: Executor): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.rows<{ cell_id: string; servers: number }>(COUNT, {})
+  return new Map(rows.map((row) => [row.cell_id, Number(row.servers)]))
+}

@@ -1,0 +1,26 @@
+import { Gauge, type Registry } from 'prom-client'
+import { errorFields } from '#common/log.ts'
+import type { ComputeDeps } from './app/compute.ts'
+import { countMissing } from './db/missing-servers.ts'
+
+/** Afterwards the registry tells, per cell, how many servers are shown that the cell's last full copy had not. */
+export function observeMissing(
+  registry: Registry,
+  { db, cells, log }: Pick<ComputeDeps, 'db' | 'cells' | 'log'>,
+): void {
+  const gauge = new Gauge({
+    name: 'weir_index_missing_servers',
+    help: 'Servers the index has and a full copy of their cell had not',
+    labelNames: ['cell'],
+    registers: [registry],
+    collect: async () => {
+      try {
+        const missing = await countMissing(db)
+        for (const { id, name } of cells.cells()) gauge.set({ cell: name }, missing.get(id) ?? 0)
+      } catch (error) {
+        // What else is measured is wanted most while the database is away.
+        log.warn(errorFields(error), 'missing servers not counted')
+      }
+    },
+  })
+}

@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { parse } from 'yaml'
+import { callApi, type Session, signIn } from '#deploy/api/session.ts'
+import { projectRoot } from '#deploy/paths.ts'
+
+export interface CommandResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const COMMAND_LIMIT_MS = 300_000
+
+/** The command line of Weir with a deployment of its own, as a second checkout would have. Disposing ends it. */
+export class Checkout implements AsyncDisposable {
+  readonly home = mkdtempSync(join(tmpdir(), 'weir-up-'))
+  readonly cloudsFile = join(this.home, 'clouds.yaml')
+
+  /** Runs `./weir ARGS`. */
+  async weir(...args: readonly string[]): Promise<CommandResult> {
+    const child = spawn(join(projectRoot, 'weir'), args, {
+      env: { ...process.env, WEIR_HOME: this.home },
+      timeout: COMMAND_LIMIT_MS,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const code = new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject).once('close', resolve)
+    })
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+    return { code: await code, stdout, stderr }
+  }
+
+  /** As `weir`; throws what it said when it failed. */
+  async succeed(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.weir(...args)
+    if (code !== 0) throw new Error(`weir ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`)
+    return stdout
+  }
+
+  /** The pids of what `./weir status` shows as up. */
+  async processes(): Promise<ReadonlyMap<string, number>> {
+    const { stdout } = await this.weir('status')
+    const lines = stdout.matchAll(/^(\S+) +up +pid (\d+)/gm)
+    return new Map(Array.from(lines, ([, name = '', pid]) => [name, Number(pid)]))
+  }
+
+  /** Who clouds.yaml names, and where. */
+  cloud(name: 'weir' | 'weir-admin'): CloudAuth {
+    const { clouds } = parse(readFileSync(this.cloudsFile, 'utf8')) as {
+      clouds: Readonly<Record<string, { readonly auth: CloudAuth }>>
+    }
+    const cloud = clouds[name]
+    if (cloud === undefined) throw new Error(`clouds.yaml has no ${name}`)
+    return cloud.auth
+  }
+
+  /** Signs in as clouds.yaml says. */
+  signIn(name: 'weir' | 'weir-admin'): Promise<Session> {
+    const { auth_url, username, password, project_name } = this.cloud(name)
+    const account = { userName: username, password, projectName: project_name }
+    return signIn(new URL(auth_url).origin, account)
+  }
+
+  /** The demo project's servers, as the API lists them. */
+  async servers(): Promise<readonly ListedServer[]> {
+    const { servers } = await callApi<{ servers: readonly ListedServer[] }>(
+      await this.signIn('weir'),
+      { method: 'GET', path: '/compute/v2.1/servers/detail' },
+    )
+    // What contains the endpoint is left out: it may move.
+    return servers.map(({ id, name, status, addresses }) => ({ id, name, status, addresses }))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.succeed('down')
+    rmSync(this.home, { recursive: true, force: true })
+  }
+}
+
+export interface CloudAuth {
+  readonly auth_url: string
+  readonly username: string
+  readonly password: string
+  readonly project_name: string
+}
+
+export interface ListedServer {
+  readonly id: string
+  readonly name: string
+  readonly status: string
+  readonly addresses: Readonly<Record<string, readonly { readonly addr: string }[]>>
+}

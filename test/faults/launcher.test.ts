@@ -1,0 +1,148 @@
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import { Checkout, type ListedServer } from '../env/checkout.ts'
+
+const PROCESSES = [
+  'mariadb',
+  'nats',
+  'gateway-1',
+  'cell-north',
+  'cell-south',
+  'compute-north-1',
+  'compute-north-2',
+  'compute-south-1',
+  'compute-south-2',
+]
+
+let checkout: Checkout
+let shown: string
+let first: ListedServer | undefined
+
+beforeAll(async () => {
+  checkout = new Checkout()
+  shown = await checkout.succeed('up', '--driver', 'fake', '--cells', '2', '--hosts', '2')
+})
+
+afterAll(() => checkout?.[Symbol.asyncDispose]())
+
+const firstServer = async () => (await checkout.servers()).find(({ name }) => name === 'first')
+const portOf = () => Number(new URL(checkout.cloud('weir').auth_url).port)
+
+describe('./weir', () => {
+  test('up ends with the endpoint, passwords, clouds.yaml, what to try, and a server that is ACTIVE', async () => {
+    first = await firstServer()
+
+    expect(first?.status).toBe('ACTIVE')
+    expect(shown).toContain('Weir is up.')
+    expect(shown).toContain(checkout.cloud('weir').auth_url)
+    expect(shown).toContain('servers are simulated')
+    for (const name of ['weir', 'weir-admin'] as const)
+      expect(shown).toContain(checkout.cloud(name).password)
+    expect(shown.match(/^ {2}(eval|openstack) /gm)).toHaveLength(3)
+    expect(statSync(checkout.cloudsFile).mode & 0o777).toBe(0o600)
+  })
+
+  test('up again changes nothing, says so, and shows no password', async () => {
+    const before = await checkout.processes()
+
+    const again = await checkout.succeed('up')
+
+    expect(again).toContain('up already; nothing was changed')
+    expect(again).not.toContain(checkout.cloud('weir').password)
+    expect(await checkout.processes()).toEqual(before)
+  })
+
+  test('status shows every process, its pid and its memory; doctor finds nothing bad', async () => {
+    const status = await checkout.succeed('status')
+
+    expect([...(await checkout.processes()).keys()]).toEqual(PROCESSES)
+    expect(status.match(/^\S+ +up +pid \d+ +[1-9]\d* MiB$/gm)).toHaveLength(PROCESSES.length)
+    const doctor = await checkout.succeed('doctor')
+    for (const what of [
+      'Node v',
+      'of disk free',
+      'gateway-1 at port',
+      'MariaDB answers',
+      'NATS an',
+    ])
+      expect(doctor).toContain(what)
+  })
+
+  test('env and logs speak of this deployment', async () => {
+    expect(await checkout.succeed('env', '--cloud', 'weir-admin')).toBe(
+      `export OS_CLIENT_CONFIG_FILE='${checkout.cloudsFile}'\nexport OS_CLOUD=weir-admin\n`,
+    )
+    expect(await checkout.succeed('logs', 'gateway-1')).toContain('gateway listens')
+    expect(await checkout.weir('logs', 'nobody')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There are: mariadb, nats'),
+    })
+  })
+
+  test.each([
+    [['--cells', '0'], 'Give a whole number from 1 to 64'],
+    [['--port', '99999'], 'Give a whole number from 1 to 65535'],
+    [['--driver', 'vmware'], 'Allowed choices are auto, fake, libvirt'],
+    [['--nonsense'], "unknown option '--nonsense'"],
+    [['--cells', '3'], 'has --cells 2, not 3'],
+  ])('up %s is refused, and it says why', async (options, reason) => {
+    const { code, stderr } = await checkout.weir('up', ...options)
+
+    expect(code).toBe(1)
+    expect(stderr).toContain(reason)
+  })
+
+  test('what was killed is shown as down, and up starts it and nothing else', async () => {
+    const before = await checkout.processes()
+    const killed = ['nats', 'cell-north', 'compute-south-1']
+    for (const name of killed) process.kill(before.get(name) ?? Number.NaN, 'SIGKILL')
+    const status = () => checkout.weir('status')
+    await waitFor('all to be seen', async () => (await status()).stdout.includes('3 not'), 10_000)
+    expect(await status()).toMatchObject({ code: 4 })
+
+    expect(await checkout.succeed('up')).toContain('Weir is up again.')
+
+    const after = await checkout.processes()
+    expect([...after.keys()]).toEqual(PROCESSES)
+    expect(PROCESSES.filter((name) => after.get(name) !== before.get(name))).toEqual(killed)
+    expect(await firstServer()).toEqual(first)
+  })
+
+  test('down stops all; up brings back servers and passwords, at another port where its own is taken', async () => {
+    const { password, auth_url } = checkout.cloud('weir')
+    const port = portOf()
+    expect(await checkout.succeed('down')).toContain('Weir is down')
+    expect([...(await checkout.processes()).keys()]).toEqual([])
+    expect(await checkout.succeed('down')).toContain('down already')
+    const squatter = createServer().listen(port, '127.0.0.1')
+    await once(squatter, 'listening')
+
+    const { stderr } = await checkout.weir('up')
+
+    squatter.close()
+    expect(stderr).toContain(`Port ${port} is taken: gateway-1 serves at port ${portOf()}`)
+    expect(checkout.cloud('weir').auth_url).not.toBe(auth_url)
+    expect(checkout.cloud('weir').password).toBe(password)
+    expect(await firstServer()).toEqual(first)
+  })
+
+  test('another checkout comes up beside it, with as many gateways as asked for', async () => {
+    await using other = new Checkout()
+    const taken = await other.weir('up', '--driver', 'fake', '--port', String(portOf()))
+    expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('is taken') })
+    const options = ['--cells', '1', '--hosts', '1', '--gateways', '2']
+
+    await other.succeed('up', '--driver', 'fake', ...options)
+    const [before] = await other.servers()
+    await other.succeed('up', '--driver', 'fake', ...options, '--fresh')
+
+    const [after] = await other.servers()
+    expect([before?.status, after?.status]).toEqual(['ACTIVE', 'ACTIVE'])
+    expect(after?.id).not.toBe(before?.id)
+    expect([...(await other.processes()).keys()]).toContain('gateway-2')
+    expect(await firstServer()).toEqual(first)
+  })
+})
