@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull, lt, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
@@ -115,6 +115,36 @@ const APPLY = sqlStatement(sql`
       or s.vm_state <> v.vm_state or not s.task_state <=> v.task_state
       or s.power_state <> v.power_state or not s.host <=> v.host)))`)
 
+/** The same for one view, as every reply of a cell brings it: a table made of JSON costs several times the update. */
+const APPLY_ONE = statement(
+  builder
+    .update(serverIndex)
+    .set({
+      version: sql`${sql.placeholder('version')}`,
+      vmState: sql`${sql.placeholder('vmState')}`,
+      taskState: sql`${sql.placeholder('taskState')}`,
+      powerState: sql`${sql.placeholder('powerState')}`,
+      hostId: sql`${sql.placeholder('hostId')}`,
+      host: sql`${sql.placeholder('host')}`,
+      hypervisorHostname: sql`${sql.placeholder('hypervisorHostname')}`,
+      instanceName: sql`${sql.placeholder('instanceName')}`,
+      zone: sql`${sql.placeholder('zone')}`,
+      fault: sql`${sql.placeholder('fault')}`,
+      launchedAt: sql`from_unixtime(${sql.placeholder('launchedAt')} / 1000)`,
+      terminatedAt: sql`from_unixtime(${sql.placeholder('terminatedAt')} / 1000)`,
+      updatedAt: now,
+    })
+    .where(
+      and(
+        isServer,
+        isThere,
+        eq(serverIndex.cellId, sql.placeholder('cellId')),
+        eq(serverIndex.attempt, sql.placeholder('attempt')),
+        lt(serverIndex.version, sql.placeholder('version')),
+      ),
+    ),
+)
+
 const MARK_DELETED = sqlStatement(sql`
   update ${SERVER_ATTEMPTS} straight_join server_index s on s.server_id = v.server_id
   set s.vm_state = 'deleted', s.task_state = null, s.power_state = 0, s.deleted_at = now(3),
@@ -168,7 +198,9 @@ export async function applyViews(
   views: readonly InstanceView[],
   mode: 'newer' | 'resync' = 'newer',
 ): Promise<number> {
-  if (views.length === 0) return 0
+  const [first] = views
+  if (first === undefined) return 0
+  if (views.length === 1 && mode === 'newer') return applyOne(tx, cellId, first)
   const ordered = views.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
   const { affectedRows } = await tx.run(APPLY, {
     views: JSON.stringify(ordered),
@@ -176,6 +208,11 @@ export async function applyViews(
     isResync: mode === 'resync',
   })
   return affectedRows
+}
+
+async function applyOne(tx: Tx, cellId: CellId, view: InstanceView): Promise<number> {
+  const fault = view.fault === null ? null : JSON.stringify(view.fault)
+  return (await tx.run(APPLY_ONE, { ...view, cellId, fault })).affectedRows
 }
 
 /** Shows servers as deleted; their rows stay for the retention time. */

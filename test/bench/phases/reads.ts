@@ -3,8 +3,9 @@ import { type Comparison, compare, type Sides } from '../compare.ts'
 import type { Target } from '../target.ts'
 
 const CONCURRENCIES = [1, 16, 64] as const
-const WARM_UP_MS = 400
-const RUN_MS = 800
+/** Long enough for the code to be compiled: a server is measured as it is after its first minute. */
+const WARM_UP_MS = 2_000
+const RUN_MS = 1_000
 
 export interface LoopPhase {
   readonly name: string
