@@ -9,6 +9,7 @@ import {
   type ResourcePage,
 } from './resource-page.ts'
 import { networks, portAddresses, portSecurityGroups, ports } from './schema/network.ts'
+import { IS_SERVER_PORT } from './server-ports.ts'
 
 const anyOfText = (values: readonly FilterValue[]): SQL =>
   sql.join(
@@ -71,12 +72,12 @@ export async function findPorts(db: Executor, ids: readonly string[]): Promise<r
   return portsOfRows(db, rows)
 }
 
-/** The ports of a device in the order of its NICs. */
-export async function portsOfDevice(db: Executor, deviceId: string): Promise<readonly Port[]> {
+/** The ports of a server in the order of its NICs. */
+export async function portsOfServer(db: Executor, serverId: string): Promise<readonly Port[]> {
   const rows = await db.orm
     .select()
     .from(ports)
-    .where(eq(ports.deviceId, deviceId))
+    .where(and(eq(ports.deviceId, serverId), IS_SERVER_PORT))
     .orderBy(ports.nicIndex, ports.id)
   return portsOfRows(db, rows)
 }

@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, like, sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
@@ -36,6 +36,9 @@ export async function bindPort(tx: Tx, binding: Binding): Promise<boolean> {
   return (await tx.run(BIND, { ...binding })).affectedRows === 1
 }
 
+/** The id alone could be anyone's word; the owner is set by boots and administrators only. */
+export const IS_SERVER_PORT = like(ports.deviceOwner, sql`'compute:%'`)
+
 const UNBIND = statement(
   builder
     .update(ports)
@@ -49,7 +52,13 @@ const UNBIND = statement(
       updatedAt: sql`${placeholder('now')}`,
       revision: sql`${ports.revision} + 1`,
     })
-    .where(and(eq(ports.deviceId, placeholder('deviceId')), eq(ports.isBootMade, sql`FALSE`))),
+    .where(
+      and(
+        eq(ports.deviceId, placeholder('deviceId')),
+        IS_SERVER_PORT,
+        eq(ports.isBootMade, sql`FALSE`),
+      ),
+    ),
 )
 
 /** Afterwards no port that a user made belongs to the device. */
@@ -94,7 +103,7 @@ const BIND_TO_HOSTS = sqlStatement(sql`
   set p.status = if(v.power_state in (1, 3), 'ACTIVE', 'DOWN'), p.binding_host = v.host,
     p.updated_at = now(3), p.revision_number = p.revision_number + 1
   where s.cell_id = ${placeholder('cellId')} and s.attempt = v.attempt and s.version = v.version
-    and v.host is not null
+    and v.host is not null and p.device_owner like 'compute:%'
     and (p.binding_host <> v.host or p.status <> if(v.power_state in (1, 3), 'ACTIVE', 'DOWN'))`)
 
 /** Afterwards the servers' ports say which host they are on and whether they work there. */

@@ -85,6 +85,43 @@ describe('a boot', () => {
     expect(kept.body['port']).toMatchObject({ device_id: '', device_owner: '', status: 'DOWN' })
   })
 
+  test('is not joined by a port that merely names its server, whoever made it', async () => {
+    const { db } = api.face.gateway
+    const own = await api.networkWithSubnet(api.demo)
+    const shared = await api.networkWithSubnet(api.admin, { shared: true })
+    const serverId = randomUUID()
+    const decided = await plan(demoUser(), [{ networkId: idOf(own) }])
+    await db.transaction((tx) => allocatePorts(tx, { serverId, zone: 'nova', now }, decided))
+    const device = { network_id: idOf(shared), device_id: serverId }
+
+    const stranger = await api.make(api.demo, 'ports', device)
+
+    expect(await serverNics(db, serverId)).toHaveLength(1)
+    await db.transaction((tx) => releasePorts(tx, serverId, now))
+    const kept = await api.ask(api.demo, 'GET', `ports/${idOf(stranger)}`)
+    expect(kept.body['port']).toMatchObject({ device_id: serverId, revision_number: 1 })
+  })
+
+  test('keeps its ports, whatever device their owner would rather give them', async () => {
+    const { db } = api.face.gateway
+    const own = await api.networkWithSubnet()
+    const serverId = randomUUID()
+    const decided = await plan(demoUser(), [{ networkId: idOf(own) }])
+    const [nic] = await db.transaction((tx) =>
+      allocatePorts(tx, { serverId, zone: 'nova', now }, decided),
+    )
+    const path = `ports/${nic!.port.id}`
+
+    for (const fields of [{ device_owner: '' }, { device_id: '' }, { device_id: randomUUID() }]) {
+      const { status } = await api.ask(api.demo, 'PUT', path, { port: fields })
+      expect(status).toBe(409)
+    }
+    const same = { name: 'mine', device_id: serverId }
+    expect((await api.ask(api.demo, 'PUT', path, { port: same })).status).toBe(200)
+    expect((await api.ask(api.demo, 'DELETE', path)).status).toBe(409)
+    expect(await serverNics(db, serverId)).toHaveLength(1)
+  })
+
   test('of two that want one port is had by one', async () => {
     const { db } = api.face.gateway
     const made = await api.networkWithSubnet()

@@ -45,6 +45,7 @@ export async function proveCredential(
     defaultProjectId: null,
     methods: ['application_credential'],
     applicationCredentialId: credential.id,
+    endsAt: credential.expiresAt,
     parent: undefined,
   }
   return { proof, projectId: credential.projectId }

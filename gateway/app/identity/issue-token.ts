@@ -16,6 +16,8 @@ export interface Proof {
   readonly defaultProjectId: string | null
   readonly methods: readonly string[]
   readonly applicationCredentialId: string | null
+  /** When what proved it ends; null: it does not end by itself. */
+  readonly endsAt: Date | null
   /** Of the token this one is made from. */
   readonly parent: { readonly expiresAt: Date; readonly auditChainId: string } | undefined
 }
@@ -62,6 +64,11 @@ function recordOf(identity: Identity, token: string, proof: Proof, scope: Scope)
     methods: proof.methods,
     issuedAt: new Date(now),
     // A token made from another lives no longer than that one: else rescoping would extend it without end.
-    expiresAt: proof.parent?.expiresAt ?? new Date(now + identity.tokenLifetimeS * 1_000),
+    expiresAt: proof.parent?.expiresAt ?? expiry(now + identity.tokenLifetimeS * 1_000, proof),
   }
+}
+
+/** No later than the end of the application credential, as in Keystone: a remembered token is not described again. */
+function expiry(atLatest: number, { endsAt }: Proof): Date {
+  return new Date(Math.min(atLatest, endsAt?.getTime() ?? atLatest))
 }

@@ -29,6 +29,7 @@ export async function provePassword(
     defaultProjectId: login.user.defaultProjectId,
     methods: ['password'],
     applicationCredentialId: null,
+    endsAt: null,
     parent: undefined,
   }
 }

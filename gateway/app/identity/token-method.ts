@@ -21,6 +21,7 @@ export async function proveToken(
     defaultProjectId: user?.defaultProjectId ?? null,
     methods: [...new Set([...methods, 'token'])],
     applicationCredentialId: null,
+    endsAt: null,
     parent: { expiresAt, auditChainId },
   }
 }

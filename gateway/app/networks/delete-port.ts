@@ -4,6 +4,7 @@ import { unbindGroups } from '../../db/port-inserts.ts'
 import { deletePortRow } from '../../db/ports.ts'
 import type { Requester } from '../requester.ts'
 import type { Networks } from './networks.ts'
+import { isServerPort } from './port-device.ts'
 import { refund } from './quotas.ts'
 import { changeablePort } from './update-port.ts'
 
@@ -15,7 +16,7 @@ export async function deletePort(
 ): Promise<void> {
   const port = await changeablePort(networks, requester, id)
   // A guest that still uses the address must not share it with the next port.
-  if (port.deviceOwner.startsWith('compute:'))
+  if (isServerPort(port))
     throw new Failure(
       'conflict',
       `Port ${id} is in use by server ${port.deviceId}: delete the server or detach the port first.`,

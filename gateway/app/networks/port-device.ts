@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import type { Port } from '../../db/network.ts'
 import type { Requester } from '../requester.ts'
 
 export interface DeviceFields {
@@ -7,10 +8,15 @@ export interface DeviceFields {
   readonly 'binding:host_id'?: string
 }
 
-/**
- * Throws `forbidden` when someone other than an administrator claims a port for a server, or a host: only boots give
- * ports to servers, so that a port's device is always one that knows of it.
- */
+/** What `device_owner` begins with where the device is a server; only boots give ports to servers. */
+const OF_SERVERS = 'compute:'
+
+/** True where the device is a server that knows of the port: an id alone could be anyone's. */
+export function isServerPort({ deviceOwner }: Pick<Port, 'deviceOwner'>): boolean {
+  return deviceOwner.startsWith(OF_SERVERS)
+}
+
+/** Throws `forbidden` when someone other than an administrator claims a port for a server, or a host. */
 export function checkDevice(requester: Requester, fields: DeviceFields): void {
   if (requester.isAdmin) return
   if (fields['binding:host_id'] !== undefined)
@@ -21,4 +27,15 @@ export function checkDevice(requester: Requester, fields: DeviceFields): void {
       'forbidden',
       `Only an administrator may set device_owner to '${fields.device_owner}'.`,
     )
+}
+
+/** Throws `conflict` when someone other than an administrator takes a port from the server that uses it. */
+export function refuseDetaching(requester: Requester, port: Port, fields: DeviceFields): void {
+  if (requester.isAdmin || !isServerPort(port)) return
+  const { device_id: id = port.deviceId, device_owner: owner = port.deviceOwner } = fields
+  if (id === port.deviceId && owner === port.deviceOwner) return
+  throw new Failure(
+    'conflict',
+    `Port ${port.id} is in use by server ${port.deviceId}: delete the server before giving the port another device.`,
+  )
 }

@@ -5,7 +5,7 @@ import type { Port } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { releaseAddresses } from '../../db/port-addresses.ts'
 import { unbindGroups } from '../../db/port-inserts.ts'
-import { portsOfDevice } from '../../db/ports.ts'
+import { portsOfServer } from '../../db/ports.ts'
 import {
   bindPort,
   deleteBootMadePort,
@@ -61,7 +61,7 @@ export async function releasePorts(tx: Tx, serverId: string, now: Date): Promise
 
 /** The server's NICs as they are now, in order. */
 export async function serverNics(db: Executor, serverId: string): Promise<readonly ServerNic[]> {
-  const ports = await portsOfDevice(db, serverId)
+  const ports = await portsOfServer(db, serverId)
   const networkIds = [...new Set(ports.map((port) => port.networkId))]
   const networks = new Map((await findNetworks(db, networkIds)).map((each) => [each.id, each]))
   const subnets = Map.groupBy(await subnetsOfNetworks(db, networkIds), (each) => each.networkId)

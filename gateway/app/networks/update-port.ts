@@ -11,7 +11,7 @@ import { addressWishes, type RequestedAddress } from './address-wishes.ts'
 import { groupsForPort } from './groups-for-port.ts'
 import type { Networks } from './networks.ts'
 import { type AddressWish, wishedAddresses } from './place-port.ts'
-import { checkDevice } from './port-device.ts'
+import { checkDevice, isServerPort, refuseDetaching } from './port-device.ts'
 import { isOwner, visiblePort } from './visible.ts'
 
 export interface PortChange {
@@ -34,6 +34,7 @@ export async function updatePort(
   change: PortChange,
 ): Promise<Port> {
   const before = await changeablePort(networks, requester, id)
+  refuseDetaching(requester, before, change)
   checkDevice(requester, change)
   const after = withChange(before, change)
   if (
@@ -100,7 +101,7 @@ async function wishesAfter(
   change: PortChange,
 ): Promise<readonly AddressWish[] | undefined> {
   if (change.fixed_ips === undefined) return undefined
-  if (port.deviceOwner.startsWith('compute:'))
+  if (isServerPort(port))
     throw new Failure(
       'conflict',
       `Port ${port.id} belongs to a server: its addresses cannot be changed while it does.`,

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
+import { type Face, type IdentityWorld, identityWorld } from './identity-world.ts'
+
+const CREDENTIAL_LIFE_MS = 60_000
+
+let world: IdentityWorld
+let face: Face
+let demo: string
+
+beforeAll(async () => {
+  world = await identityWorld()
+  face = await world.addGateway()
+  const { admin: adminPassword, demo: demoPassword } = world.passwords
+  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
+  demo = await face.logIn('demo', demoPassword)
+})
+
+afterAll(() => world[Symbol.asyncDispose]())
+
+test('an application credential logs in as its user in its project, with the roles given, and not after its deletion', async () => {
+  const userId = (await tokenOf(demo)).user.id
+  const made = await face.ask('POST', `/v3/users/${userId}/application_credentials`, {
+    token: demo,
+    body: { application_credential: { name: 'ci', roles: [{ name: 'reader' }] } },
+  })
+  expect(made.status).toBe(201)
+  const { id, secret } = made.body['application_credential'] as unknown as {
+    id: string
+    secret: string
+  }
+
+  const login = await face.ask('POST', '/v3/auth/tokens', {
+    body: {
+      auth: {
+        identity: {
+          methods: ['application_credential'],
+          application_credential: { id, secret },
+        },
+      },
+    },
+  })
+  const token = login.headers.get('x-subject-token') ?? ''
+  expect(login.status).toBe(201)
+  expect(login.body['token']).toMatchObject({
+    project: { name: 'demo' },
+    application_credential: { id, name: 'ci', restricted: true },
+  })
+  expect(namesOf(login.body['token']?.['roles'])).toEqual(['reader'])
+
+  const another = await face.ask('POST', `/v3/users/${userId}/application_credentials`, {
+    token,
+    body: { application_credential: { name: 'more' } },
+  })
+  const shown = await face.ask('GET', `/v3/users/${userId}/application_credentials/${id}`, {
+    token: demo,
+  })
+  expect(another.status).toBe(403)
+  expect(shown.body['application_credential']).not.toHaveProperty('secret')
+
+  const gone = await face.ask('DELETE', `/v3/users/${userId}/application_credentials/${id}`, {
+    token: demo,
+  })
+  expect(gone.status).toBe(204)
+  expect((await face.ask('GET', '/v3/auth/projects', { token })).status).toBe(401)
+})
+
+test('a token got with an application credential ends with it, and no later', async () => {
+  const userId = (await tokenOf(demo)).user.id
+  const expiresAt = new Date(Date.now() + CREDENTIAL_LIFE_MS)
+  const made = await face.ask('POST', `/v3/users/${userId}/application_credentials`, {
+    token: demo,
+    body: { application_credential: { name: 'short', expires_at: expiresAt.toISOString() } },
+  })
+  const { id, secret } = made.body['application_credential'] as unknown as {
+    id: string
+    secret: string
+  }
+  const identity = {
+    methods: ['application_credential'],
+    application_credential: { id, secret },
+  }
+
+  const login = await face.ask('POST', '/v3/auth/tokens', { body: { auth: { identity } } })
+
+  expect(login.status).toBe(201)
+  const ends = String(login.body['token']?.['expires_at'])
+  expect(Date.parse(ends)).toBeLessThanOrEqual(expiresAt.getTime())
+})
+
+test.each([
+  ['a role the token lacks', { name: 'a', roles: [{ name: 'admin' }] }, 400],
+  ['an end in the past', { name: 'a', expires_at: '2020-01-01T00:00:00' }, 400],
+  ['no name', {}, 400],
+  ['an unknown field', { name: 'a', colour: 'red' }, 400],
+])('an application credential with %s is refused', async (_name, credential, status) => {
+  const userId = (await tokenOf(demo)).user.id
+
+  const reply = await face.ask('POST', `/v3/users/${userId}/application_credentials`, {
+    token: demo,
+    body: { application_credential: credential },
+  })
+
+  expect(reply.status).toBe(status)
+})
+
+async function tokenOf(token: string): Promise<{ readonly user: { readonly id: string } }> {
+  const { body } = await face.ask('GET', '/v3/auth/tokens', {
+    token,
+    headers: { 'x-subject-token': token },
+  })
+  return body['token'] as unknown as { readonly user: { readonly id: string } }
+}
+
+function namesOf(list: unknown): readonly string[] {
+  return (list as readonly { readonly name: string }[]).map(({ name }) => name)
+}
