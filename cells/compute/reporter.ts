@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
+import { errorFields } from '#common/log.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { HostReport } from '#openapi/wire/host.ts'
 import { reportSubject } from '#openapi/wire.ts'
@@ -22,6 +23,8 @@ export class Reporter implements AsyncDisposable {
   readonly #watch: AsyncDisposable
   #sent: HostReport | undefined
   #sentAt = 0
+  /** Why the backend cannot be used, as last seen. */
+  #down: string | null = null
 
   constructor(compute: Compute, nats: NatsConnection, clock: Clock) {
     this.#compute = compute
@@ -40,6 +43,7 @@ export class Reporter implements AsyncDisposable {
   /** Looks, and sends what it saw if that is news or a minute has passed. */
   async report(): Promise<void> {
     const report = await hostReport(this.#compute)
+    this.#down = report.down
     const isDue = this.#clock.now() - this.#sentAt >= REPORT_EVERY_MS
     if (!isDue && isDeepStrictEqual(report, this.#sent)) return
     this.#publish('report', report)
@@ -59,15 +63,19 @@ export class Reporter implements AsyncDisposable {
   }
 
   #alive(): Promise<void> {
-    const down = this.#sent?.down ?? null
-    this.#publish('alive', { hostId: this.#compute.host.id, down })
+    this.#publish('alive', { hostId: this.#compute.host.id, down: this.#down })
     return Promise.resolve()
   }
 
+  /** What the bus refuses, being too large or closing, is said again by the next look. */
   #publish(what: 'report' | 'alive' | 'power', payload: object): void {
     if (this.#nats.isClosed()) return
     const { cellId, id } = this.#compute.host
-    this.#nats.publish(reportSubject(cellId, id, what), JSON.stringify(payload))
+    try {
+      this.#nats.publish(reportSubject(cellId, id, what), JSON.stringify(payload))
+    } catch (error) {
+      this.#compute.log.error({ what, ...errorFields(error) }, 'word of the host not sent')
+    }
   }
 
   async #forEver(everyMs: number, work: () => Promise<void>): Promise<void> {

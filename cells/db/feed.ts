@@ -110,7 +110,7 @@ export async function readFeedState(db: Executor): Promise<FeedState> {
 }
 
 /** The state, locked until the transaction ends: one process at a time gives numbers or takes rows away. */
-export async function lockFeedState(tx: Tx): Promise<FeedState> {
+async function lockFeedState(tx: Tx): Promise<FeedState> {
   return stateFrom(await tx.rows<FeedState>(LOCKED_STATE, {}))
 }
 

@@ -9,8 +9,9 @@ export async function feedRead(
 ): Promise<CellAnswer<'feed.read'>> {
   const { db } = conductor
   if (ask.incarnation === incarnation) await acknowledgeFeed(db, ask.after)
+  const rows = await feedAfter(db, ask.after, ask.limit)
+  // Read last: rows that were trimmed while these were read are a gap, too.
   const { last, removed } = await readFeedState(db)
   const isGap = ask.incarnation !== incarnation || ask.after < removed || ask.after > last
-  const rows = isGap ? [] : await feedAfter(db, ask.after, ask.limit)
-  return { incarnation, isGap, last, rows: [...rows] }
+  return { incarnation, isGap, last, rows: isGap ? [] : [...rows] }
 }

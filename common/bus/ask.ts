@@ -1,4 +1,9 @@
-import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/transport-node'
+import {
+  InvalidArgumentError,
+  type NatsConnection,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/transport-node'
 import type { WorkContext } from '../context.ts'
 import { Failure } from '../errors.ts'
 import { openEnvelope } from './envelope.ts'
@@ -15,7 +20,8 @@ export interface Ask {
 
 /**
  * One request and its answer, not yet validated. Whoever does not answer in time, or is not there, is
- * `unavailable`: what was asked may or may not have happened.
+ * `unavailable`: what was asked may or may not have happened. A question the bus does not take, because it is too
+ * large, is `internal`: nobody was asked.
  */
 export async function ask(nats: NatsConnection, question: Ask): Promise<unknown> {
   const { subject, payload, work, timeoutMs, whom } = question
@@ -23,6 +29,8 @@ export async function ask(nats: NatsConnection, question: Ask): Promise<unknown>
   const reply = await nats
     .request(subject, JSON.stringify(payload), options)
     .catch((cause: unknown) => {
+      if (cause instanceof InvalidArgumentError)
+        throw new Failure('internal', `${whom} could not be asked.`, { cause })
       throw new Failure('unavailable', `${whom} did not answer.`, { cause, detail: silence(cause) })
     })
   return openEnvelope(parse(reply.string()))

@@ -28,7 +28,7 @@ export function serve(nats: NatsConnection, service: Service, log: Logger): Asyn
       const deadline = deadlineOf(message.headers)
       if (deadline !== undefined && deadline < Date.now()) return
       const answered = answer(service, message, log).then((envelope) => {
-        message.respond(JSON.stringify(envelope))
+        respond(message, envelope, log)
       })
       open.add(answered)
       void answered.finally(() => open.delete(answered))
@@ -57,6 +57,17 @@ async function answer(service: Service, message: Msg, log: Logger): Promise<Enve
     else log.error(fields, 'request failed')
     const failure = isFailure(error) ? error : new Failure('internal', 'Unexpected error.')
     return { ok: false, kind: failure.kind, message: failure.message }
+  }
+}
+
+/** A bus refuses what is too large for it, and everything once it is closed: neither may end the process. */
+function respond(message: Msg, envelope: Envelope, log: Logger): void {
+  try {
+    message.respond(JSON.stringify(envelope))
+  } catch (error) {
+    log.error({ subject: message.subject, ...errorFields(error) }, 'answer not sent')
+    if (envelope.ok)
+      respond(message, { ok: false, kind: 'internal', message: 'The answer was not sent.' }, log)
   }
 }
 

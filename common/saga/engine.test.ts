@@ -8,9 +8,11 @@ import { token } from '../db/columns.ts'
 import { Database, type Transactional } from '../db/database.ts'
 import { migrateDatabase } from '../db/migrate.ts'
 import { Failure } from '../errors.ts'
-import { newId } from '../ids.ts'
+import { newId, type SagaId } from '../ids.ts'
 import { createLogger } from '../log.ts'
 import { SagaEngine } from './engine.ts'
+import { seizeLease } from './lease.ts'
+import { adoptSagas, insertSaga } from './log.ts'
 import type { Saga, Step, StepCall } from './saga.ts'
 import { sagas } from './schema.ts'
 import { MortalDatabase, trialsOf } from './testing.ts'
@@ -223,4 +225,28 @@ test('an undo that fails for good leaves the saga stuck for an operator', async 
 
   const [row] = await db.orm.select().from(sagas).where(eq(sagas.subject, id))
   expect(row?.state).toBe('stuck')
+})
+
+test('sagas at work do not keep a process from taking up those that rest', async () => {
+  const processName = newId()
+  const lease = await seizeLease(db, processName, newId(), 10_000)
+  const record = (id: SagaId) => ({
+    id,
+    name: 'sample',
+    version: 1,
+    subject: id,
+    params: { id },
+    work: workContext({}),
+  })
+  const [busy, resting, late] = [newId<SagaId>(), newId<SagaId>(), newId<SagaId>()]
+  await db.transaction(async (tx) => {
+    for (const id of [busy, resting, late]) await insertSaga(tx, record(id), lease)
+    await tx.orm.execute(sql`update sagas set resume_at = resume_at - interval 1 minute
+      where id = ${late}`)
+  })
+
+  const adopted = await adoptSagas(db, lease, 1, new Set([busy]))
+
+  expect(adopted.map(({ id }) => id)).toEqual([late])
+  expect(await adoptSagas(db, lease, 2, new Set([busy, late]))).toHaveLength(1)
 })

@@ -96,9 +96,11 @@ export class SagaEngine<Deps> implements AsyncDisposable {
 
   /** A reconciler: takes up every unfinished saga that is due and not running here. Returns how many. */
   async recover(): Promise<number> {
-    const records = await adoptSagas(this.#options.db, this.#lease, ADOPT_MAX)
-    const idle = records.filter((record) => !this.#running.has(record.id))
+    const running = new Set(this.#running.keys())
+    const idle = await adoptSagas(this.#options.db, this.#lease, ADOPT_MAX, running)
     for (const record of idle) {
+      // Begun while they were looked for.
+      if (this.#running.has(record.id)) continue
       const saga = this.#byName.get(record.name)
       if (saga === undefined) {
         this.#options.log.error({ saga: record.id, saga_name: record.name }, 'saga of unknown name')
@@ -143,7 +145,10 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     while (!this.#stop.signal.aborted) {
       try {
         await clock.sleep(LEASE_RENEW_MS, this.#stop.signal)
-        await renewLease(db, this.#lease, LEASE_TTL_MS)
+        if (await renewLease(db, this.#lease, LEASE_TTL_MS)) continue
+        // Harmless to the sagas, which are fenced; but of two processes under one name, one gets nothing done.
+        const { name } = this.#lease
+        log.error({ process: name }, 'another process has this name: give each a name of its own')
       } catch (error) {
         if (!this.#stop.signal.aborted)
           log.warn({ error: errorChain(error) }, 'saga lease not renewed')

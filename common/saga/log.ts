@@ -167,12 +167,14 @@ async function takeAbandoned(db: Executor, lease: Lease): Promise<void> {
 
 /**
  * Makes this process the owner of unfinished sagas: its predecessor's (same name, older generation) at once, others'
- * when their process's lease has expired. Returns at most `max` that are due.
+ * when their process's lease has expired. Returns at most `max` that are due and not `running` here, those first that
+ * have been due for longest: a remote that stays silent must not keep the others from their turn.
  */
 export async function adoptSagas(
   db: Executor,
   lease: Lease,
   max: number,
+  running: ReadonlySet<SagaId>,
 ): Promise<readonly SagaRecord[]> {
   await takeAbandoned(db, lease)
   const rows = await db.orm
@@ -186,9 +188,10 @@ export async function adoptSagas(
         sql`${sagas.resumeAt} <= now(3)`,
       ),
     )
-    .orderBy(asc(sagas.createdAt))
-    .limit(max)
-  return rows.map((row) => ({
+    .orderBy(asc(sagas.resumeAt))
+    .limit(max + running.size)
+  const idle = rows.filter((row) => !running.has(row.id as SagaId)).slice(0, max)
+  return idle.map((row) => ({
     id: row.id as SagaId,
     name: row.name,
     version: row.version,

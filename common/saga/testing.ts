@@ -42,10 +42,7 @@ export function trialsOf<Deps, Params>(
 }
 
 /** The same saga, whose step does its work and then reports that it failed. */
-export function failingAfter<Deps, Params>(
-  saga: Saga<Deps, Params>,
-  name: string,
-): Saga<Deps, Params> {
+function failingAfter<Deps, Params>(saga: Saga<Deps, Params>, name: string): Saga<Deps, Params> {
   return changed(saga, name, (step) => {
     if (step.kind === 'local')
       return {

@@ -25,7 +25,7 @@ interface Cloud {
 const PASSWORD_BYTES = 18
 
 /** True when passwords were chosen before. */
-export function hasCloudsFile(layout: Layout): boolean {
+function hasCloudsFile(layout: Layout): boolean {
   return existsSync(layout.cloudsFile)
 }
 

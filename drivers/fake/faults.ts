@@ -5,7 +5,7 @@ import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts
 import { abortable } from '../abortable.ts'
 
 /** The driver's methods that a fault can strike. */
-export const FAULTY_METHODS = [
+const FAULTY_METHODS = [
   'inventory',
   'spawn',
   'destroy',

@@ -18,7 +18,7 @@ export const PACKET_STATUSES = { ok: 0, error: 1, continue: 2 } as const
 const VERSION = 1
 const HEADER_BYTES = 28
 /** VIR_NET_MESSAGE_MAX, the longest message libvirt sends, and its length word. */
-export const PACKET_BYTES_MAX = 33_554_432 + 4
+const PACKET_BYTES_MAX = 33_554_432 + 4
 
 export function encodePacket(packet: Packet): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)

@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import { Failure } from '#common/errors.ts'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { createLogger } from '#common/log.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { createFakeDriver } from '#drivers/fake/driver.ts'
+import { fakeSettings } from '#drivers/fake/settings.ts'
+import type { Compute } from './compute.ts'
+import { Reporter } from './reporter.ts'
+import { Workbench } from './workbench.ts'
+
+const WAIT_MS = 5_000
+
+/** A compute whose backend is gone, and a bus that keeps what is said on it and refuses the first word. */
+async function withSilentBackend(
+  work: (reporter: Reporter, said: { alive: unknown[]; report: unknown[] }) => Promise<void>,
+): Promise<void> {
+  const stateDirectory = await mkdtemp(join(tmpdir(), 'reporter-'))
+  const gone = () => Promise.reject(new Failure('unavailable', 'no backend'))
+  const driver = createFakeDriver({ stateDirectory }, fakeSettings({}))
+  const said: { alive: unknown[]; report: unknown[] } = { alive: [], report: [] }
+  let refused = 0
+  const nats = {
+    isClosed: () => false,
+    publish: (subject: string, payload: string) => {
+      refused += 1
+      if (refused === 1) throw new Error('too large')
+      said[subject.endsWith('alive') ? 'alive' : 'report'].push(JSON.parse(payload))
+    },
+  } as unknown as NatsConnection
+  await using workbench = new Workbench(systemClock)
+  const compute = {
+    host: { id: newId<HostId>(), cellId: newId<CellId>(), name: 'host', zone: null },
+    driver: { ...driver, watch: driver.watch.bind(driver), inventory: gone, list: gone },
+    workbench,
+    log: createLogger('test', 'silent'),
+    startedAt: 0,
+    answerWithinMs: 1_000,
+    lastInventory: null,
+  } as unknown as Compute
+  try {
+    await using reporter = new Reporter(compute, nats, systemClock)
+    await work(reporter, said)
+  } finally {
+    await driver[Symbol.asyncDispose]()
+    await rm(stateDirectory, { recursive: true })
+  }
+}
+
+test('a host whose backend is gone does not call itself well while it makes itself known anew', () =>
+  withSilentBackend(async (reporter, { alive, report }) => {
+    await waitFor('a report', () => report.length > 0, WAIT_MS)
+    const heard = alive.length
+    reporter.forget()
+    await waitFor('a sign of life', () => alive.length > heard, WAIT_MS)
+
+    expect(alive.at(-1)).toMatchObject({ down: expect.stringContaining('no backend') })
+    expect(report).toHaveLength(1)
+    await reporter.report()
+    expect(report).toHaveLength(2)
+  }))
+
+test('a word the bus refuses does not end the reporter', () =>
+  withSilentBackend(async (_reporter, { alive }) => {
+    await waitFor('two signs of life', () => alive.length >= 2, WAIT_MS)
+  }))
