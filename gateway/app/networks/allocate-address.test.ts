@@ -175,7 +175,7 @@ test('an address just given back rests: others are handed out first, then the on
   await expect(make()).rejects.toThrow('No more IP addresses')
 })
 
-test('an address whose rest is over is as good as any, and is forgotten to have rested', async () => {
+test('an address whose rest is over is taken like others, and is forgotten to have rested', async () => {
   const subnet = await subnetOf('10.7.0.0/28')
   const draft = { network_id: subnet.networkId }
   const port = await createPort(networks, requester, draft)
