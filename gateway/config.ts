@@ -4,7 +4,7 @@ import type { Retention } from './app/purge.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
 import { readRetention } from './retention.ts'
 
-export const GATEWAY_PREFIX = 'GATEWAY_'
+const GATEWAY_PREFIX = 'GATEWAY_'
 
 /** Everything an operator can set on a gateway. */
 export interface GatewayConfig {

@@ -14,7 +14,7 @@ export interface HostRecord {
 }
 
 /** More hosts than this are not shown in one answer that has no pages. */
-export const HOSTS_MAX = 10_000
+const HOSTS_MAX = 10_000
 
 const isThere = sql`json_value(${hostIndex.view}, '$.isDeleted') = 0`
 

@@ -47,7 +47,7 @@ const INSERT = rowsInsert(
   { fixed: { attempt: sql`1`, triedCells: sql`'[]'`, createdAt: now, changedAt: now } },
 )
 
-export const MAPPING_COLUMNS = {
+const MAPPING_COLUMNS = {
   server_id: instanceMappings.serverId,
   project_id: instanceMappings.projectId,
   cores: instanceMappings.cores,

@@ -5,7 +5,7 @@ import type { Network } from './network.ts'
 import { type Collection, pageClauses, type ResourcePage } from './resource-page.ts'
 import { networkSegments, networks, ports, subnets } from './schema/network.ts'
 
-export const NETWORKS: Collection = {
+const NETWORKS: Collection = {
   table: networks,
   id: networks.id,
   attributes: {

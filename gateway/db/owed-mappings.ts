@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, isNull, notInArray, or, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { InstanceId } from '#common/ids.ts'
@@ -42,30 +42,30 @@ export async function listNotBuilt(db: Executor, max: number): Promise<readonly 
   return rows.map((row) => ({ ...row, serverId: row.serverId as InstanceId }))
 }
 
-export interface OwedDelete {
-  readonly serverId: InstanceId
-  /** Null: in no cell. */
-  readonly cellId: string | null
-}
-
-/** Servers being deleted that no saga sees to any more, longest waiting first. */
+/**
+ * Servers being deleted that no saga sees to any more, longest waiting first; without those in `darkCells`, which
+ * would keep the others waiting.
+ */
 export async function listUnownedDeletes(
   db: Executor,
+  darkCells: readonly string[],
   max: number,
-): Promise<readonly OwedDelete[]> {
+): Promise<readonly InstanceId[]> {
+  const { serverId, cellId } = instanceMappings
   const rows = await db.orm
-    .select({ serverId: instanceMappings.serverId, cellId: instanceMappings.cellId })
+    .select({ serverId })
     .from(instanceMappings)
     .where(
       and(
         eq(instanceMappings.isDeleting, true),
         isNull(instanceMappings.sagaId),
+        darkCells.length === 0 ? undefined : or(isNull(cellId), notInArray(cellId, [...darkCells])),
         sql`${instanceMappings.changedAt} < now(3) - interval ${sql.raw(String(GRACE_S))} second`,
       ),
     )
     .orderBy(asc(instanceMappings.changedAt))
     .limit(max)
-  return rows.map((row) => ({ ...row, serverId: row.serverId as InstanceId }))
+  return rows.map((row) => row.serverId as InstanceId)
 }
 
 const ORPHANS = sql`instance_mappings m left join sagas s on s.id = m.saga_id`

@@ -6,7 +6,7 @@ import type { SecurityGroupRule } from './network.ts'
 import { type Collection, pageClauses, type ResourcePage } from './resource-page.ts'
 import { securityGroupRules as rules } from './schema/network.ts'
 
-export const SECURITY_GROUP_RULES: Collection = {
+const SECURITY_GROUP_RULES: Collection = {
   table: rules,
   id: rules.id,
   attributes: {

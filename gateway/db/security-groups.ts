@@ -6,7 +6,7 @@ import { type Collection, pageClauses, type ResourcePage } from './resource-page
 import { portSecurityGroups, securityGroupRules, securityGroups } from './schema/network.ts'
 import { rulesOfGroups } from './security-group-rules.ts'
 
-export const SECURITY_GROUPS: Collection = {
+const SECURITY_GROUPS: Collection = {
   table: securityGroups,
   id: securityGroups.id,
   attributes: {

@@ -5,7 +5,7 @@ import type { Subnet } from './network.ts'
 import { type Collection, pageClauses, type ResourcePage } from './resource-page.ts'
 import { networks, portAddresses, subnets } from './schema/network.ts'
 
-export const SUBNETS: Collection = {
+const SUBNETS: Collection = {
   table: subnets,
   id: subnets.id,
   attributes: {

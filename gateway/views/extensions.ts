@@ -40,7 +40,7 @@ const EXTENSIONS = {
 const NAMESPACE = 'http://docs.openstack.org/compute/ext/fake_xml'
 const UPDATED = '2014-12-03T00:00:00Z'
 
-export function extensionView(alias: string, description: string) {
+function extensionView(alias: string, description: string) {
   const words = alias.replace(/^os-/i, '').split('-')
   const name = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('')
   return { alias, name, description, namespace: NAMESPACE, updated: UPDATED, links: [] }

@@ -52,7 +52,7 @@ export function hypervisorView(host: HostRecord, options: HypervisorViewOptions)
 }
 
 /** What a host has and what of it is used; also what statistics add up. */
-export function capacityView({ view: { inventory, used } }: HostRecord) {
+function capacityView({ view: { inventory, used } }: HostRecord) {
   const { vcpus = 0, memoryMb = 0, diskGb = 0 } = inventory ?? {}
   return {
     vcpus,

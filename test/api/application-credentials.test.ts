@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { type Face, type IdentityWorld, identityWorld } from './identity-world.ts'
+import { textOf } from './json.ts'
 
 const CREDENTIAL_LIFE_MS = 60_000
 
@@ -84,7 +85,7 @@ test('a token got with an application credential ends with it, and no later', as
   const login = await face.ask('POST', '/v3/auth/tokens', { body: { auth: { identity } } })
 
   expect(login.status).toBe(201)
-  const ends = String(login.body['token']?.['expires_at'])
+  const ends = textOf(login.body['token']?.['expires_at'])
   expect(Date.parse(ends)).toBeLessThanOrEqual(expiresAt.getTime())
 })
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-export const INTERFACES = ['public', 'internal', 'admin'] as const
+const INTERFACES = ['public', 'internal', 'admin'] as const
 export type Interface = (typeof INTERFACES)[number]
 
 export interface CatalogService {

@@ -1,5 +1,5 @@
 /** The most entries of a list that is not paged. */
-export const LISTED_MAX = 5_000
+const LISTED_MAX = 5_000
 /** One more than shown, to know whether there are more. */
 export const READ_MAX = LISTED_MAX + 1
 

@@ -3,7 +3,7 @@ import type { ImageVisibility } from '#common/states/image-states.ts'
 import type { ImageFields } from '../../db/image.ts'
 import type { Requester } from '../requester.ts'
 
-export const PROPERTIES_MAX = 128
+const PROPERTIES_MAX = 128
 export const TAGS_MAX = 128
 const NAME_MAX = 255
 
@@ -25,7 +25,7 @@ export const READ_ONLY_ATTRIBUTES: ReadonlySet<string> = new Set([
 ])
 
 /** Names Glance keeps for itself; no custom property may have them. */
-export const RESERVED_ATTRIBUTES: ReadonlySet<string> = new Set([
+const RESERVED_ATTRIBUTES: ReadonlySet<string> = new Set([
   'locations',
   'deleted',
   'deleted_at',

@@ -10,7 +10,7 @@ export type AttributeKind = 'text' | 'integer' | 'boolean' | 'mac'
 export type FilterKinds = Readonly<Record<string, AttributeKind>>
 
 /** The largest page, and the size of one when none is asked for. */
-export const PAGE_MAX = 1_000
+const PAGE_MAX = 1_000
 const VALUES_MAX = 1_000
 
 const NOT_FILTERS: ReadonlySet<string> = new Set([

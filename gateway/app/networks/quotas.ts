@@ -21,7 +21,7 @@ export const DEFAULT_LIMITS = {
   security_group_rule: 100,
 } as const
 export type NetworkResource = keyof typeof DEFAULT_LIMITS
-export const NETWORK_RESOURCES = Object.keys(DEFAULT_LIMITS) as readonly NetworkResource[]
+const NETWORK_RESOURCES = Object.keys(DEFAULT_LIMITS) as readonly NetworkResource[]
 
 export interface QuotaState {
   /** -1: none. */

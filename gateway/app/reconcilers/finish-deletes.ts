@@ -19,11 +19,13 @@ export function finishDeletes(compute: Compute): Reconciler {
     everyMs: EVERY_MS,
     round: async (signal) => {
       const released = await releaseOrphans(compute.db)
-      const unowned = await listUnownedDeletes(compute.db, BATCH_MAX)
-      const due = unowned.filter(({ cellId }) => {
-        return cellId === null || compute.cells.cell(cellId)?.isAlive !== false
-      })
-      for (const { serverId } of due) {
+      const dark = compute.cells.cells().filter(({ isAlive }) => !isAlive)
+      const due = await listUnownedDeletes(
+        compute.db,
+        dark.map(({ id }) => id),
+        BATCH_MAX,
+      )
+      for (const serverId of due) {
         signal.throwIfAborted()
         const params = { serverId, operationId: newId<string>(), requester: null }
         const start = { subject: serverId, params, work: workContext({}) }

@@ -1,19 +1,8 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { listFlavors as listPage } from '../../../app/flavors/list-flavors.ts'
 import type { Handler } from '../../../http/operation.ts'
-import { pageLimit } from '../../../http/pagination.ts'
 import { flavorView } from '../../../views/flavor.ts'
-import { nextPageLinks } from '../page.ts'
+import { flavorPage } from './flavor-page.ts'
 
-export const listFlavorsDetail: Handler<operations['listFlavorsDetail']> = async (call) => {
-  const { app, context, query, links } = call
-  const limit = pageLimit(query.limit)
-  const page = await listPage(app.db, context, query, limit)
-  const next = nextPageLinks(call, 'flavors_links', {
-    size: page.length,
-    limit,
-    last: page.at(-1)?.id,
-  })
-  const flavors = page.map((flavor) => flavorView(flavor, context, links))
-  return { body: { flavors, ...next } }
-}
+export const listFlavorsDetail: Handler<operations['listFlavorsDetail']> = async (call) => ({
+  body: await flavorPage(call, (flavor) => flavorView(flavor, call.context, call.links)),
+})

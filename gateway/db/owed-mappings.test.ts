@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { type CellId, type InstanceId, newId, type SagaId } from '#common/ids.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { insertMappings, markMappingDeleting, releaseServer } from './instance-mappings.ts'
+import { listUnownedDeletes } from './owed-mappings.ts'
+
+let db: Database
+
+beforeAll(async () => {
+  const url = await freshDatabase('owed')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  db = new Database({ url, connectionsMax: 2 })
+})
+
+afterAll(() => db[Symbol.asyncDispose]())
+
+/** A server whose delete was begun that many minutes ago and that no saga sees to any more. */
+async function owed(cellId: CellId | null, minutesAgo: number): Promise<InstanceId> {
+  const serverId = newId<InstanceId>()
+  const saga = newId<SagaId>()
+  const mapping = { serverId, projectId: 'p'.repeat(32), cores: 1, ramMb: 1, cellId, sagaId: null }
+  await db.transaction(async (tx) => {
+    await insertMappings(tx, [mapping])
+    await markMappingDeleting(tx, serverId, saga)
+    await releaseServer(tx, serverId, saga)
+  })
+  await db.orm.execute(
+    `UPDATE instance_mappings SET changed_at = now(3) - INTERVAL ${minutesAgo} MINUTE WHERE server_id = '${serverId}'`,
+  )
+  return serverId
+}
+
+test('deletes owed by a dark cell do not keep those of other cells, or of none, waiting', async () => {
+  const dark = newId<CellId>()
+  const first = await owed(dark, 4)
+  const second = await owed(newId<CellId>(), 3)
+  const third = await owed(null, 2)
+
+  expect(await listUnownedDeletes(db, [dark], 2)).toEqual([second, third])
+  expect(await listUnownedDeletes(db, [], 2)).toEqual([first, second])
+})
