@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { NatsConnection } from '@nats-io/transport-node'
 import { expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
@@ -10,6 +9,7 @@ import { createLogger } from '#common/log.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { createFakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
+import { Attempts } from './attempts.ts'
 import type { Compute } from './compute.ts'
 import { Reporter } from './reporter.ts'
 import { Workbench } from './workbench.ts'
@@ -32,9 +32,12 @@ async function withSilentBackend(
       if (refused === 1) throw new Error('too large')
       said[subject.endsWith('alive') ? 'alive' : 'report'].push(JSON.parse(payload))
     },
-  } as unknown as NatsConnection
+  }
   await using workbench = new Workbench(systemClock)
-  const compute = {
+  const file = join(stateDirectory, 'attempts')
+  await using attempts = await Attempts.open({ file, clock: systemClock, retentionMs: 1_000 })
+  const compute: Compute = {
+    attempts,
     host: { id: newId<HostId>(), cellId: newId<CellId>(), name: 'host', zone: null },
     driver: { ...driver, watch: driver.watch.bind(driver), inventory: gone, list: gone },
     workbench,
@@ -42,7 +45,7 @@ async function withSilentBackend(
     startedAt: 0,
     answerWithinMs: 1_000,
     lastInventory: null,
-  } as unknown as Compute
+  }
   try {
     await using reporter = new Reporter(compute, nats, systemClock)
     await work(reporter, said)

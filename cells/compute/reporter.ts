@@ -8,6 +8,9 @@ import { reportSubject } from '#openapi/wire.ts'
 import type { Compute } from './compute.ts'
 import { hostReport } from './report.ts'
 
+/** What a reporter needs of its connection. */
+type Bus = Pick<NatsConnection, 'isClosed' | 'publish'>
+
 const ALIVE_EVERY_MS = 1_500
 /** How often the backend is looked at for changes nobody told of; a full report goes out at least so often. */
 const LOOK_EVERY_MS = 10_000
@@ -16,7 +19,7 @@ const REPORT_EVERY_MS = 60_000
 /** Tells the cell what the host is and holds: at once, on every change, and every minute. */
 export class Reporter implements AsyncDisposable {
   readonly #compute: Compute
-  readonly #nats: NatsConnection
+  readonly #nats: Bus
   readonly #clock: Clock
   readonly #stop = new AbortController()
   readonly #loops: Promise<unknown>
@@ -26,7 +29,7 @@ export class Reporter implements AsyncDisposable {
   /** Why the backend cannot be used, as last seen. */
   #down: string | null = null
 
-  constructor(compute: Compute, nats: NatsConnection, clock: Clock) {
+  constructor(compute: Compute, nats: Bus, clock: Clock) {
     this.#compute = compute
     this.#nats = nats
     this.#clock = clock

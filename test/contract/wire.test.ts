@@ -21,7 +21,11 @@ interface Sent {
 const file = new URL(`wire/v${WIRE_VERSION}.json`, import.meta.url)
 const sent = JSON.parse(readFileSync(file, 'utf8')) as Sent
 
-const OPERATIONS = { cell: CELL_OPERATIONS, host: HOST_OPERATIONS }
+type Operations = Readonly<Record<string, { readonly ask: TSchema; readonly answer: TSchema }>>
+const OPERATIONS: Readonly<Record<'cell' | 'host', Operations>> = {
+  cell: CELL_OPERATIONS,
+  host: HOST_OPERATIONS,
+}
 const WORDS = {
   alive: HostAlive,
   power: InstancePower,
