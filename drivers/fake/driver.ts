@@ -2,7 +2,10 @@ import type { Driver, DriverEnvironment, HostInventory } from '../driver.ts'
 import type { Faults } from './faults.ts'
 import { FakeHost } from './host.ts'
 import { fakePause } from './pause.ts'
+import { fakeRebuild } from './rebuild.ts'
+import { fakeResize } from './resize.ts'
 import type { FakeSettings } from './settings.ts'
+import { fakeSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 
 export interface FakeDriver extends Driver {
@@ -60,6 +63,9 @@ export function createFakeDriver(
           return newest(Buffer.from(lines.join(''), 'utf8'), maxBytes)
         }),
     },
+    snapshot: fakeSnapshot(host),
+    rebuild: fakeRebuild(host),
+    resize: fakeResize(host),
     [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
   }
 }

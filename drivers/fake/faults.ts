@@ -16,6 +16,11 @@ const FAULTY_METHODS = [
   'pause',
   'unpause',
   'consoleLog',
+  'snapshot',
+  'rebuild',
+  'resize',
+  'confirmResize',
+  'revertResize',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]
 

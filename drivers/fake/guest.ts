@@ -1,5 +1,6 @@
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { FlavorSpec } from '../driver.ts'
 
 /** All a fake host knows of a guest. Plain data: it is what the journal holds. */
 export interface FakeGuest {
@@ -8,6 +9,11 @@ export interface FakeGuest {
   readonly powerState: PowerState
   /** It was on when its host went off, and nothing has happened to it since. */
   readonly endedWithHost?: true
+  readonly flavor: FlavorSpec
+  /** Name of the image its disk shows. */
+  readonly image: string
+  /** The flavor a resize may still go back to. */
+  readonly flavorBefore?: FlavorSpec
   /** What its console showed, newest last, bounded. */
   readonly console: readonly string[]
 }
@@ -16,10 +22,9 @@ const CONSOLE_LINES_MAX = 20
 
 /** The guest after something happened to it, which its console tells. */
 export function withEvent(guest: FakeGuest, powerState: PowerState, line: string): FakeGuest {
-  const { id, displayName } = guest
+  const { endedWithHost: _over, ...rest } = guest
   return {
-    id,
-    displayName,
+    ...rest,
     powerState,
     console: [...guest.console, line].slice(-CONSOLE_LINES_MAX),
   }

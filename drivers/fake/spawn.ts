@@ -13,13 +13,13 @@ export async function spawn(
   signal: AbortSignal,
 ): Promise<void> {
   refuseRealImage(spec.image)
-  await host.locks.runSpawn(spec.id, signal, (spawnSignal) =>
+  await host.locks.runPreemptible(spec.id, signal, (spawnSignal) =>
     host.faulty('spawn', spec, spawnSignal, () => boot(host, spec)),
   )
 }
 
 /** A user who asked for a real image must get a real guest, or an error. */
-function refuseRealImage(image: ImageSpec): void {
+export function refuseRealImage(image: ImageSpec): void {
   if (image.properties[IMAGE_PROPERTY] === 'fake') return
   throw new Failure(
     'invalid',
@@ -31,8 +31,9 @@ function boot(host: FakeHost, spec: InstanceSpec): void {
   const existing = host.guests.find(spec.id)
   if (existing?.powerState === 'running') return
   if (existing !== undefined) return host.setPower(spec.id, 'running', 'powered on')
-  const { id, displayName } = spec
+  const { id, displayName, flavor } = spec
   const line = `booted ${displayName} (${spec.hostname}) from image ${spec.image.name}, uuid ${id}`
-  const off = { id, displayName, powerState: 'shutdown', console: [] } as const
+  const image = spec.image.name
+  const off = { id, displayName, flavor, image, powerState: 'shutdown', console: [] } as const
   host.guests.put(withEvent(off, 'running', line))
 }

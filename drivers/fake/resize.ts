@@ -1,0 +1,38 @@
+import { Failure } from '#common/errors.ts'
+import type { FlavorSpec, Resize } from '../driver.ts'
+import { type FakeGuest, withEvent } from './guest.ts'
+import type { FakeHost } from './host.ts'
+
+export function fakeResize(host: FakeHost): Resize {
+  return {
+    resize: (spec, { runs }, signal) =>
+      host.changeSlowly('resize', spec.id, signal, () => {
+        const guest = host.guests.get(spec.id)
+        const { flavor, flavorBefore = flavor } = guest
+        refuseShrinking(flavor, spec.flavor)
+        start(host, { ...guest, flavor: spec.flavor, flavorBefore }, 'resized', runs)
+      }),
+    confirm: (id, signal) =>
+      host.change('confirmResize', id, signal, () => {
+        const { flavorBefore: _before, ...guest } = host.guests.get(id)
+        host.guests.put(guest)
+      }),
+    revert: (spec, { runs }, signal) =>
+      host.changeSlowly('revertResize', spec.id, signal, () => {
+        const { flavorBefore: _before, ...guest } = host.guests.get(spec.id)
+        start(host, { ...guest, flavor: spec.flavor }, 'resized back', runs)
+      }),
+  }
+}
+
+function refuseShrinking(from: FlavorSpec, to: FlavorSpec): void {
+  const isRootSmaller = to.rootGb > 0 && to.rootGb < from.rootGb
+  if (isRootSmaller || to.ephemeralGb < from.ephemeralGb)
+    throw new Failure('invalid', 'Unable to resize disk down.')
+}
+
+function start(host: FakeHost, guest: FakeGuest, what: string, runs: boolean): void {
+  const { name, vcpus, memoryMb } = guest.flavor
+  const line = `${what} to ${name}: ${vcpus} vcpus, ${memoryMb} MiB`
+  host.guests.put(withEvent(guest, runs ? 'running' : 'shutdown', line))
+}
