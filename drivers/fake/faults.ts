@@ -15,6 +15,13 @@ const FAULTY_METHODS = [
   'reboot',
   'pause',
   'unpause',
+  'suspend',
+  'resume',
+  'rescue',
+  'unrescue',
+  'setPassword',
+  'crashDump',
+  'diagnostics',
   'consoleLog',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]

@@ -19,7 +19,7 @@ export async function spawn(
 }
 
 /** A user who asked for a real image must get a real guest, or an error. */
-function refuseRealImage(image: ImageSpec): void {
+export function refuseRealImage(image: ImageSpec): void {
   if (image.properties[IMAGE_PROPERTY] === 'fake') return
   throw new Failure(
     'invalid',
@@ -33,6 +33,13 @@ function boot(host: FakeHost, spec: InstanceSpec): void {
   if (existing !== undefined) return host.setPower(spec.id, 'running', 'powered on')
   const { id, displayName } = spec
   const line = `booted ${displayName} (${spec.hostname}) from image ${spec.image.name}, uuid ${id}`
-  const off = { id, displayName, powerState: 'shutdown', console: [] } as const
+  const hardware = {
+    vcpus: spec.flavor.vcpus,
+    memoryMb: spec.flavor.memoryMb,
+    disks: 1 + Number(spec.flavor.ephemeralGb > 0) + Number(spec.flavor.swapMb > 0),
+    macAddresses: spec.nics.map(({ macAddress }) => macAddress),
+    hasConfigDrive: spec.configDrive !== undefined,
+  }
+  const off = { id, displayName, powerState: 'shutdown', hardware, console: [] } as const
   host.guests.put(withEvent(off, 'running', line))
 }
