@@ -9,23 +9,32 @@ export interface FakeGuest {
   readonly powerState: PowerState
   /** It was on when its host went off, and nothing has happened to it since. */
   readonly endedWithHost?: true
+  /** Runs from a rescue image. */
+  readonly isRescued?: true
+  /** Names the flavor; its disks are what a resize may not shrink. */
   readonly flavor: FlavorSpec
   /** Name of the image its disk shows. */
   readonly image: string
   /** The flavor a resize may still go back to. */
   readonly flavorBefore?: FlavorSpec
+  readonly hardware: FakeHardware
   /** What its console showed, newest last, bounded. */
   readonly console: readonly string[]
+}
+
+/** What a guest was given; its diagnostics are made of it. */
+export interface FakeHardware {
+  readonly vcpus: number
+  readonly memoryMb: number
+  readonly disks: number
+  readonly macAddresses: readonly string[]
+  readonly hasConfigDrive: boolean
 }
 
 const CONSOLE_LINES_MAX = 20
 
 /** The guest after something happened to it, which its console tells. */
 export function withEvent(guest: FakeGuest, powerState: PowerState, line: string): FakeGuest {
-  const { endedWithHost: _over, ...rest } = guest
-  return {
-    ...rest,
-    powerState,
-    console: [...guest.console, line].slice(-CONSOLE_LINES_MAX),
-  }
+  const { endedWithHost: _over, ...kept } = guest
+  return { ...kept, powerState, console: [...guest.console, line].slice(-CONSOLE_LINES_MAX) }
 }

@@ -1,7 +1,7 @@
 import type { Rebuild } from '../driver.ts'
 import { withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
-import { refuseRealImage } from './spawn.ts'
+import { hardwareOf, refuseRealImage } from './spawn.ts'
 
 export function fakeRebuild(host: FakeHost): Rebuild {
   return {
@@ -9,7 +9,9 @@ export function fakeRebuild(host: FakeHost): Rebuild {
       refuseRealImage(spec.image)
       await host.changeSlowly('rebuild', spec.id, signal, () => {
         const { displayName, hostname } = spec
-        const guest = { ...host.guests.get(spec.id), displayName, image: spec.image.name }
+        const before = host.guests.get(spec.id)
+        const hardware = { ...hardwareOf(spec), macAddresses: before.hardware.macAddresses }
+        const guest = { ...before, displayName, hardware, image: spec.image.name }
         const line = `rebuilt ${displayName} (${hostname}) from image ${spec.image.name}`
         host.guests.put(withEvent(guest, runs ? 'running' : 'shutdown', line))
       })

@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { ImageSpec, InstanceSpec } from '../driver.ts'
-import { withEvent } from './guest.ts'
+import { type FakeHardware, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 
 /** The image property that says which hypervisor an image is made for; the scheduler filters on it too. */
@@ -34,6 +34,26 @@ function boot(host: FakeHost, spec: InstanceSpec): void {
   const { id, displayName, flavor } = spec
   const line = `booted ${displayName} (${spec.hostname}) from image ${spec.image.name}, uuid ${id}`
   const image = spec.image.name
-  const off = { id, displayName, flavor, image, powerState: 'shutdown', console: [] } as const
+  const hardware = hardwareOf(spec)
+  const off = {
+    id,
+    displayName,
+    flavor,
+    image,
+    hardware,
+    powerState: 'shutdown',
+    console: [],
+  } as const
   host.guests.put(withEvent(off, 'running', line))
+}
+
+/** What a guest of this spec is given. */
+export function hardwareOf({ flavor, nics, configDrive }: InstanceSpec): FakeHardware {
+  return {
+    vcpus: flavor.vcpus,
+    memoryMb: flavor.memoryMb,
+    disks: 1 + Number(flavor.ephemeralGb > 0) + Number(flavor.swapMb > 0),
+    macAddresses: nics.map(({ macAddress }) => macAddress),
+    hasConfigDrive: configDrive !== undefined,
+  }
 }

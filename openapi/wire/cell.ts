@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { FeedRow } from './feed.ts'
-import { HostView, POWER_ACTIONS } from './host.ts'
+import { HostAggregate, HostView, POWER_ACTIONS } from './host.ts'
 import { InstanceBuild, InstanceView, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
@@ -45,6 +45,11 @@ export const CELL_OPERATIONS = {
       disabledReason: Type.Optional(Nullable(Type.String())),
       isForcedDown: Type.Optional(Type.Boolean()),
     }),
+    answer: HostView,
+  },
+  /** Afterwards the host is in these aggregates and in no other. */
+  'host.set-aggregates': {
+    ask: Type.Object({ hostId: Uuid, aggregates: Type.Array(HostAggregate) }),
     answer: HostView,
   },
   /** Rows after a position; those up to it are taken as applied and may be dropped. */

@@ -21,6 +21,8 @@ CREATE TABLE `hosts` (
 	`version` int NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`zone` varchar(255) NOT NULL,
+	`own_zone` varchar(255) NOT NULL,
+	`aggregates` json NOT NULL,
 	`driver` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`simulated` boolean NOT NULL,
 	`capabilities` json NOT NULL,

@@ -1,3 +1,23 @@
+CREATE TABLE `aggregate_hosts` (
+	`aggregate_id` int NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `aggregate_hosts_aggregate_id_host_id_pk` PRIMARY KEY(`aggregate_id`,`host_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `aggregates` (
+	`id` int AUTO_INCREMENT NOT NULL,
+	`uuid` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`metadata` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3),
+	CONSTRAINT `aggregates_id` PRIMARY KEY(`id`),
+	CONSTRAINT `aggregates_uuid_unique` UNIQUE(`uuid`),
+	CONSTRAINT `aggregates_name_unique` UNIQUE(`name`)
+);
+--> statement-breakpoint
 CREATE TABLE `cell_mappings` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -499,6 +519,7 @@ CREATE TABLE `server_index` (
 	CONSTRAINT `server_index_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
+CREATE INDEX `aggregate_hosts_by_host` ON `aggregate_hosts` (`host_id`);--> statement-breakpoint
 CREATE INDEX `revocations_age` ON `revocations` (`created_at`);--> statement-breakpoint
 CREATE INDEX `role_assignments_target` ON `role_assignments` (`target_type`,`target_id`);--> statement-breakpoint
 CREATE INDEX `tokens_expiry` ON `tokens` (`expires_at`);--> statement-breakpoint
