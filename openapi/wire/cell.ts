@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { FeedRow } from './feed.ts'
 import { HostAggregate, HostView, POWER_ACTIONS } from './host.ts'
 import { InstanceBuild, InstanceView, OperationRef } from './instance.ts'
+import { MigrationView } from './migration.ts'
 import { Nullable, OneOf, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
@@ -77,6 +78,8 @@ export const CELL_OPERATIONS = {
       incarnation: Uuid,
       position: Type.Integer(),
       instances: Type.Array(InstanceView),
+      /** Of these instances. */
+      migrations: Type.Optional(Type.Array(MigrationView)),
       /** With the first page only. */
       hosts: Type.Array(HostView),
     }),
