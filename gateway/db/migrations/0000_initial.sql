@@ -1,3 +1,23 @@
+CREATE TABLE `aggregate_hosts` (
+	`aggregate_id` int NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `aggregate_hosts_aggregate_id_host_id_pk` PRIMARY KEY(`aggregate_id`,`host_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `aggregates` (
+	`id` int AUTO_INCREMENT NOT NULL,
+	`uuid` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`metadata` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3),
+	CONSTRAINT `aggregates_id` PRIMARY KEY(`id`),
+	CONSTRAINT `aggregates_uuid_unique` UNIQUE(`uuid`),
+	CONSTRAINT `aggregates_name_unique` UNIQUE(`name`)
+);
+--> statement-breakpoint
 CREATE TABLE `cell_mappings` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -525,6 +545,29 @@ CREATE TABLE `server_index` (
 	CONSTRAINT `server_index_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
+CREATE TABLE `server_migrations` (
+	`id` bigint AUTO_INCREMENT NOT NULL,
+	`uuid` char(36) character set ascii collate ascii_bin NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`version` int NOT NULL,
+	`type` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`source_host` varchar(64) character set ascii collate ascii_bin,
+	`source_node` varchar(255),
+	`dest_host` varchar(64) character set ascii collate ascii_bin,
+	`dest_node` varchar(255),
+	`old_flavor_id` varchar(255) NOT NULL,
+	`new_flavor_id` varchar(255) NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	CONSTRAINT `server_migrations_id` PRIMARY KEY(`id`),
+	CONSTRAINT `server_migrations_uuid` UNIQUE(`uuid`)
+);
+--> statement-breakpoint
+CREATE INDEX `aggregate_hosts_by_host` ON `aggregate_hosts` (`host_id`);--> statement-breakpoint
 CREATE INDEX `revocations_age` ON `revocations` (`created_at`);--> statement-breakpoint
 CREATE INDEX `role_assignments_target` ON `role_assignments` (`target_type`,`target_id`);--> statement-breakpoint
 CREATE INDEX `tokens_expiry` ON `tokens` (`expires_at`);--> statement-breakpoint
@@ -573,4 +616,6 @@ CREATE INDEX `server_index_created` ON `server_index` (`deleted_at`,`created_at`
 CREATE INDEX `server_index_updated` ON `server_index` (`updated_at`);--> statement-breakpoint
 CREATE INDEX `server_index_cell` ON `server_index` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `server_index_host` ON `server_index` (`host`);--> statement-breakpoint
-CREATE INDEX `server_index_missing` ON `server_index` (`missing_since`);
+CREATE INDEX `server_index_missing` ON `server_index` (`missing_since`);--> statement-breakpoint
+CREATE INDEX `server_migrations_server` ON `server_migrations` (`server_id`);--> statement-breakpoint
+CREATE INDEX `server_migrations_created` ON `server_migrations` (`created_at`,`id`);
