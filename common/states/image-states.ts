@@ -18,3 +18,7 @@ export type ImageVisibility = (typeof IMAGE_VISIBILITIES)[number]
 /** What a project made of an image that was shared with it; only accepted ones are in its lists. */
 export const IMAGE_MEMBER_STATUSES = ['pending', 'accepted', 'rejected'] as const
 export type ImageMemberStatus = (typeof IMAGE_MEMBER_STATUSES)[number]
+
+/** How far an import has come. */
+export const IMAGE_TASK_STATUSES = ['pending', 'processing', 'success', 'failure'] as const
+export type ImageTaskStatus = (typeof IMAGE_TASK_STATUSES)[number]

@@ -1,10 +1,8 @@
 import { and, asc, desc, eq, inArray, lt, or, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import type { ImageTaskStatus } from '#common/states/image-states.ts'
 import { after, orderOf, type SortColumn } from './keyset.ts'
 import { imageTasks } from './schema/image.ts'
-
-export const IMAGE_TASK_STATUSES = ['pending', 'processing', 'success', 'failure'] as const
-export type ImageTaskStatus = (typeof IMAGE_TASK_STATUSES)[number]
 
 /** What an import was asked to do. */
 export interface ImportRequest {

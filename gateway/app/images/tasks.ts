@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
+import { IMAGE_TASK_STATUSES } from '#common/states/image-states.ts'
 import {
   findTask,
-  IMAGE_TASK_STATUSES,
   type ImageTask,
   type ImageTaskSortKey,
   listTasks,

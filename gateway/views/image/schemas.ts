@@ -1,11 +1,11 @@
 import {
   IMAGE_MEMBER_STATUSES,
   IMAGE_STATUSES,
+  IMAGE_TASK_STATUSES,
   IMAGE_VISIBILITIES,
 } from '#common/states/image-states.ts'
 import { CONTAINER_FORMATS, DISK_FORMATS } from '../../app/images/formats/format.ts'
 import { TASK_TYPE } from '../../app/images/tasks.ts'
-import { IMAGE_TASK_STATUSES } from '../../db/image-tasks.ts'
 
 const text = { type: 'string' }
 const maybeText = { type: ['null', 'string'] }
