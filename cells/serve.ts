@@ -10,6 +10,7 @@ import { checked } from '#openapi/wire/checked.ts'
 import { cellSubject } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { feedRead } from './handlers/feed-read.ts'
+import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
@@ -31,6 +32,7 @@ const HANDLERS: Handlers = {
   'instance.power': instancePower,
   'instance.console-log': instanceConsoleLog,
   'host.set-service': hostSetService,
+  'host.set-aggregates': hostSetAggregates,
   'feed.read': feedRead,
   'snapshot.read': snapshotRead,
 }

@@ -2,10 +2,10 @@ import type { WorkContext } from '#common/context.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { type InstanceId, newId, type SagaId } from '#common/ids.ts'
+import { refuseInState } from '#common/states/refuse-in-state.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
-import { assertMayPower } from '../conductor/power-transitions.ts'
 import { powering, powerSaga } from '../conductor/sagas/power.ts'
 import { findInstance } from '../db/instances.ts'
 import { findOperation, insertOperation } from '../db/operations.ts'
@@ -56,7 +56,9 @@ async function begin(
 ): Promise<ReturnType<typeof instanceView> | undefined> {
   const { conductor, sagas } = cell
   try {
-    assertMayPower(instance, action)
+    refuseInState(instance, action)
+    if (instance.sagaId !== null)
+      throw new Failure('conflict', `Instance ${instance.id} is being changed.`)
   } catch (error) {
     if (isFailure(error)) await rememberRefusal(cell, operation, error.message)
     throw error

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { FeedRow } from './feed.ts'
-import { HostView, POWER_ACTIONS } from './host.ts'
+import { HostAggregate, HostView, POWER_ACTIONS } from './host.ts'
 import { InstanceBuild, InstanceView, OperationRef } from './instance.ts'
+import { MigrationView } from './migration.ts'
 import { Nullable, OneOf, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
@@ -47,6 +48,11 @@ export const CELL_OPERATIONS = {
     }),
     answer: HostView,
   },
+  /** Afterwards the host is in these aggregates and in no other. */
+  'host.set-aggregates': {
+    ask: Type.Object({ hostId: Uuid, aggregates: Type.Array(HostAggregate) }),
+    answer: HostView,
+  },
   /** Rows after a position; those up to it are taken as applied and may be dropped. */
   'feed.read': {
     ask: Type.Object({
@@ -72,6 +78,8 @@ export const CELL_OPERATIONS = {
       incarnation: Uuid,
       position: Type.Integer(),
       instances: Type.Array(InstanceView),
+      /** Of these instances. */
+      migrations: Type.Optional(Type.Array(MigrationView)),
       /** With the first page only. */
       hosts: Type.Array(HostView),
     }),

@@ -104,6 +104,13 @@ export const HOST_OPERATIONS = {
   report: { ask: Type.Object({}), answer: HostReport },
 } as const
 
+/** An aggregate that a host is in. Its metadata may name the zone of its hosts (`availability_zone`). */
+export const HostAggregate = Type.Object({
+  id: Type.Integer({ minimum: 1 }),
+  metadata: Texts,
+})
+export type HostAggregate = Static<typeof HostAggregate>
+
 /** What a cell shows of a host; `version` grows with every change. */
 export const HostView = Type.Object({
   hostId: Uuid,
@@ -129,6 +136,10 @@ export const HostView = Type.Object({
     instances: Type.Integer(),
   }),
   metadata: Texts,
+  /** The zone it is in while no aggregate says otherwise; absent from cells that know no aggregates. */
+  ownZone: Type.Optional(Type.String()),
+  /** Those the cell was told of; absent: none. */
+  aggregates: Type.Optional(Type.Array(HostAggregate)),
   isDeleted: Type.Boolean(),
 })
 export type HostView = Static<typeof HostView>

@@ -178,6 +178,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'snapshot.read':
         return this.#snapshot(ask)
       case 'host.set-service':
+      case 'host.set-aggregates':
         throw new Error('A scripted cell has no hosts')
     }
   }

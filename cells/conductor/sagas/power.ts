@@ -2,6 +2,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { SagaId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
+import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { PowerAction } from '#openapi/wire/host.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { addToFeed } from '../../db/feed.ts'
@@ -11,7 +12,6 @@ import { endedEvent } from '../action-event.ts'
 import { type HostOutcome, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
 import { type Instance, instanceView } from '../instance.ts'
-import { POWER_TRANSITIONS } from '../power-transitions.ts'
 
 export interface PowerParams {
   readonly operation: OperationRef
@@ -34,7 +34,7 @@ const FAULT_CODE = 500
 
 /** The instance while the action is under way. */
 export function powering({ instance, action }: PowerParams, sagaId: SagaId): Instance {
-  const taskState = POWER_TRANSITIONS[action].during
+  const taskState = SERVER_ACTIONS[action].during
   return { ...instance, version: instance.version + 1, taskState, sagaId }
 }
 
@@ -128,10 +128,10 @@ function afterwards(
   const during = powering(params, sagaId)
   const after = { ...during, version: during.version + 1, taskState: null, sagaId: null }
   if (powered.outcome === 'done') {
-    const vmState = POWER_TRANSITIONS[params.action].to
+    const vmState = SERVER_ACTIONS[params.action].to ?? after.vmState
     return { ...after, vmState, powerState: powered.powerState }
   }
-  const message = `The action '${POWER_TRANSITIONS[params.action].verb}' failed.`
+  const message = `The action '${SERVER_ACTIONS[params.action].name}' failed.`
   const fault = { code: FAULT_CODE, message, details: powered.reason, createdAt: at }
   return { ...after, fault }
 }

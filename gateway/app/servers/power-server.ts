@@ -2,13 +2,13 @@ import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { readFailure } from '#common/saga/log.ts'
 import { settledWithin } from '#common/settled-within.ts'
+import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { PowerAction } from '#openapi/wire/host.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { powerServerSaga } from '../sagas/power-server.ts'
 import { placedServer } from './placed-server.ts'
-import { actionName, refuseInState } from './power-actions.ts'
-import { refuseLocked } from './refuse-locked.ts'
+import { refuseAction } from './refuse-action.ts'
 
 /** Within a request's patience; what is not answered by then goes on without it. */
 const WAIT_MS = 15_000
@@ -24,11 +24,11 @@ export async function powerServer(
   id: string,
   action: PowerAction,
 ): Promise<void> {
-  const { server, cell } = await placedServer(compute, context, id, (record) => {
-    refuseLocked(record, context)
-    refuseInState(record, action)
-  })
+  const { server, cell } = await placedServer(compute, context, id, (record) =>
+    refuseAction(record, context, action),
+  )
   const { attempt, projectId } = server
+  const actionName = SERVER_ACTIONS[action].name
   const run = await compute.sagas.start(powerServerSaga, {
     subject: server.id,
     params: {
@@ -37,7 +37,7 @@ export async function powerServer(
       attempt,
       operationId: newId<string>(),
       action,
-      actionName: actionName(action),
+      actionName,
       userId: context.userId,
       projectId,
     },
@@ -46,5 +46,5 @@ export async function powerServer(
   const outcome = await settledWithin(compute.clock, WAIT_MS, run.finished)
   if (outcome !== 'unwound' && outcome !== 'stuck') return
   const failure = await readFailure(compute.db, run.id)
-  throw failure ?? new Failure('conflict', `Cannot '${actionName(action)}' instance ${server.id}.`)
+  throw failure ?? new Failure('conflict', `Cannot '${actionName}' instance ${server.id}.`)
 }
