@@ -1,5 +1,6 @@
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { FlavorSpec } from '../driver.ts'
 
 /** All a fake host knows of a guest. Plain data: it is what the journal holds. */
 export interface FakeGuest {
@@ -12,6 +13,12 @@ export interface FakeGuest {
   readonly isSuspended?: true
   /** Runs from a rescue image. */
   readonly isRescued?: true
+  /** Names the flavor; its disks are what a resize may not shrink. */
+  readonly flavor: FlavorSpec
+  /** Name of the image its disk shows. */
+  readonly image: string
+  /** The flavor a resize may still go back to. */
+  readonly flavorBefore?: FlavorSpec
   readonly hardware: FakeHardware
   /** What its console showed, newest last, bounded. */
   readonly console: readonly string[]
