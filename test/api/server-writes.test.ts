@@ -136,7 +136,7 @@ test.each([
 
 test('a promise about neighbours that nobody would keep is refused with 400', async () => {
   const user = await member()
-  const hints = { 'os:scheduler_hints': { group: newId<string>() } }
+  const hints = { 'os:scheduler_hints': { same_host: newId<string>() } }
 
   const { status, body } = await user.call<Refused>('createServer', {
     body: { ...world.body(), ...hints },
