@@ -5,8 +5,11 @@ import type { Faults } from './faults.ts'
 import { FakeHost } from './host.ts'
 import { fakePassword } from './password.ts'
 import { fakePause } from './pause.ts'
+import { fakeRebuild } from './rebuild.ts'
 import { fakeRescue } from './rescue.ts'
+import { fakeResize } from './resize.ts'
 import type { FakeSettings } from './settings.ts'
+import { fakeSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { fakeSuspend } from './suspend.ts'
 
@@ -70,6 +73,9 @@ export function createFakeDriver(
           return newest(Buffer.from(lines.join(''), 'utf8'), maxBytes)
         }),
     },
+    snapshot: fakeSnapshot(host),
+    rebuild: fakeRebuild(host),
+    resize: fakeResize(host),
     [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
   }
 }

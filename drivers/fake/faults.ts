@@ -23,6 +23,11 @@ const FAULTY_METHODS = [
   'crashDump',
   'diagnostics',
   'consoleLog',
+  'snapshot',
+  'rebuild',
+  'resize',
+  'confirmResize',
+  'revertResize',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]
 

@@ -143,7 +143,7 @@ test('a promise about neighbours that nobody would keep is refused with 400', as
   })
 
   expect(status).toBe(400)
-  expect(body['badRequest']!.message).toBe("Scheduler hint 'group' is not supported.")
+  expect(body['badRequest']!.message).toBe("Scheduler hint 'same_host' is not supported.")
 })
 
 test('the block device that clients add for the image itself is accepted', async () => {
@@ -180,7 +180,7 @@ test('what a cell refuses to do with a server is answered as its kind of failure
   const user = await member()
   const id = await active(user)
   world.cell.overrides = {
-    'instance.power': () => {
+    'instance.act': () => {
       throw new Failure('unsupported', 'The driver cannot pause.')
     },
   }
