@@ -879,6 +879,44 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-server-groups": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The groups of a project. */
+        readonly get: operations["listServerGroups"];
+        readonly put?: never;
+        /** Makes a group; servers join it when they are created. */
+        readonly post: operations["createServerGroup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-server-groups/{server_group_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly server_group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One group with its servers. */
+        readonly get: operations["showServerGroup"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Forgets a group; its servers stay where they are. */
+        readonly delete: operations["deleteServerGroup"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/os-server-password": {
         readonly parameters: {
             readonly query?: never;
@@ -1704,6 +1742,32 @@ export interface components {
             readonly maxPersonality: components["schemas"]["QuotaLimit"];
             readonly maxPersonalitySize: components["schemas"]["QuotaLimit"];
         };
+        /** @enum {string} */
+        readonly GroupPolicy: "affinity" | "anti-affinity" | "soft-affinity" | "soft-anti-affinity";
+        readonly GroupPolicies: readonly components["schemas"]["GroupPolicy"][];
+        readonly NewServerGroup: {
+            readonly name: components["schemas"]["Name"];
+            readonly policies?: components["schemas"]["GroupPolicies"];
+            readonly policy?: components["schemas"]["GroupPolicy"];
+            /** @description Only for anti-affinity. */
+            readonly rules?: {
+                readonly max_server_per_host?: components["schemas"]["PositiveInteger"];
+            };
+        };
+        readonly ServerGroup: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly members: readonly string[];
+            readonly metadata: Record<string, never>;
+            readonly project_id: components["schemas"]["ProjectId"];
+            readonly user_id: components["schemas"]["UserId"];
+            readonly policies: readonly string[];
+            readonly policy: string;
+            readonly rules: {
+                readonly max_server_per_host?: number;
+            };
+        };
         readonly ServerDiagnostics: {
             readonly config_drive: boolean;
             readonly cpu_details: readonly {
@@ -2254,6 +2318,10 @@ export type QuotaClassSet = components['schemas']['QuotaClassSet'];
 export type UpdatedQuotaClassSet = components['schemas']['UpdatedQuotaClassSet'];
 export type QuotaClassSetUpdate = components['schemas']['QuotaClassSetUpdate'];
 export type AbsoluteLimits = components['schemas']['AbsoluteLimits'];
+export type GroupPolicy = components['schemas']['GroupPolicy'];
+export type GroupPolicies = components['schemas']['GroupPolicies'];
+export type NewServerGroup = components['schemas']['NewServerGroup'];
+export type ServerGroup = components['schemas']['ServerGroup'];
 export type ServerDiagnostics = components['schemas']['ServerDiagnostics'];
 export type DiskConfig = components['schemas']['DiskConfig'];
 export type SecurityGroupNames = components['schemas']['SecurityGroupNames'];
@@ -4108,6 +4176,113 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerGroups: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Those of all projects, whatever the value; administrators only. */
+                readonly all_projects?: string;
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description How many to leave out at the beginning. */
+                readonly offset?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The groups, oldest first. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server_groups: readonly components["schemas"]["ServerGroup"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createServerGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly server_group: components["schemas"]["NewServerGroup"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server_group: components["schemas"]["ServerGroup"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly server_group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server_group: components["schemas"]["ServerGroup"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteServerGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly server_group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
     readonly showServerPassword: {

@@ -6,6 +6,7 @@ import { hypervisorHandlers } from './hypervisors/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
+import { serverGroupHandlers } from './server-groups/handlers.ts'
 import { serverInsideHandlers } from './server-insides/handlers.ts'
 import { serverMetadataHandlers } from './server-metadata/handlers.ts'
 import { serverTagHandlers } from './server-tags/handlers.ts'
@@ -25,6 +26,7 @@ export const computeHandlers: Handlers = {
   ...keypairHandlers,
   ...quotaHandlers,
   ...serverInsideHandlers,
+  ...serverGroupHandlers,
   ...serverMetadataHandlers,
   ...serverReadHandlers,
   ...serverTagHandlers,
