@@ -1,9 +1,11 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
+import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { ActionEvent } from '#openapi/wire/feed.ts'
 import { serverActionEvents, serverActions } from './schema/servers.ts'
+import { ascii } from './server-attempts.ts'
 
 /** One request that changes a server, as `server event list` shows it. */
 export interface ServerAction {
@@ -51,13 +53,19 @@ const INSERT_EVENTS = rowsInsert(
   },
 )
 
+const FAIL = sqlStatement(sql`
+  update json_table(${sql.placeholder('events')}, '$[*]' columns (
+    server_id ${ascii(36)} path '$.serverId', request_id ${ascii(64)} path '$.requestId')) v
+  straight_join server_actions a on a.server_id = v.server_id and a.request_id = v.request_id
+  set a.message = 'Error', a.updated_at = now(3)`)
+
 /** Adds actions; of one that is known already only the failure and its time are new. */
 export function recordActions(tx: Tx, actions: readonly ServerAction[]): Promise<void> {
   return INSERT.run(tx, actions)
 }
 
 /** Adds steps of actions, or their ends; the cell is who says so, null for the gateway itself. At most one per server, request, event and start. */
-export function recordActionEvents(
+export async function recordActionEvents(
   tx: Tx,
   cellId: CellId | null,
   events: readonly ActionEvent[],
@@ -68,5 +76,8 @@ export function recordActionEvents(
     startedAt: new Date(event.startedAt),
     finishedAt: event.finishedAt === null ? null : new Date(event.finishedAt),
   }))
-  return INSERT_EVENTS.run(tx, rows)
+  await INSERT_EVENTS.run(tx, rows)
+  // An action one of whose steps failed has failed (nova: `action_event_finish`).
+  const failed = rows.filter(({ result }) => result === 'Error')
+  if (failed.length > 0) await tx.run(FAIL, { events: JSON.stringify(failed) })
 }

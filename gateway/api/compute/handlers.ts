@@ -5,6 +5,7 @@ import { flavorHandlers } from './flavors/handlers.ts'
 import { hypervisorHandlers } from './hypervisors/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
+import { migrationHandlers } from './migrations/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
 import { serverGroupHandlers } from './server-groups/handlers.ts'
 import { serverInsideHandlers } from './server-insides/handlers.ts'
@@ -24,6 +25,7 @@ export const computeHandlers: Handlers = {
   ...hypervisorHandlers,
   ...instanceActionHandlers,
   ...keypairHandlers,
+  ...migrationHandlers,
   ...quotaHandlers,
   ...serverInsideHandlers,
   ...serverGroupHandlers,

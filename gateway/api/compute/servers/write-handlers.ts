@@ -1,8 +1,11 @@
 import type { Handlers } from '../../../http/operation.ts'
 import { gone } from '../gone.ts'
 import { changeServerPassword } from './actions/change-server-password.ts'
+import { evacuateServer } from './actions/evacuate-server.ts'
 import { injectNetworkInfo } from './actions/inject-network-info.ts'
+import { liveMigrateServer } from './actions/live-migrate-server.ts'
 import { lockServer } from './actions/lock-server.ts'
+import { migrateServer } from './actions/migrate-server.ts'
 import { plainActionHandlers } from './actions/plain-actions.ts'
 import { rebootServer } from './actions/reboot-server.ts'
 import { rescueServer } from './actions/rescue-server.ts'
@@ -26,6 +29,9 @@ export const serverWriteHandlers: Handlers = {
   unlockServer,
   resetServerState,
   injectNetworkInfo,
+  migrateServer,
+  liveMigrateServer,
+  evacuateServer,
   resetServerNetwork: gone,
   showServerConsoleOutput,
 }
