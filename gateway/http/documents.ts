@@ -30,7 +30,8 @@ function documentText(
   texts: LRUCache<string, string>,
 ): string {
   const { versions, name } = contract
-  const version = asked === undefined ? versions.at(-1) : parseMicroversion(asked)
+  const newest = versions.at(-1)
+  const version = asked === undefined ? newest : parseMicroversion(asked, newest)
   if (version === undefined || !versions.includes(version))
     throw new HttpRefusal(404, `${name} has no version ${version ?? UNVERSIONED}.`)
   const key = `${name} ${version}`
