@@ -1,9 +1,11 @@
 import { type Static, Type } from 'typebox'
+import { CellAct } from './act.ts'
+import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
-import { HostAggregate, HostView, POWER_ACTIONS } from './host.ts'
+import { HostAggregate, HostView } from './host.ts'
 import { InstanceBuild, InstanceView, OperationRef } from './instance.ts'
 import { MigrationView } from './migration.ts'
-import { Nullable, OneOf, Uuid } from './scalars.ts'
+import { Nullable, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
 /**
@@ -31,10 +33,11 @@ export const CELL_OPERATIONS = {
     answer: BuildAnswer,
   },
   'instance.delete': { ask: Type.Object({ operation: OperationRef }), answer: DeleteAnswer },
-  'instance.power': {
-    ask: Type.Object({ operation: OperationRef, action: OneOf(POWER_ACTIONS) }),
+  'instance.act': {
+    ask: Type.Object({ operation: OperationRef, act: CellAct }),
     answer: Type.Object({ view: InstanceView }),
   },
+  'instance.diagnostics': { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'instance.console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     answer: Type.Object({ output: Type.String() }),
