@@ -86,14 +86,14 @@ const OLDEST = statement(
 const INSERTS = new Map<number, Statement>()
 
 /** Tells the gateways of changes once the transaction has committed. */
-export async function addToFeed(tx: Executor, bodies: readonly FeedBody[]): Promise<void> {
+export function addToFeed(tx: Tx, bodies: readonly FeedBody[]): void {
   if (bodies.length === 0) return
   const values: Record<string, unknown> = {}
   bodies.forEach((body, index) => {
     values[`id${index}`] = newId()
     values[`body${index}`] = JSON.stringify(body)
   })
-  await tx.run(insertOf(bodies.length), values)
+  tx.queue(insertOf(bodies.length), values)
 }
 
 /** Afterwards the database has an incarnation; the first process to come gives it one. */

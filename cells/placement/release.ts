@@ -46,11 +46,11 @@ interface Held {
 export async function release(tx: Tx, consumer: string): Promise<void> {
   const held = await tx.rows<Held>(HELD, { consumer })
   if (held.length === 0) return
-  await tx.run(FORGET, { consumer })
+  tx.queue(FORGET, { consumer })
   for (const provider of new Set(held.map((row) => row.provider_id))) {
     const amounts: Record<string, number> = {}
     for (const resourceClass of Object.values(RESOURCE_CLASSES)) amounts[resourceClass] = 0
     for (const row of held) if (row.provider_id === provider) amounts[row.resource_class] = row.used
-    await tx.run(GIVE_BACK, { provider, ...amounts })
+    tx.queue(GIVE_BACK, { provider, ...amounts })
   }
 }

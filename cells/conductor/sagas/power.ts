@@ -112,7 +112,7 @@ async function end(tx: Tx, call: PowerCall, powered: Powered): Promise<void> {
     host: to.placed.host,
     failure: powered.outcome === 'failed' ? powered.reason : undefined,
   })
-  await addToFeed(tx, [
+  addToFeed(tx, [
     { kind: 'instance', view: instanceView(to) },
     { kind: 'action-event', event },
   ])

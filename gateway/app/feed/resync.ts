@@ -75,7 +75,7 @@ async function applyPage(
   return deps.db.transaction(async (tx) => {
     // Moves nothing, but fails once another process has moved it: a slow copy must not overwrite newer rows.
     await advanceFeed(tx, cell.id, was, was)
-    await applyViews(tx, cell.id, page.instances, mode)
+    applyViews(tx, cell.id, page.instances, mode)
     const launched = page.instances.filter((view) => view.launchedAt !== null)
     await deps.network.bind(tx, cell.id, launched)
     const known = page.instances.map(({ serverId }) => serverId)

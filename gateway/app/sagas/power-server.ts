@@ -28,14 +28,14 @@ const take: LocalStep<ComputeDeps, PowerServerParams> = {
     if (!(await takeServer(tx, serverId, attempt, sagaId)))
       throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
     const { requestId } = work
-    await recordActions(tx, [{ serverId, requestId, action, userId, projectId, message: null }])
+    recordActions(tx, [{ serverId, requestId, action, userId, projectId, message: null }])
     return null
   },
   undo: async (tx, { params, sagaId, work }) => {
     const { serverId, actionName: action, userId, projectId } = params
-    await releaseServer(tx, serverId, sagaId)
+    releaseServer(tx, serverId, sagaId)
     const { requestId } = work
-    await recordActions(tx, [{ serverId, requestId, action, userId, projectId, message: 'Error' }])
+    recordActions(tx, [{ serverId, requestId, action, userId, projectId, message: 'Error' }])
   },
 }
 
@@ -66,8 +66,8 @@ const settle: LocalStep<ComputeDeps, PowerServerParams> = {
   run: async (tx, call) => {
     const { params, sagaId } = call
     const { view } = call.output<CellAnswer<'instance.power'>>('ask')!
-    await applyViews(tx, params.cellId, [view])
-    await releaseServer(tx, params.serverId, sagaId)
+    applyViews(tx, params.cellId, [view])
+    releaseServer(tx, params.serverId, sagaId)
     return null
   },
   forwardOnly: true,

@@ -21,8 +21,8 @@ export async function recordDeleted(
   if (servers.length === 0) return 0
   const going = await lockDeleting(tx, cell, inOrder(servers))
   if (going.length === 0) return 0
-  await removeMappings(tx, going)
-  await markIndexedDeleted(tx, going)
+  removeMappings(tx, going)
+  markIndexedDeleted(tx, going)
   for (const { serverId } of going) await deps.network.release(tx, serverId)
   await refund(tx, going)
   return going.length
