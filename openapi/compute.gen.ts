@@ -14,7 +14,83 @@ export interface paths {
         /** The groups of hosts that operators made. */
         readonly get: operations["listAggregates"];
         readonly put?: never;
+        /** Makes an aggregate, without hosts yet. */
+        readonly post: operations["createAggregate"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-aggregates/{aggregate_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One aggregate. */
+        readonly get: operations["showAggregate"];
+        /** Changes the name or the zone of an aggregate. */
+        readonly put: operations["updateAggregate"];
         readonly post?: never;
+        /** Deletes an aggregate that has no hosts. */
+        readonly delete: operations["deleteAggregate"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-aggregates/{aggregate_id}/action#add_host": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["addAggregateHost"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-aggregates/{aggregate_id}/action#remove_host": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["removeAggregateHost"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-aggregates/{aggregate_id}/action#set_metadata": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["setAggregateMetadata"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -575,6 +651,120 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/action#suspend": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["suspendServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["resumeServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#rescue": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["rescueServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#unrescue": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["unrescueServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#changePassword": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["changeServerPassword"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#trigger_crash_dump": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["triggerServerCrashDump"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/action#os-getConsoleOutput": {
         readonly parameters: {
             readonly query?: never;
@@ -993,21 +1183,34 @@ export interface components {
             readonly [key: string]: string;
         };
         readonly Tag: string;
+        readonly ZoneName: string | null;
+        readonly NewAggregate: {
+            readonly availability_zone: string | null;
+            /** @description A time in UTC without zone. */
+            readonly created_at: string;
+            readonly deleted: boolean;
+            readonly deleted_at: string | null;
+            readonly id: number;
+            readonly name: string;
+            readonly updated_at: string | null;
+            /** Format: uuid */
+            readonly uuid: string;
+        };
         readonly Aggregate: {
             readonly availability_zone: string | null;
             /** @description A time in UTC without zone. */
             readonly created_at: string;
             readonly deleted: boolean;
             readonly deleted_at: string | null;
-            readonly hosts: readonly string[];
             readonly id: number;
-            readonly metadata: {
-                readonly [key: string]: string;
-            };
             readonly name: string;
             readonly updated_at: string | null;
             /** Format: uuid */
             readonly uuid: string;
+            readonly hosts: readonly string[];
+            readonly metadata: {
+                readonly [key: string]: string;
+            };
         };
         readonly FlavorDescription: string | null;
         readonly NewFlavor: {
@@ -1816,6 +2019,8 @@ export type PositiveInteger = components['schemas']['PositiveInteger'];
 export type Metadata = components['schemas']['Metadata'];
 export type MetadataView = components['schemas']['MetadataView'];
 export type Tag = components['schemas']['Tag'];
+export type ZoneName = components['schemas']['ZoneName'];
+export type NewAggregate = components['schemas']['NewAggregate'];
 export type Aggregate = components['schemas']['Aggregate'];
 export type FlavorDescription = components['schemas']['FlavorDescription'];
 export type NewFlavor = components['schemas']['NewFlavor'];
@@ -1910,6 +2115,238 @@ export interface operations {
             };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createAggregate: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly aggregate: {
+                        readonly name: components["schemas"]["Name"];
+                        readonly availability_zone?: components["schemas"]["ZoneName"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The aggregate. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly aggregate: components["schemas"]["NewAggregate"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showAggregate: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The aggregate. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly aggregate: components["schemas"]["Aggregate"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateAggregate: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly aggregate: {
+                        readonly name?: components["schemas"]["Name"];
+                        readonly availability_zone?: components["schemas"]["ZoneName"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The aggregate. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly aggregate: components["schemas"]["Aggregate"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteAggregate: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly addAggregateHost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly add_host: {
+                        readonly host: components["schemas"]["HostName"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The aggregate. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly aggregate: components["schemas"]["Aggregate"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly removeAggregateHost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly remove_host: {
+                        readonly host: components["schemas"]["HostName"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The aggregate. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly aggregate: components["schemas"]["Aggregate"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly setAggregateMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly set_metadata: {
+                        /** @description Keys to set; null takes a key away. */
+                        readonly metadata: {
+                            readonly [key: string]: string | null;
+                        };
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The aggregate. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly aggregate: components["schemas"]["Aggregate"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
     readonly listFlavors: {
@@ -3111,6 +3548,188 @@ export interface operations {
         };
         readonly responses: {
             readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly suspendServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly suspend: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly resumeServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly resume: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly rescueServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly rescue: {
+                        /** @description Of the rescue system; a new one when absent. */
+                        readonly adminPass?: string;
+                        /**
+                         * Format: uuid
+                         * @description What to boot from; the server's own image when absent.
+                         */
+                        readonly rescue_image_ref?: string;
+                    } | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The rescue has begun. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly adminPass: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly unrescueServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly unrescue: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly changeServerPassword: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly changePassword: {
+                        readonly adminPass: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly triggerServerCrashDump: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly trigger_crash_dump: null;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];

@@ -19,8 +19,10 @@ export function decide(
 ): Decision {
   const at = clock.now()
   const began = performance.now()
-  const { image, zone, requestedHost } = build
-  const request = { resources: resourcesOf(build), image, zone, requestedHost, triedHosts }
+  const { image, zone, requestedHost, projectId, flavor } = build
+  const { extraSpecs } = flavor
+  const resources = resourcesOf(build)
+  const request = { resources, image, extraSpecs, projectId, zone, requestedHost, triedHosts }
   const selection = selectHosts(hosts.states(), request, scheduling)
   const tookMs = Math.round((performance.now() - began) * 1e3) / 1e3
   return { selection, trace: (end) => hostTrace(selection, { at, tookMs, ...end }) }

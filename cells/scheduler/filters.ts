@@ -1,4 +1,6 @@
 import type { Filter } from './filter.ts'
+import { aggregateExtraSpecsFilter } from './filters/aggregate-extra-specs.ts'
+import { aggregateTenancyFilter } from './filters/aggregate-tenancy.ts'
 import { availabilityZoneFilter } from './filters/availability-zone.ts'
 import { coreFilter, diskFilter, ramFilter } from './filters/capacity.ts'
 import { computeFilter } from './filters/compute.ts'
@@ -16,4 +18,6 @@ export const FILTERS: readonly Filter[] = [
   coreFilter,
   diskFilter,
   imagePropertiesFilter,
+  aggregateExtraSpecsFilter,
+  aggregateTenancyFilter,
 ]

@@ -7,6 +7,9 @@ export interface PlacementRequest {
     readonly diskFormat: string
     readonly properties: Readonly<Record<string, string>>
   }
+  /** Of the flavor. */
+  readonly extraSpecs: Readonly<Record<string, string>>
+  readonly projectId: string
   /** Null: any. */
   readonly zone: string | null
   /** By name; null: the scheduler's choice. */

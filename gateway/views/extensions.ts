@@ -9,6 +9,7 @@ const EXTENSIONS = {
   'OS-FLV-DISABLED': 'Whether a flavor can be used for new servers.',
   'OS-FLV-EXT-DATA': 'The size of the ephemeral disk of a flavor.',
   'OS-SRV-USG': 'When a server was launched and terminated.',
+  'os-aggregates': 'Groups of hosts.',
   'os-availability-zone': 'Availability zones, and their choice for a server.',
   'os-config-drive': 'The configuration drive of a server.',
   'os-console-output': 'What a server wrote on its serial console.',

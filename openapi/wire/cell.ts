@@ -1,8 +1,10 @@
 import { type Static, Type } from 'typebox'
+import { Act } from './act.ts'
 import { FeedRow } from './feed.ts'
-import { HostView, POWER_ACTIONS } from './host.ts'
+import { HostAggregate, HostView } from './host.ts'
 import { InstanceBuild, InstanceView, OperationRef } from './instance.ts'
-import { Nullable, OneOf, Uuid } from './scalars.ts'
+import { MigrationView } from './migration.ts'
+import { Nullable, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
 /**
@@ -30,8 +32,8 @@ export const CELL_OPERATIONS = {
     answer: BuildAnswer,
   },
   'instance.delete': { ask: Type.Object({ operation: OperationRef }), answer: DeleteAnswer },
-  'instance.power': {
-    ask: Type.Object({ operation: OperationRef, action: OneOf(POWER_ACTIONS) }),
+  'instance.act': {
+    ask: Type.Object({ operation: OperationRef, act: Act }),
     answer: Type.Object({ view: InstanceView }),
   },
   'instance.console-log': {
@@ -45,6 +47,11 @@ export const CELL_OPERATIONS = {
       disabledReason: Type.Optional(Nullable(Type.String())),
       isForcedDown: Type.Optional(Type.Boolean()),
     }),
+    answer: HostView,
+  },
+  /** Afterwards the host is in these aggregates and in no other. */
+  'host.set-aggregates': {
+    ask: Type.Object({ hostId: Uuid, aggregates: Type.Array(HostAggregate) }),
     answer: HostView,
   },
   /** Rows after a position; those up to it are taken as applied and may be dropped. */
@@ -72,6 +79,8 @@ export const CELL_OPERATIONS = {
       incarnation: Uuid,
       position: Type.Integer(),
       instances: Type.Array(InstanceView),
+      /** Of these instances. */
+      migrations: Type.Optional(Type.Array(MigrationView)),
       /** With the first page only. */
       hosts: Type.Array(HostView),
     }),

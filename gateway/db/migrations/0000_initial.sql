@@ -1,3 +1,23 @@
+CREATE TABLE `aggregate_hosts` (
+	`aggregate_id` int NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `aggregate_hosts_aggregate_id_host_id_pk` PRIMARY KEY(`aggregate_id`,`host_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `aggregates` (
+	`id` int AUTO_INCREMENT NOT NULL,
+	`uuid` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`metadata` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3),
+	CONSTRAINT `aggregates_id` PRIMARY KEY(`id`),
+	CONSTRAINT `aggregates_uuid_unique` UNIQUE(`uuid`),
+	CONSTRAINT `aggregates_name_unique` UNIQUE(`name`)
+);
+--> statement-breakpoint
 CREATE TABLE `cell_mappings` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -145,10 +165,36 @@ CREATE TABLE `image_contents` (
 	CONSTRAINT `image_contents_sha256` PRIMARY KEY(`sha256`)
 );
 --> statement-breakpoint
+CREATE TABLE `image_members` (
+	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`member` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	CONSTRAINT `image_members_image_id_member_pk` PRIMARY KEY(`image_id`,`member`)
+);
+--> statement-breakpoint
 CREATE TABLE `image_tags` (
 	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`tag` varchar(255) NOT NULL,
 	CONSTRAINT `image_tags_image_id_tag_pk` PRIMARY KEY(`image_id`,`tag`)
+);
+--> statement-breakpoint
+CREATE TABLE `image_tasks` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin,
+	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`request` json NOT NULL,
+	`message` text NOT NULL,
+	`tries` int NOT NULL,
+	`lease_until` datetime(3),
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`expires_at` datetime(3),
+	CONSTRAINT `image_tasks_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `images` (
@@ -499,6 +545,29 @@ CREATE TABLE `server_index` (
 	CONSTRAINT `server_index_server_id` PRIMARY KEY(`server_id`)
 );
 --> statement-breakpoint
+CREATE TABLE `server_migrations` (
+	`id` bigint AUTO_INCREMENT NOT NULL,
+	`uuid` char(36) character set ascii collate ascii_bin NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`version` int NOT NULL,
+	`type` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`source_host` varchar(64) character set ascii collate ascii_bin,
+	`source_node` varchar(255),
+	`dest_host` varchar(64) character set ascii collate ascii_bin,
+	`dest_node` varchar(255),
+	`old_flavor_id` varchar(255) NOT NULL,
+	`new_flavor_id` varchar(255) NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	CONSTRAINT `server_migrations_id` PRIMARY KEY(`id`),
+	CONSTRAINT `server_migrations_uuid` UNIQUE(`uuid`)
+);
+--> statement-breakpoint
+CREATE INDEX `aggregate_hosts_by_host` ON `aggregate_hosts` (`host_id`);--> statement-breakpoint
 CREATE INDEX `revocations_age` ON `revocations` (`created_at`);--> statement-breakpoint
 CREATE INDEX `role_assignments_target` ON `role_assignments` (`target_type`,`target_id`);--> statement-breakpoint
 CREATE INDEX `tokens_expiry` ON `tokens` (`expires_at`);--> statement-breakpoint
@@ -506,7 +575,11 @@ CREATE INDEX `tokens_user` ON `tokens` (`user_id`);--> statement-breakpoint
 CREATE INDEX `tokens_credential` ON `tokens` (`application_credential_id`);--> statement-breakpoint
 CREATE INDEX `tokens_scope` ON `tokens` (`scope_type`,`scope_id`);--> statement-breakpoint
 CREATE INDEX `image_contents_by_count` ON `image_contents` (`image_count`);--> statement-breakpoint
+CREATE INDEX `image_members_by_member` ON `image_members` (`member`,`status`);--> statement-breakpoint
 CREATE INDEX `image_tags_by_tag` ON `image_tags` (`tag`);--> statement-breakpoint
+CREATE INDEX `image_tasks_by_image` ON `image_tasks` (`image_id`);--> statement-breakpoint
+CREATE INDEX `image_tasks_by_status` ON `image_tasks` (`status`,`created_at`);--> statement-breakpoint
+CREATE INDEX `image_tasks_by_expiry` ON `image_tasks` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `images_by_owner` ON `images` (`owner`,`created_at`);--> statement-breakpoint
 CREATE INDEX `images_by_visibility` ON `images` (`visibility`,`created_at`);--> statement-breakpoint
 CREATE INDEX `images_by_name` ON `images` (`name`);--> statement-breakpoint
@@ -543,4 +616,6 @@ CREATE INDEX `server_index_created` ON `server_index` (`deleted_at`,`created_at`
 CREATE INDEX `server_index_updated` ON `server_index` (`updated_at`);--> statement-breakpoint
 CREATE INDEX `server_index_cell` ON `server_index` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `server_index_host` ON `server_index` (`host`);--> statement-breakpoint
-CREATE INDEX `server_index_missing` ON `server_index` (`missing_since`);
+CREATE INDEX `server_index_missing` ON `server_index` (`missing_since`);--> statement-breakpoint
+CREATE INDEX `server_migrations_server` ON `server_migrations` (`server_id`);--> statement-breakpoint
+CREATE INDEX `server_migrations_created` ON `server_migrations` (`created_at`,`id`);
