@@ -43,6 +43,7 @@ async function writeAll(): Promise<string[]> {
       ids.push(id)
       await db.transaction(async (tx) => {
         addToFeed(tx, [bodyOf(id)])
+        await tx.flush()
         await sleep((writer * 7 + row * 13) % 40)
       })
       two.cell.conductor.feedChanged()
