@@ -56,8 +56,12 @@ export function recordActions(tx: Tx, actions: readonly ServerAction[]): void {
   INSERT.queue(tx, actions)
 }
 
-/** Adds steps of actions, or their ends; the cell is who says so. At most one per server, request, event and start. */
-export function recordActionEvents(tx: Tx, cellId: CellId, events: readonly ActionEvent[]): void {
+/** Adds steps of actions, or their ends; the cell is who says so, null for the gateway itself. At most one per server, request, event and start. */
+export function recordActionEvents(
+  tx: Tx,
+  cellId: CellId | null,
+  events: readonly ActionEvent[],
+): void {
   const rows = events.map((event) => ({
     ...event,
     cellId,

@@ -14,6 +14,7 @@ import { chargeQuota } from '../quotas/charge-quota.ts'
 import { sealingPurpose } from '../sagas/build-request.ts'
 import { ROUNDS_MAX } from '../sagas/build-rounds.ts'
 import { createServerSaga } from '../sagas/create-server.ts'
+import { joinServerGroup } from '../server-groups/join-server-group.ts'
 import type { NewServer } from './new-server.ts'
 import { type PlannedServer, type ServerOrder, serverIds } from './server-order.ts'
 
@@ -89,6 +90,7 @@ async function record(
     specs.push(sealed(compute, order, row.id, { ...spec, nics }))
   }
   insertServers(tx, rows)
+  await joinGroup(tx, order)
   insertRequestSpecs(tx, specs)
   for (const spec of specs) compute.promisedSpecs.keep(spec)
   recordActions(
@@ -99,6 +101,13 @@ async function record(
     tx,
     order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: 1, trace })),
   )
+}
+
+async function joinGroup(tx: Tx, { groupId, servers }: ServerOrder): Promise<void> {
+  const [first] = servers
+  if (groupId === null || first === undefined) return
+  const joining = servers.map(({ row: { id, cellId } }) => ({ id, cellId }))
+  await joinServerGroup(tx, { groupId, userId: first.row.userId, servers: joining })
 }
 
 function mappingOf({ planned: { row }, sagaId }: Begun) {
