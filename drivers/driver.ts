@@ -33,14 +33,33 @@ export interface Driver extends AsyncDisposable {
   /** Calls `listener` on every change of power state the backend tells of, until disposed. Never replays. */
   watch(listener: (report: InstanceReport) => void): AsyncDisposable
   readonly pause?: Pause
+  readonly suspend?: Suspend
+  readonly rescue?: Rescue
+  readonly password?: Password
+  readonly crashDump?: CrashDump
+  readonly diagnostics?: Diagnostics
   readonly consoleLog?: ConsoleLog
+  readonly snapshot?: Snapshot
+  readonly rebuild?: Rebuild
+  readonly resize?: Resize
 }
 
 export const DRIVER_NAMES = ['fake', 'libvirt'] as const
 export type DriverName = (typeof DRIVER_NAMES)[number]
 
 /** The optional parts, by the name of the property that holds them. The matrix in the docs is made from this. */
-export const CAPABILITIES = ['pause', 'consoleLog'] as const
+export const CAPABILITIES = [
+  'pause',
+  'suspend',
+  'rescue',
+  'password',
+  'crashDump',
+  'diagnostics',
+  'consoleLog',
+  'snapshot',
+  'rebuild',
+  'resize',
+] as const
 export type Capability = (typeof CAPABILITIES)[number]
 
 export function capabilitiesOf(driver: Driver): readonly Capability[] {
@@ -54,9 +73,137 @@ export interface Pause {
   unpause(id: InstanceId, signal: AbortSignal): Promise<void>
 }
 
+export interface Suspend {
+  /** Afterwards the guest is off and its memory on disk. Throws `conflict` when it is not running. */
+  suspend(id: InstanceId, signal: AbortSignal): Promise<void>
+  /** Afterwards the guest runs on from where it was. */
+  resume(id: InstanceId, signal: AbortSignal): Promise<void>
+}
+
+export interface Rescue {
+  /**
+   * Afterwards the guest runs from a disk of its own made from the rescue image, and finds its usual disks beside
+   * it. An instance in rescue stays as it is. After a failure other than `unavailable` it is as it was before.
+   */
+  rescue(id: InstanceId, spec: RescueSpec, signal: AbortSignal): Promise<void>
+  /** Afterwards the guest runs from its usual disks, and nothing of the rescue is left. */
+  unrescue(id: InstanceId, signal: AbortSignal): Promise<void>
+}
+
+export interface RescueSpec {
+  readonly image: ImageSpec
+  /** In place of the instance's own for as long as the rescue lasts; absent: as it is. */
+  readonly configDrive?: Readonly<Record<string, Uint8Array>>
+}
+
+export interface Password {
+  /** Afterwards it is the password of the guest's administrator. Throws `conflict` when nobody in the guest listens. */
+  set(id: InstanceId, password: string, signal: AbortSignal): Promise<void>
+}
+
+export interface CrashDump {
+  /** Afterwards the guest has had a non-maskable interrupt. Throws `conflict` when it is not running. */
+  trigger(id: InstanceId, signal: AbortSignal): Promise<void>
+}
+
+export interface Diagnostics {
+  /** What the guest has used so far. Throws `conflict` when it is not running. */
+  read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
+}
+
+/** Null where the backend cannot tell. */
+export interface GuestDiagnostics {
+  readonly powerState: PowerState
+  /** Nova's name of the kind of driver. */
+  readonly driver: string
+  readonly hypervisor: string | null
+  readonly hypervisorOs: string | null
+  /** Seconds since the guest was started. */
+  readonly uptime: number | null
+  readonly hasConfigDrive: boolean
+  readonly memory: { readonly maximumMb: number | null; readonly usedMb: number | null }
+  readonly cpus: readonly {
+    readonly id: number
+    readonly timeNs: number
+    readonly utilisation: number | null
+  }[]
+  readonly nics: readonly NicFigures[]
+  readonly disks: readonly DiskFigures[]
+  /** The same and more as the backend names it, such as `cpu0_time`: what was shown before there was a standard. */
+  readonly own: Readonly<Record<string, number>>
+}
+
+export interface NicFigures {
+  readonly macAddress: string
+  readonly rxOctets: number
+  readonly rxPackets: number
+  readonly rxErrors: number
+  readonly rxDrop: number
+  readonly txOctets: number
+  readonly txPackets: number
+  readonly txErrors: number
+  readonly txDrop: number
+}
+
+export interface DiskFigures {
+  readonly readBytes: number
+  readonly readRequests: number
+  readonly writeBytes: number
+  readonly writeRequests: number
+  readonly errors: number
+}
+
 export interface ConsoleLog {
   /** The newest `maxBytes` of what the guest wrote on its serial console; empty when it wrote nothing yet. */
   read(id: InstanceId, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
+}
+
+export interface Snapshot {
+  /** The root disk as it is at one moment, as an image that needs nothing else. The guest goes on meanwhile. */
+  take(id: InstanceId, signal: AbortSignal): Promise<DiskImage>
+}
+
+/** A disk's content, kept on the host until it is disposed. */
+export interface DiskImage extends AsyncDisposable {
+  /** Glance's name. */
+  readonly diskFormat: 'qcow2' | 'raw'
+  readonly sizeBytes: number
+  content(): AsyncIterable<Uint8Array>
+}
+
+export interface Rebuild {
+  /**
+   * Afterwards the instance has disks made anew from the spec's image, and what the spec says; its interfaces stay.
+   * A failure before the old disks are given up leaves it as it was. Throws `not-found`, `invalid` for the image.
+   */
+  rebuild(spec: InstanceSpec, how: RebuildOptions, signal: AbortSignal): Promise<void>
+}
+
+export interface RebuildOptions {
+  /** The ephemeral disk keeps its content. */
+  readonly keepsEphemeral: boolean
+  /** False: the guest is off afterwards. */
+  readonly runs: boolean
+}
+
+/** Each may be repeated. Interfaces and config drive stay as they are. */
+export interface Resize {
+  /**
+   * Afterwards the guest has started anew with the spec's flavor, or is off with it, and what the disks were is kept.
+   * Throws `invalid`, and changes nothing, when a disk would shrink.
+   */
+  resize(spec: InstanceSpec, how: ResizeOptions, signal: AbortSignal): Promise<void>
+  /** Afterwards what the disks were before is gone. */
+  confirm(id: InstanceId, signal: AbortSignal): Promise<void>
+  /** Afterwards the disks are what they were before, and the guest has the spec's flavor, its former one. */
+  revert(spec: InstanceSpec, how: ResizeOptions, signal: AbortSignal): Promise<void>
+}
+
+export interface ResizeOptions {
+  /** False: the guest is off afterwards. */
+  readonly runs: boolean
+  /** How long the guest may take to shut down by itself. */
+  readonly graceMs: number
 }
 
 /** Stamped on everything a driver makes; it lists, counts and destroys only what carries both. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
-import { capabilitiesOf, DRIVER_NAMES, type DriverEnvironment } from './driver.ts'
+import { CAPABILITIES, capabilitiesOf, DRIVER_NAMES, type DriverEnvironment } from './driver.ts'
 import { createDriver } from './registry.ts'
 import { ImageShelf } from './testing/image-shelf.ts'
 
@@ -21,7 +21,8 @@ describe('createDriver()', () => {
 
     expect(driver.name).toBe(name)
     expect(driver.simulated).toBe(name === 'fake')
-    expect(capabilitiesOf(driver)).toEqual(['pause', 'consoleLog'])
+    const libvirt = ['pause', 'consoleLog', 'snapshot', 'rebuild', 'resize']
+    expect(capabilitiesOf(driver)).toEqual(name === 'fake' ? CAPABILITIES : libvirt)
   })
 
   test('names every setting that is wrong, at once', async () => {

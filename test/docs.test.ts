@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { POWER_TRANSITIONS } from '#cells/conductor/power-transitions.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { apiStatus, TASKS, VM_STATES } from '#common/states/instance-states.ts'
+import { recordedName, SERVER_ACTION_NAMES, SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import { CAPABILITIES, capabilitiesOf, DRIVER_NAMES } from '#drivers/driver.ts'
 import { createDriver } from '#drivers/registry.ts'
 
@@ -42,26 +42,47 @@ ${table(['Driver', 'Guests', ...CAPABILITIES.map(code)], rows)}`
 
 function renderStates(): string {
   const plain = VM_STATES.map((vm) => [code(vm), code(apiStatus(vm, null)), exceptions(vm)])
-  const transitions = Object.entries(POWER_TRANSITIONS).map(([action, { from, during, to }]) => [
-    code(action),
-    from.map(code).join(', '),
-    code(during),
-    code(to),
-  ])
+  const actions = SERVER_ACTION_NAMES.map((action) => {
+    const {
+      from,
+      over = [],
+      onlyOver,
+      needsNoLaunch,
+      ignoresLock,
+      during,
+      to,
+    } = SERVER_ACTIONS[action]
+    const recorded = recordedName(action)
+    return [
+      code(action),
+      names(from),
+      [onlyOver === true ? '' : 'none', names(over)].filter((text) => text !== '').join(', '),
+      during === null ? '' : code(during),
+      to === null ? '' : code(to),
+      ignoresLock === true ? '' : 'yes',
+      needsNoLaunch === true ? '' : 'yes',
+      recorded === null ? '' : code(recorded),
+    ]
+  })
   return `# States of an instance
 
-Made from \`common/states/instance-states.ts\` and \`cells/conductor/power-transitions.ts\`. Vm state and task are stored; the status is computed.
+Made from \`common/states/instance-states.ts\` and \`common/states/server-actions.ts\`. Vm state and task are stored; the status is computed.
 A task is null, or names what a saga, whose id is in the instance's row, is doing.
 
 ${table(['Vm state', 'Status', 'While a task changes it'], plain)}
 Tasks: ${TASKS.map(code).join(', ')}.
 
-## Power actions
+## Actions
 
-An action begins only from the vm states named and while no task is set; otherwise it is a \`conflict\` (409). One that fails leaves the vm state
-as it was, with a fault.
+An action begins only from the vm states named and during the tasks named; otherwise it is a \`conflict\` (409), as is one on a locked
+server that the lock holds up (but never from an administrator), and one that needs a server that has run. One that fails leaves the vm
+state as it was, with a fault. Where no vm state afterwards is named, it stays as it was or the outcome decides.
 
-${table(['Action', 'From', 'Task meanwhile', 'To'], transitions)}`
+${table(['Action', 'From', 'During', 'Task meanwhile', 'To', 'Held by a lock', 'Must have run', 'Recorded as'], actions)}`
+}
+
+function names(list: readonly string[] | 'any'): string {
+  return list === 'any' ? 'any' : list.map(code).join(', ')
 }
 
 function exceptions(vm: (typeof VM_STATES)[number]): string {

@@ -1,21 +1,22 @@
+import { SERVER_ACTIONS, type ServerActionName } from '#common/states/server-actions.ts'
 import type { ActionEvent } from '#openapi/wire/feed.ts'
 
-/** Names of events as Nova's computes give them, which clients know. */
-export const ACTION_EVENTS = {
-  build: 'compute__do_build_and_run_instance',
-  delete: 'compute_terminate_instance',
-  start: 'compute_start_instance',
-  stop: 'compute_stop_instance',
-  'reboot-soft': 'compute_reboot_instance',
-  'reboot-hard': 'compute_reboot_instance',
-  pause: 'compute_pause_instance',
-  unpause: 'compute_unpause_instance',
-} as const
+/** As Nova's computes name it, which clients know. */
+const BUILD_EVENT = 'compute__do_build_and_run_instance'
+
+/** What the work of a cell on a server is called in events. Throws for what no host takes part in. */
+export function eventName(work: WorkName): string {
+  const name = work === 'build' ? BUILD_EVENT : SERVER_ACTIONS[work].event
+  if (name === null) throw new Error(`${work} has no event`)
+  return name
+}
+
+export type WorkName = 'build' | ServerActionName
 
 export interface EndedEvent {
   readonly serverId: string
   readonly requestId: string
-  readonly event: keyof typeof ACTION_EVENTS
+  readonly event: WorkName
   readonly startedAt: number
   readonly finishedAt: number
   readonly host: string | null
@@ -27,7 +28,7 @@ export interface EndedEvent {
 export function endedEvent({ failure, event, ...rest }: EndedEvent): ActionEvent {
   return {
     ...rest,
-    event: ACTION_EVENTS[event],
+    event: eventName(event),
     result: failure === undefined ? 'Success' : 'Error',
     details: failure ?? null,
   }

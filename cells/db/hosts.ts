@@ -2,7 +2,7 @@ import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
-import type { Inventory } from '#openapi/wire/host.ts'
+import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
 import type { Host, Provider } from '../hosts/host.ts'
 import { hosts } from './schema/hosts.ts'
 import { resourceProviders } from './schema/placement.ts'
@@ -118,6 +118,7 @@ function columnsOf(host: Host): Omit<HostRow, 'hostId'> {
     startedAt: new Date(startedAt),
     lastSeenAt: new Date(lastSeenAt),
     capabilities: [...host.capabilities],
+    aggregates: [...host.aggregates],
     inventory: host.inventory ?? sql`null`,
   }
 }
@@ -128,6 +129,7 @@ function fromRow(host: HostRow, provider: ProviderRow | null): Host {
     ...row,
     id: hostId as HostId,
     capabilities: row.capabilities as string[],
+    aggregates: row.aggregates as HostAggregate[],
     inventory: row.inventory as Inventory | null,
     startedAt: row.startedAt.getTime(),
     lastSeenAt: row.lastSeenAt.getTime(),

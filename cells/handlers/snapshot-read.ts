@@ -4,6 +4,7 @@ import { instanceView } from '../conductor/instance.ts'
 import { readFeedState } from '../db/feed.ts'
 import { allHosts } from '../db/hosts.ts'
 import { instancePage } from '../db/instances.ts'
+import { migrationsOf } from '../db/server-migrations.ts'
 import { hostView } from '../hosts/host.ts'
 
 /** A page of everything the cell has. The position is read first, so the page is at least as new. */
@@ -19,6 +20,12 @@ export async function snapshotRead(
     incarnation,
     position: last,
     instances: instances.map(instanceView),
+    migrations: [
+      ...(await migrationsOf(
+        db,
+        instances.map(({ id }) => id),
+      )),
+    ],
     hosts: hosts.map((host) => hostView(host, ratios)),
   }
 }

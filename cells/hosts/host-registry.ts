@@ -128,6 +128,7 @@ export class HostRegistry {
         limits: provider.limits,
         used: provider.used,
         instances: provider.instances,
+        aggregates: host.aggregates,
       })
     }
     return states

@@ -1,5 +1,5 @@
 import type { HostId } from '#common/ids.ts'
-import type { HostView, Inventory } from '#openapi/wire/host.ts'
+import type { HostAggregate, HostView, Inventory } from '#openapi/wire/host.ts'
 import type { AllocationRatios } from '../placement/ratios.ts'
 import type { Resources } from '../placement/resources.ts'
 
@@ -8,7 +8,10 @@ export interface Host {
   readonly id: HostId
   readonly version: number
   readonly name: string
+  /** The one its aggregates say, else its own. */
   readonly zone: string
+  readonly ownZone: string
+  readonly aggregates: readonly HostAggregate[]
   readonly driver: string
   readonly simulated: boolean
   readonly capabilities: readonly string[]
@@ -35,12 +38,13 @@ const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0, instances: 0 }
 
 /** What the gateways are told of it. */
 export function hostView(host: Host, ratios: AllocationRatios): HostView {
-  const { id, provider, capabilities, ...shown } = host
+  const { id, provider, capabilities, aggregates, ...shown } = host
   const used = provider === null ? NOTHING : { ...provider.used, instances: provider.instances }
   return {
     hostId: id,
     ...shown,
     capabilities: [...capabilities],
+    aggregates: [...aggregates],
     ratios: { ...ratios },
     used,
     metadata: {},

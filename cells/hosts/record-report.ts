@@ -8,6 +8,7 @@ import { putInventory } from '../placement/inventory.ts'
 import { limitsOf } from '../placement/ratios.ts'
 import type { Resources } from '../placement/resources.ts'
 import { type Host, hostView, type Provider } from './host.ts'
+import { zoneOf } from './zone-of.ts'
 
 /** Others change the same row seldom. */
 const TRIES_MAX = 5
@@ -40,11 +41,15 @@ export async function recordReport(conductor: Conductor, report: HostReport): Pr
 function afterReport(conductor: Conductor, seen: Host | undefined, report: HostReport): Host {
   const { zone, clock } = conductor
   const inventory = report.inventory ?? seen?.inventory ?? null
+  const ownZone = report.zone ?? zone
+  const aggregates = seen?.aggregates ?? []
   return {
     id: report.hostId as HostId,
     version: (seen?.version ?? 0) + 1,
     name: report.name,
-    zone: report.zone ?? zone,
+    zone: zoneOf(ownZone, aggregates),
+    ownZone,
+    aggregates,
     driver: report.driver,
     simulated: report.simulated,
     capabilities: report.capabilities,

@@ -5,6 +5,7 @@ import { purgeSagas } from '#common/saga/purge.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { purgeOperations } from '../db/operations.ts'
+import { purgeMigrations } from '../db/server-migrations.ts'
 import { trimFeed } from '../feed/trim-feed.ts'
 import type { Retention } from '../retention.ts'
 
@@ -37,6 +38,7 @@ export async function purgeOnce(
   const limits = { rows: BATCH, batchesMax: BATCHES_MAX }
   return {
     operations: await inBatches(limits, (rows) => purgeOperations(db, before(operationsMs), rows)),
+    migrations: await inBatches(limits, (rows) => purgeMigrations(db, before(operationsMs), rows)),
     sagas: await inBatches(limits, (rows) => purgeSagas(db, before(sagasMs), rows)),
     feed: await trimFeed(db, clock, feed, BATCHES_MAX),
   }

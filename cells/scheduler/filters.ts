@@ -1,10 +1,13 @@
 import type { Filter } from './filter.ts'
+import { aggregateExtraSpecsFilter } from './filters/aggregate-extra-specs.ts'
+import { aggregateTenancyFilter } from './filters/aggregate-tenancy.ts'
 import { availabilityZoneFilter } from './filters/availability-zone.ts'
 import { coreFilter, diskFilter, ramFilter } from './filters/capacity.ts'
 import { computeFilter } from './filters/compute.ts'
 import { imagePropertiesFilter } from './filters/image-properties.ts'
 import { requestedHostFilter } from './filters/requested-host.ts'
 import { retryFilter } from './filters/retry.ts'
+import { affinityFilter, antiAffinityFilter } from './filters/server-group.ts'
 
 /** Every filter there is, in the order they run unless configured otherwise: cheap ones first. */
 export const FILTERS: readonly Filter[] = [
@@ -12,8 +15,12 @@ export const FILTERS: readonly Filter[] = [
   requestedHostFilter,
   availabilityZoneFilter,
   computeFilter,
+  affinityFilter,
+  antiAffinityFilter,
   ramFilter,
   coreFilter,
   diskFilter,
   imagePropertiesFilter,
+  aggregateExtraSpecsFilter,
+  aggregateTenancyFilter,
 ]

@@ -1,4 +1,5 @@
 import type { HostId } from '#common/ids.ts'
+import type { HostAggregate } from '#openapi/wire/host.ts'
 import type { Resources } from '../placement/resources.ts'
 
 /** What the scheduler knows of a host. `used` is a hint that may lag; only the claim decides. */
@@ -18,4 +19,5 @@ export interface HostState {
   readonly limits: Resources
   readonly used: Resources
   readonly instances: number
+  readonly aggregates: readonly HostAggregate[]
 }

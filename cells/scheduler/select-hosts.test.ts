@@ -26,6 +26,7 @@ function host(name: string, change: Partial<HostState> = {}): HostState {
     limits: { vcpus: 16, memoryMb: 1_024, diskGb: 100 },
     used: { vcpus: 0, memoryMb: 0, diskGb: 0 },
     instances: 0,
+    aggregates: [],
     ...change,
   }
 }
@@ -34,9 +35,12 @@ function request(change: Partial<PlacementRequest> = {}): PlacementRequest {
   return {
     resources: { vcpus: 1, memoryMb: 128, diskGb: 1 },
     image: { diskFormat: 'qcow2', properties: {} },
+    extraSpecs: {},
+    projectId: 'blue',
     zone: null,
     requestedHost: null,
     triedHosts: new Set(),
+    group: null,
     ...change,
   }
 }
@@ -58,6 +62,18 @@ test.each([
   ['ImagePropertiesFilter', 'runs QEMU guests', {}, image({ hypervisor_type: 'fake' })],
   ['ImagePropertiesFilter', 'runs QEMU guests', {}, image({ img_hv_type: 'kvm' })],
   ['ImagePropertiesFilter', 'architecture x86_64', {}, image({ hw_architecture: 'aarch64' })],
+  [
+    'AggregateInstanceExtraSpecsFilter',
+    'is in no aggregate where ssd is true',
+    { aggregates: [{ id: 1, metadata: { ssd: 'false' } }] },
+    { extraSpecs: { 'aggregate_instance_extra_specs:ssd': 'true' } },
+  ],
+  [
+    'AggregateMultiTenancyIsolation',
+    'is kept for other projects',
+    { aggregates: [{ id: 1, metadata: { filter_tenant_id_2: 'red, green' } }] },
+    {},
+  ],
   ['ImagePropertiesFilter', 'cannot boot vhd images', {}, image({}, 'vhd')],
 ] as const)('%s refuses a host that %s', (name, reason, state, wish) => {
   const selection = selectHosts([host('a', state)], request(wish), scheduling)

@@ -18,15 +18,47 @@ export type VmState = (typeof VM_STATES)[number]
 /** What is being done to an instance right now; null when nothing is. Nova's task_state names. */
 export const TASKS = [
   'scheduling',
+  'block_device_mapping',
   'networking',
   'spawning',
-  'powering-off',
-  'powering-on',
+  'image_snapshot_pending',
+  'image_snapshot',
+  'image_pending_upload',
+  'image_uploading',
+  'image_backup',
+  'updating_password',
+  'resize_prep',
+  'resize_migrating',
+  'resize_migrated',
+  'resize_finish',
+  'resize_reverting',
+  'resize_confirming',
   'rebooting',
+  'reboot_pending',
+  'reboot_started',
   'rebooting_hard',
+  'reboot_pending_hard',
+  'reboot_started_hard',
   'pausing',
   'unpausing',
+  'suspending',
+  'resuming',
+  'powering-off',
+  'powering-on',
+  'rescuing',
+  'unrescuing',
+  'rebuilding',
+  'rebuild_block_device_mapping',
+  'rebuild_spawning',
+  'migrating',
   'deleting',
+  'soft-deleting',
+  'restoring',
+  'shelving',
+  'shelving_image_pending_upload',
+  'shelving_image_uploading',
+  'shelving_offloading',
+  'unshelving',
 ] as const
 export type Task = (typeof TASKS)[number]
 
@@ -58,6 +90,11 @@ export type ApiStatus =
   | 'ERROR'
   | 'REBOOT'
   | 'HARD_REBOOT'
+  | 'PASSWORD'
+  | 'REBUILD'
+  | 'MIGRATING'
+  | 'RESIZE'
+  | 'REVERT_RESIZE'
 
 const STATUS_OF_VM_STATE: Readonly<Record<VmState, ApiStatus>> = {
   building: 'BUILD',
@@ -74,15 +111,39 @@ const STATUS_OF_VM_STATE: Readonly<Record<VmState, ApiStatus>> = {
   error: 'ERROR',
 }
 
+type Shown = Readonly<Partial<Record<Task, ApiStatus>>>
+
+const REBUILD: Shown = {
+  rebuilding: 'REBUILD',
+  rebuild_block_device_mapping: 'REBUILD',
+  rebuild_spawning: 'REBUILD',
+}
+const RESIZE: Shown = {
+  resize_prep: 'RESIZE',
+  resize_migrating: 'RESIZE',
+  resize_migrated: 'RESIZE',
+  resize_finish: 'RESIZE',
+}
+const MIGRATING: Shown = { migrating: 'MIGRATING' }
+
 /** Where a task changes what the user sees (nova/api/openstack/common.py `_STATE_MAP`). */
-const STATUS_OF_TASK: Readonly<
-  Partial<Record<VmState, Readonly<Partial<Record<Task, ApiStatus>>>>>
-> = {
-  active: { rebooting: 'REBOOT', rebooting_hard: 'HARD_REBOOT' },
-  stopped: { rebooting_hard: 'HARD_REBOOT' },
-  paused: { rebooting_hard: 'HARD_REBOOT' },
-  suspended: { rebooting_hard: 'HARD_REBOOT' },
-  error: { rebooting_hard: 'HARD_REBOOT' },
+const STATUS_OF_TASK: Readonly<Partial<Record<VmState, Shown>>> = {
+  active: {
+    rebooting: 'REBOOT',
+    reboot_pending: 'REBOOT',
+    reboot_started: 'REBOOT',
+    rebooting_hard: 'HARD_REBOOT',
+    reboot_pending_hard: 'HARD_REBOOT',
+    reboot_started_hard: 'HARD_REBOOT',
+    ...REBUILD,
+    ...RESIZE,
+    ...MIGRATING,
+    updating_password: 'PASSWORD',
+  },
+  stopped: { ...REBUILD, ...RESIZE },
+  paused: MIGRATING,
+  resized: { resize_reverting: 'REVERT_RESIZE' },
+  error: REBUILD,
 }
 
 /** What the API calls `status`: computed, never stored, so the two columns cannot disagree with it. */

@@ -1,9 +1,17 @@
 import type { Driver, DriverEnvironment, HostInventory } from '../driver.ts'
+import { fakeCrashDump } from './crash-dump.ts'
+import { fakeDiagnostics } from './diagnostics.ts'
 import type { Faults } from './faults.ts'
 import { FakeHost } from './host.ts'
+import { fakePassword } from './password.ts'
 import { fakePause } from './pause.ts'
+import { fakeRebuild } from './rebuild.ts'
+import { fakeRescue } from './rescue.ts'
+import { fakeResize } from './resize.ts'
 import type { FakeSettings } from './settings.ts'
+import { fakeSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
+import { fakeSuspend } from './suspend.ts'
 
 export interface FakeDriver extends Driver {
   /** May be changed while the host runs. */
@@ -53,6 +61,11 @@ export function createFakeDriver(
       return { [Symbol.asyncDispose]: async () => stop() }
     },
     pause: fakePause(host),
+    suspend: fakeSuspend(host),
+    rescue: fakeRescue(host),
+    password: fakePassword(host),
+    crashDump: fakeCrashDump(host),
+    diagnostics: fakeDiagnostics(host),
     consoleLog: {
       read: (id, maxBytes, signal) =>
         host.faulty('consoleLog', host.target(id), signal, () => {
@@ -60,6 +73,9 @@ export function createFakeDriver(
           return newest(Buffer.from(lines.join(''), 'utf8'), maxBytes)
         }),
     },
+    snapshot: fakeSnapshot(host),
+    rebuild: fakeRebuild(host),
+    resize: fakeResize(host),
     [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
   }
 }

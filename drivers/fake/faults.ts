@@ -15,7 +15,19 @@ const FAULTY_METHODS = [
   'reboot',
   'pause',
   'unpause',
+  'suspend',
+  'resume',
+  'rescue',
+  'unrescue',
+  'setPassword',
+  'crashDump',
+  'diagnostics',
   'consoleLog',
+  'snapshot',
+  'rebuild',
+  'resize',
+  'confirmResize',
+  'revertResize',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]
 

@@ -15,6 +15,7 @@ import { finishDeletes } from './reconcilers/finish-deletes.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { retryBuilds } from './reconcilers/retry-builds.ts'
+import { tellAggregates } from './reconcilers/tell-aggregates.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import type { ServerNetwork } from './servers/server-network.ts'
 
@@ -80,6 +81,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     finishDeletes(compute),
     quotaUsage(compute),
     darkCells(compute),
+    tellAggregates(compute),
     purgeOld(compute, options.retention),
   ].map(run)
   const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))

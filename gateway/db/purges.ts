@@ -2,7 +2,12 @@ import { inArray, lt, sql } from 'drizzle-orm'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { traces } from './schema/cells.ts'
-import { serverActionEvents, serverActions, serverIndex } from './schema/servers.ts'
+import {
+  serverActionEvents,
+  serverActions,
+  serverIndex,
+  serverMigrations,
+} from './schema/servers.ts'
 
 const before = sql.placeholder('before')
 const max = sql.placeholder('max')
@@ -46,6 +51,7 @@ export async function purgeDeletedServers(
     await tx.orm.delete(traces).where(inArray(traces.serverId, ids))
     await tx.orm.delete(serverActions).where(inArray(serverActions.serverId, ids))
     await tx.orm.delete(serverActionEvents).where(inArray(serverActionEvents.serverId, ids))
+    await tx.orm.delete(serverMigrations).where(inArray(serverMigrations.serverId, ids))
     await tx.orm.delete(serverIndex).where(inArray(serverIndex.serverId, ids))
   })
   return rows.length

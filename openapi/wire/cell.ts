@@ -1,8 +1,11 @@
 import { type Static, Type } from 'typebox'
+import { CellAct } from './act.ts'
+import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
-import { HostView, POWER_ACTIONS } from './host.ts'
+import { HostAggregate, HostView } from './host.ts'
 import { InstanceBuild, InstanceView, OperationRef } from './instance.ts'
-import { Nullable, OneOf, Uuid } from './scalars.ts'
+import { MigrationView } from './migration.ts'
+import { Nullable, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
 /**
@@ -30,10 +33,11 @@ export const CELL_OPERATIONS = {
     answer: BuildAnswer,
   },
   'instance.delete': { ask: Type.Object({ operation: OperationRef }), answer: DeleteAnswer },
-  'instance.power': {
-    ask: Type.Object({ operation: OperationRef, action: OneOf(POWER_ACTIONS) }),
+  'instance.act': {
+    ask: Type.Object({ operation: OperationRef, act: CellAct }),
     answer: Type.Object({ view: InstanceView }),
   },
+  'instance.diagnostics': { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'instance.console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     answer: Type.Object({ output: Type.String() }),
@@ -45,6 +49,11 @@ export const CELL_OPERATIONS = {
       disabledReason: Type.Optional(Nullable(Type.String())),
       isForcedDown: Type.Optional(Type.Boolean()),
     }),
+    answer: HostView,
+  },
+  /** Afterwards the host is in these aggregates and in no other. */
+  'host.set-aggregates': {
+    ask: Type.Object({ hostId: Uuid, aggregates: Type.Array(HostAggregate) }),
     answer: HostView,
   },
   /** Rows after a position; those up to it are taken as applied and may be dropped. */
@@ -72,6 +81,8 @@ export const CELL_OPERATIONS = {
       incarnation: Uuid,
       position: Type.Integer(),
       instances: Type.Array(InstanceView),
+      /** Of these instances. */
+      migrations: Type.Optional(Type.Array(MigrationView)),
       /** With the first page only. */
       hosts: Type.Array(HostView),
     }),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { HostView } from './host.ts'
 import { InstanceView } from './instance.ts'
+import { MigrationView } from './migration.ts'
 import { Nullable, Texts, Time, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
@@ -37,6 +38,7 @@ export const FeedBody = Type.Union([
   }),
   Type.Object({ kind: Type.Literal('action-event'), event: ActionEvent }),
   Type.Object({ kind: Type.Literal('host'), view: HostView }),
+  Type.Object({ kind: Type.Literal('migration'), view: MigrationView }),
 ])
 export type FeedBody = Static<typeof FeedBody>
 

@@ -1,6 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { connectBus } from '#common/bus/connect.ts'
 import { serve } from '#common/bus/serve.ts'
+import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import { newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
@@ -169,15 +170,18 @@ export class ScriptedCell implements AsyncDisposable {
         return this.build(ask)
       case 'instance.delete':
         return this.delete(ask)
-      case 'instance.power':
-        return this.#power(ask)
+      case 'instance.act':
+        return this.#act(ask)
       case 'instance.console-log':
         return { output: 'booted' }
+      case 'instance.diagnostics':
+        throw new Failure('unsupported', 'A scripted cell counts nothing')
       case 'feed.read':
         return this.#read(ask)
       case 'snapshot.read':
         return this.#snapshot(ask)
       case 'host.set-service':
+      case 'host.set-aggregates':
         throw new Error('A scripted cell has no hosts')
     }
   }
@@ -228,8 +232,8 @@ export class ScriptedCell implements AsyncDisposable {
     return { outcome: 'accepted', view, trace: HOSTS_TRACE }
   }
 
-  #power({ operation, action }: CellAsk<'instance.power'>): CellAnswer<'instance.power'> {
-    const isStop = action === 'stop'
+  #act({ operation, act }: CellAsk<'instance.act'>): CellAnswer<'instance.act'> {
+    const isStop = act.name === 'stop'
     return {
       view: this.change(operation.serverId, {
         vmState: isStop ? 'stopped' : 'active',

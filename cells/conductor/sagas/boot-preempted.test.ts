@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
-import { ACTION_EVENTS } from '../action-event.ts'
+import { eventName } from '../action-event.ts'
 
 let cell: TestCell
 let host: TestHost
@@ -28,7 +28,7 @@ test.each([
   const { serverId } = operation
   const { event } = await cell.waitForFeed(
     'action-event',
-    (row) => row.event.serverId === serverId && row.event.event === ACTION_EVENTS.build,
+    (row) => row.event.serverId === serverId && row.event.event === eventName('build'),
   )
   expect(event).toMatchObject({ result: 'Error', host: 'host' })
   expect(event.details).toBe('The server was deleted while it was being built.')

@@ -21,6 +21,8 @@ CREATE TABLE `hosts` (
 	`version` int NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`zone` varchar(255) NOT NULL,
+	`own_zone` varchar(255) NOT NULL,
+	`aggregates` json NOT NULL,
 	`driver` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`simulated` boolean NOT NULL,
 	`capabilities` json NOT NULL,
@@ -79,6 +81,21 @@ CREATE TABLE `allocations` (
 	CONSTRAINT `allocations_consumer_id_provider_id_resource_class_pk` PRIMARY KEY(`consumer_id`,`provider_id`,`resource_class`)
 );
 --> statement-breakpoint
+CREATE TABLE `group_hosts` (
+	`group_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`slot` varchar(36) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`members` int NOT NULL,
+	CONSTRAINT `group_hosts_group_id_slot_pk` PRIMARY KEY(`group_id`,`slot`)
+);
+--> statement-breakpoint
+CREATE TABLE `group_members` (
+	`consumer_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`group_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `group_members_consumer_id` PRIMARY KEY(`consumer_id`)
+);
+--> statement-breakpoint
 CREATE TABLE `inventories` (
 	`provider_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`resource_class` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -135,9 +152,30 @@ CREATE TABLE `sagas` (
 	CONSTRAINT `sagas_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `server_migrations` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`version` int NOT NULL,
+	`type` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`source_host` varchar(64) character set ascii collate ascii_bin,
+	`source_node` varchar(255),
+	`dest_host` varchar(64) character set ascii collate ascii_bin,
+	`dest_node` varchar(255),
+	`old_flavor_id` varchar(255) NOT NULL,
+	`new_flavor_id` varchar(255) NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	CONSTRAINT `server_migrations_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
 CREATE INDEX `hosts_name` ON `hosts` (`name`);--> statement-breakpoint
 CREATE INDEX `instances_host` ON `instances` (`host_id`);--> statement-breakpoint
 CREATE INDEX `operations_created` ON `operations` (`created_at`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `sagas_subject` ON `sagas` (`subject`);--> statement-breakpoint
-CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);
+CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);--> statement-breakpoint
+CREATE INDEX `server_migrations_server` ON `server_migrations` (`server_id`,`created_at`);--> statement-breakpoint
+CREATE INDEX `server_migrations_updated` ON `server_migrations` (`updated_at`);

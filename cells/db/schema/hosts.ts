@@ -9,7 +9,11 @@ export const hosts = mysqlTable(
     /** Grows with every change that is shown. */
     version: int('version').notNull(),
     name: token('name').notNull(),
+    /** The one its aggregates say, else its own. */
     zone: text255('zone').notNull(),
+    ownZone: text255('own_zone').notNull(),
+    /** HostAggregate[], as the gateway last said. */
+    aggregates: json('aggregates').notNull(),
     driver: token('driver').notNull(),
     simulated: boolean('simulated').notNull(),
     capabilities: json('capabilities').notNull(),

@@ -18,6 +18,7 @@ export const PROCEDURES = {
   authList: 66,
   networkIsActive: 152,
   connectGetLibVersion: 157,
+  domainAbortJob: 164,
   domainCreateWithFlags: 196,
   domainGetState: 212,
   nodeGetMemoryStats: 228,
@@ -27,9 +28,11 @@ export const PROCEDURES = {
   domainGetMetadata: 265,
   connectListAllDomains: 273,
   networkUpdate: 291,
+  domainGetJobStats: 298,
   domainEventCallbackRegister: 316,
   domainEventCallbackLifecycle: 318,
   domainDefineXmlFlags: 350,
+  domainBackupBegin: 421,
 } as const
 export type Procedure = (typeof PROCEDURES)[keyof typeof PROCEDURES]
 

@@ -3,11 +3,13 @@ import type { CellId } from '#common/ids.ts'
 import type { ActionEvent, FeedBody, FeedRow } from '#openapi/wire/feed.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
+import type { MigrationView } from '#openapi/wire/migration.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { markNotBuilt } from '../../db/mapping-batches.ts'
 import { erasePasswords } from '../../db/request-specs.ts'
 import { recordActionEvents } from '../../db/server-actions.ts'
 import { applyViews, ownServers } from '../../db/server-index.ts'
+import { applyMigrations } from '../../db/server-migrations.ts'
 import { recordTraces } from '../../db/traces.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { recordDeleted } from '../servers/record-deleted.ts'
@@ -22,6 +24,7 @@ interface Batch {
   readonly notBuilt: readonly Body<'not-built'>[]
   readonly traces: readonly Body<'trace'>[]
   readonly events: readonly ActionEvent[]
+  readonly migrations: readonly MigrationView[]
 }
 
 /** True when servers were given up, so that somebody should see to them. */
@@ -52,8 +55,12 @@ export async function applyRows(
   return { hasNotBuilt: batch.notBuilt.length > 0 }
 }
 
-async function applyHistory(tx: Tx, cell: CellId, { traces, events }: Batch): Promise<void> {
-  const spokenOf = new Set([...traces, ...events].map((each) => each.serverId))
+async function applyHistory(
+  tx: Tx,
+  cell: CellId,
+  { traces, events, migrations }: Batch,
+): Promise<void> {
+  const spokenOf = new Set([...traces, ...events, ...migrations].map((each) => each.serverId))
   const own = await ownServers(tx, cell, spokenOf)
   await recordTraces(
     tx,
@@ -65,6 +72,11 @@ async function applyHistory(tx: Tx, cell: CellId, { traces, events }: Batch): Pr
     tx,
     cell,
     events.filter(({ serverId }) => own.has(serverId)),
+  )
+  await applyMigrations(
+    tx,
+    cell,
+    migrations.filter(({ serverId }) => own.has(serverId)),
   )
 }
 
@@ -83,6 +95,12 @@ function newest(rows: readonly FeedRow[]): Batch {
     ),
     deleted: last(bodies('deleted'), ({ serverId, attempt }) => `${serverId} ${attempt}`),
     notBuilt: last(bodies('not-built'), ({ serverId, attempt }) => `${serverId} ${attempt}`),
+    migrations: last(
+      bodies('migration')
+        .map(({ view }) => view)
+        .toSorted((a, b) => a.version - b.version),
+      ({ id }) => id,
+    ),
     traces: last(bodies('trace'), ({ serverId, attempt, trace }) => {
       return `${serverId} ${attempt} ${trace.level}`
     }),

@@ -1,11 +1,15 @@
 import { workContext } from '#common/context.ts'
+import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import type { CellId } from '#common/ids.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
+import type { MigrationView } from '#openapi/wire/migration.ts'
 import type { CellRef } from '../../cells/client.ts'
 import { advanceFeed, type FeedPosition } from '../../db/cell-mappings.ts'
 import { applyHostViews, forgetHostVersions } from '../../db/host-index.ts'
 import { markMissing } from '../../db/missing-servers.ts'
-import { applyViews } from '../../db/server-index.ts'
+import { applyViews, ownServers } from '../../db/server-index.ts'
+import { applyMigrations } from '../../db/server-migrations.ts'
 import type { ComputeDeps } from '../compute.ts'
 
 export interface Resynced {
@@ -76,11 +80,25 @@ async function applyPage(
     // Moves nothing, but fails once another process has moved it: a slow copy must not overwrite newer rows.
     await advanceFeed(tx, cell.id, was, was)
     await applyViews(tx, cell.id, page.instances, mode)
+    await applyOwnMigrations(tx, cell.id, page.migrations ?? [])
     const launched = page.instances.filter((view) => view.launchedAt !== null)
     await deps.network.bind(tx, cell.id, launched)
     const known = page.instances.map(({ serverId }) => serverId)
     return markMissing(tx, cell.id, { after, upTo, known })
   })
+}
+
+async function applyOwnMigrations(
+  tx: Tx,
+  cellId: CellId,
+  migrations: readonly MigrationView[],
+): Promise<void> {
+  const own = await ownServers(tx, cellId, new Set(migrations.map(({ serverId }) => serverId)))
+  await applyMigrations(
+    tx,
+    cellId,
+    migrations.filter(({ serverId }) => own.has(serverId)),
+  )
 }
 
 async function finish(

@@ -1,4 +1,5 @@
 import {
+  bigint,
   boolean,
   index,
   int,
@@ -8,6 +9,7 @@ import {
   primaryKey,
   text,
   tinyint,
+  uniqueIndex,
   varchar,
 } from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
@@ -157,6 +159,35 @@ export const serverActionEvents = mysqlTable(
   (t) => [
     primaryKey({ columns: [t.serverId, t.requestId, t.event, t.startedAt] }),
     index('server_action_events_started').on(t.startedAt),
+  ],
+)
+
+/** Every change of a server's host or size, as its cell tells it. `id` is what clients know it by. */
+export const serverMigrations = mysqlTable(
+  'server_migrations',
+  {
+    id: bigint('id', { mode: 'number' }).autoincrement().primaryKey(),
+    uuid: uuid('uuid').notNull(),
+    serverId: uuid('server_id').notNull(),
+    cellId: uuid('cell_id').notNull(),
+    version: int('version').notNull(),
+    type: token('type', 16).notNull(),
+    status: token('status', 16).notNull(),
+    sourceHost: token('source_host'),
+    sourceNode: text255('source_node'),
+    destHost: token('dest_host'),
+    destNode: text255('dest_node'),
+    oldFlavorId: varchar('old_flavor_id', { length: 255 }).notNull(),
+    newFlavorId: varchar('new_flavor_id', { length: 255 }).notNull(),
+    userId: token('user_id').notNull(),
+    projectId: token('project_id').notNull(),
+    createdAt: time('created_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('server_migrations_uuid').on(t.uuid),
+    index('server_migrations_server').on(t.serverId),
+    index('server_migrations_created').on(t.createdAt, t.id),
   ],
 )
 

@@ -1,4 +1,20 @@
 import type { Handlers } from '../../../http/operation.ts'
+import { addAggregateHost } from './add-aggregate-host.ts'
+import { createAggregate } from './create-aggregate.ts'
+import { deleteAggregate } from './delete-aggregate.ts'
 import { listAggregates } from './list-aggregates.ts'
+import { removeAggregateHost } from './remove-aggregate-host.ts'
+import { setAggregateMetadata } from './set-aggregate-metadata.ts'
+import { showAggregate } from './show-aggregate.ts'
+import { updateAggregate } from './update-aggregate.ts'
 
-export const aggregateHandlers: Handlers = { listAggregates }
+export const aggregateHandlers: Handlers = {
+  addAggregateHost,
+  createAggregate,
+  deleteAggregate,
+  listAggregates,
+  removeAggregateHost,
+  setAggregateMetadata,
+  showAggregate,
+  updateAggregate,
+}

@@ -1,6 +1,9 @@
 import type { operations } from '#openapi/compute.gen.ts'
+import { allAggregates } from '../../../app/aggregates/find-aggregate.ts'
 import type { Handler } from '../../../http/operation.ts'
+import { aggregateView } from '../../../views/aggregate.ts'
 
-/** No operation makes an aggregate, so there is none; `openstack hypervisor show` asks for all of them. */
-export const listAggregates: Handler<operations['listAggregates']> = () =>
-  Promise.resolve({ body: { aggregates: [] } })
+export const listAggregates: Handler<operations['listAggregates']> = async ({ app }) => {
+  const aggregates = await allAggregates(app.db)
+  return { body: { aggregates: aggregates.map(aggregateView) } }
+}

@@ -1,10 +1,14 @@
 import type { Handlers } from '../../../http/operation.ts'
-import { pauseServer } from './actions/pause-server.ts'
+import { gone } from '../gone.ts'
+import { changeServerPassword } from './actions/change-server-password.ts'
+import { injectNetworkInfo } from './actions/inject-network-info.ts'
+import { lockServer } from './actions/lock-server.ts'
+import { plainActionHandlers } from './actions/plain-actions.ts'
 import { rebootServer } from './actions/reboot-server.ts'
+import { rescueServer } from './actions/rescue-server.ts'
+import { resetServerState } from './actions/reset-server-state.ts'
 import { showServerConsoleOutput } from './actions/show-server-console-output.ts'
-import { startServer } from './actions/start-server.ts'
-import { stopServer } from './actions/stop-server.ts'
-import { unpauseServer } from './actions/unpause-server.ts'
+import { unlockServer } from './actions/unlock-server.ts'
 import { createServer } from './create-server.ts'
 import { deleteServer } from './delete-server.ts'
 import { updateServer } from './update-server.ts'
@@ -14,10 +18,14 @@ export const serverWriteHandlers: Handlers = {
   createServer,
   updateServer,
   deleteServer,
-  startServer,
-  stopServer,
+  ...plainActionHandlers,
   rebootServer,
-  pauseServer,
-  unpauseServer,
+  rescueServer,
+  changeServerPassword,
+  lockServer,
+  unlockServer,
+  resetServerState,
+  injectNetworkInfo,
+  resetServerNetwork: gone,
   showServerConsoleOutput,
 }

@@ -1,0 +1,128 @@
+import { and, asc, desc, eq, inArray, lt, sql } from 'drizzle-orm'
+import type { Executor, Transactional } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import type { MigrationView } from '#openapi/wire/migration.ts'
+import { serverMigrations } from './schema/server-migrations.ts'
+
+const p = sql.placeholder
+
+const FIELDS = [
+  'id',
+  'serverId',
+  'version',
+  'type',
+  'status',
+  'sourceHost',
+  'sourceNode',
+  'destHost',
+  'destNode',
+  'oldFlavorId',
+  'newFlavorId',
+  'userId',
+  'projectId',
+  'createdAt',
+  'updatedAt',
+] as const
+
+const INSERT = statement(
+  builder.insert(serverMigrations).values({
+    id: p('id'),
+    serverId: p('serverId'),
+    version: p('version'),
+    type: p('type'),
+    status: p('status'),
+    sourceHost: p('sourceHost'),
+    sourceNode: p('sourceNode'),
+    destHost: p('destHost'),
+    destNode: p('destNode'),
+    oldFlavorId: p('oldFlavorId'),
+    newFlavorId: p('newFlavorId'),
+    userId: p('userId'),
+    projectId: p('projectId'),
+    createdAt: p('createdAt'),
+    updatedAt: p('updatedAt'),
+  }),
+)
+
+const UPDATE = statement(
+  builder
+    .update(serverMigrations)
+    .set({
+      version: sql`${p('version')}`,
+      status: sql`${p('status')}`,
+      destHost: sql`${p('destHost')}`,
+      destNode: sql`${p('destNode')}`,
+      updatedAt: sql`${p('updatedAt')}`,
+    })
+    .where(
+      and(eq(serverMigrations.id, p('id')), sql`${serverMigrations.version} = ${p('version')} - 1`),
+    ),
+)
+
+/** Throws a duplicate-key error for one that is there already. */
+export async function insertMigration(tx: Executor, migration: MigrationView): Promise<void> {
+  await tx.run(INSERT, values(migration))
+}
+
+/** Writes status and destination if nothing has changed it since the version before; false when something has. */
+export async function updateMigration(tx: Executor, migration: MigrationView): Promise<boolean> {
+  const { affectedRows } = await tx.run(UPDATE, values(migration))
+  return affectedRows === 1
+}
+
+/** The newest migration of a server; undefined when it never had one. */
+export async function newestMigration(
+  db: Executor,
+  serverId: string,
+): Promise<MigrationView | undefined> {
+  const [row] = await db.orm
+    .select()
+    .from(serverMigrations)
+    .where(eq(serverMigrations.serverId, serverId))
+    .orderBy(desc(serverMigrations.createdAt), desc(serverMigrations.id))
+    .limit(1)
+  return row === undefined ? undefined : fromRow(row)
+}
+
+/** All migrations of some servers. */
+export async function migrationsOf(
+  db: Executor,
+  serverIds: readonly string[],
+): Promise<readonly MigrationView[]> {
+  if (serverIds.length === 0) return []
+  const rows = await db.orm
+    .select()
+    .from(serverMigrations)
+    .where(inArray(serverMigrations.serverId, [...serverIds]))
+    .orderBy(asc(serverMigrations.createdAt))
+  return rows.map(fromRow)
+}
+
+/** Forgets at most `max` migrations that last changed before a time. Returns how many. */
+export async function purgeMigrations(
+  db: Transactional,
+  before: Date,
+  max: number,
+): Promise<number> {
+  const [result] = await db.orm
+    .delete(serverMigrations)
+    .where(lt(serverMigrations.updatedAt, before))
+    .limit(max)
+  return result.affectedRows
+}
+
+function values(migration: MigrationView): Record<string, unknown> {
+  const { createdAt, updatedAt } = migration
+  const plain = Object.fromEntries(FIELDS.map((field) => [field, migration[field]]))
+  return { ...plain, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) }
+}
+
+function fromRow(row: typeof serverMigrations.$inferSelect): MigrationView {
+  return {
+    ...row,
+    type: row.type as MigrationView['type'],
+    status: row.status as MigrationView['status'],
+    createdAt: row.createdAt.getTime(),
+    updatedAt: row.updatedAt.getTime(),
+  }
+}

@@ -1,0 +1,61 @@
+import { Failure } from '#common/errors.ts'
+import type { Diagnostics, GuestDiagnostics } from '../driver.ts'
+import type { FakeGuest } from './guest.ts'
+import type { FakeHost } from './host.ts'
+
+const MIB = 1024 ** 2
+const SECOND_NS = 1_000_000_000
+
+/** Figures that are always the same for the same hardware. */
+export function fakeDiagnostics(host: FakeHost): Diagnostics {
+  return {
+    read: (id, signal) =>
+      host.faulty('diagnostics', host.target(id), signal, () => {
+        const guest = host.guests.get(id)
+        if (guest.powerState !== 'running' && guest.powerState !== 'paused')
+          throw new Failure('conflict', `Instance ${id} is not running, so it has no diagnostics.`)
+        return figures(guest)
+      }),
+  }
+}
+
+function figures({ powerState, hardware }: FakeGuest): GuestDiagnostics {
+  const { vcpus, memoryMb, disks, macAddresses, hasConfigDrive } = hardware
+  const cpus = Array.from({ length: vcpus }, (_, id) => ({
+    id,
+    timeNs: SECOND_NS,
+    utilisation: 1,
+  }))
+  return {
+    powerState,
+    driver: 'fake',
+    hypervisor: 'fake',
+    hypervisorOs: 'fake',
+    uptime: 1,
+    hasConfigDrive,
+    memory: { maximumMb: memoryMb, usedMb: memoryMb },
+    cpus,
+    nics: macAddresses.map((macAddress) => ({
+      macAddress,
+      rxOctets: MIB,
+      rxPackets: 1_000,
+      rxErrors: 0,
+      rxDrop: 0,
+      txOctets: MIB,
+      txPackets: 1_000,
+      txErrors: 0,
+      txDrop: 0,
+    })),
+    disks: Array.from({ length: disks }, () => ({
+      readBytes: MIB,
+      readRequests: 100,
+      writeBytes: MIB,
+      writeRequests: 100,
+      errors: 0,
+    })),
+    own: {
+      ...Object.fromEntries(cpus.map(({ id, timeNs }) => [`cpu${id}_time`, timeNs])),
+      memory: memoryMb * 1024,
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import { isDeepStrictEqual } from 'node:util'
+import { workContext } from '#common/context.ts'
+import type { Executor } from '#common/db/database.ts'
+import { isFailure } from '#common/errors.ts'
+import type { HostAggregate } from '#openapi/wire/host.ts'
+import { listAggregates } from '../../db/aggregates.ts'
+import { applyHostViews } from '../../db/host-index.ts'
+import { type HostRecord, hostsByIds, listHosts } from '../../db/host-list.ts'
+import type { ComputeDeps } from '../compute.ts'
+
+export type AggregateDeps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell'>
+
+/**
+ * Afterwards the cells of these hosts know which aggregates they are in, and every gateway shows their zones. What a
+ * cell that cannot be asked does not know, it is told when it is back.
+ */
+export async function pushToHosts(deps: AggregateDeps, hostIds: readonly string[]): Promise<void> {
+  await pushOwed(deps, await hostsByIds(deps.db, hostIds))
+}
+
+/** As `pushToHosts`, for every host there is. Returns how many were told. */
+export async function pushAggregates(deps: AggregateDeps): Promise<number> {
+  return pushOwed(deps, await listHosts(deps.db))
+}
+
+async function pushOwed(deps: AggregateDeps, hosts: readonly HostRecord[]): Promise<number> {
+  const wanted = await aggregatesByHost(deps.db)
+  let told = 0
+  for (const host of hosts) {
+    const aggregates = wanted.get(host.view.hostId) ?? []
+    if (isDeepStrictEqual(host.view.aggregates ?? [], aggregates)) continue
+    if (await tell(deps, host, aggregates)) told += 1
+  }
+  return told
+}
+
+/** By the host's id, in the order of the aggregates' ids. */
+async function aggregatesByHost(db: Executor): Promise<ReadonlyMap<string, HostAggregate[]>> {
+  const byHost = new Map<string, HostAggregate[]>()
+  for (const { id, metadata, hosts } of await listAggregates(db))
+    for (const { hostId } of hosts) {
+      const known = byHost.get(hostId) ?? []
+      byHost.set(hostId, [...known, { id, metadata: { ...metadata } }])
+    }
+  return byHost
+}
+
+/** False for a cell that cannot be asked now. */
+async function tell(
+  { db, cells, askCell }: AggregateDeps,
+  { cellId, view }: HostRecord,
+  aggregates: HostAggregate[],
+): Promise<boolean> {
+  const cell = cells.cell(cellId)
+  if (cell?.isAlive !== true) return false
+  try {
+    const ask = { hostId: view.hostId, aggregates }
+    const changed = await askCell(cell, 'host.set-aggregates', ask, { work: workContext({}) })
+    await db.transaction((tx) => applyHostViews(tx, cellId, [changed]))
+    return true
+  } catch (error) {
+    if (isFailure(error, 'unavailable', 'conflict', 'not-found')) return false
+    throw error
+  }
+}

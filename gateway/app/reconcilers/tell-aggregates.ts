@@ -1,0 +1,13 @@
+import type { Reconciler } from '#common/reconciler.ts'
+import { type AggregateDeps, pushAggregates } from '../aggregates/push-aggregates.ts'
+
+const EVERY_MS = 10_000
+
+/** Every cell knows which aggregates its hosts are in, also one that was away when they changed. */
+export function tellAggregates(deps: AggregateDeps): Reconciler {
+  return {
+    name: 'tell aggregates',
+    everyMs: EVERY_MS,
+    round: async () => ({ told: await pushAggregates(deps) }),
+  }
+}

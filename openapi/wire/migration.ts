@@ -1,0 +1,51 @@
+import { type Static, Type } from 'typebox'
+import { Nullable, OneOf, Time, Uuid } from './scalars.ts'
+
+export const MIGRATION_TYPES = ['migration', 'resize', 'live-migration', 'evacuation'] as const
+export type MigrationType = (typeof MIGRATION_TYPES)[number]
+
+/** Nova's words (nova/objects/fields.py and what its computes write). */
+export const MIGRATION_STATUSES = [
+  'accepted',
+  'queued',
+  'preparing',
+  'running',
+  'pre-migrating',
+  'migrating',
+  'post-migrating',
+  'finished',
+  'confirming',
+  'confirmed',
+  'reverting',
+  'reverted',
+  'completed',
+  'done',
+  'cancelled',
+  'failed',
+  'error',
+] as const
+export type MigrationStatus = (typeof MIGRATION_STATUSES)[number]
+
+/** A change of a server's host, or of its size; kept after it has ended. */
+export const MigrationView = Type.Object({
+  id: Uuid,
+  serverId: Uuid,
+  /** Grows with every change. */
+  version: Type.Integer({ minimum: 1 }),
+  type: OneOf(MIGRATION_TYPES),
+  status: OneOf(MIGRATION_STATUSES),
+  /** Names of hosts and of their hypervisors; null where there is none yet. */
+  sourceHost: Nullable(Type.String()),
+  sourceNode: Nullable(Type.String()),
+  destHost: Nullable(Type.String()),
+  destNode: Nullable(Type.String()),
+  /** Ids of flavors; the same where the size stays. */
+  oldFlavorId: Type.String(),
+  newFlavorId: Type.String(),
+  /** Who asked for it, and whose server it is. */
+  userId: Type.String(),
+  projectId: Type.String(),
+  createdAt: Time,
+  updatedAt: Time,
+})
+export type MigrationView = Static<typeof MigrationView>
