@@ -34,7 +34,7 @@ export class IdentityClient {
   async expect(status: number, method: Method, path: string, body?: unknown): Promise<string> {
     const reply = await this.send(method, path, body)
     expect(reply.status, `${method} ${path}: ${JSON.stringify(reply.body)}`).toBe(status)
-    return String(reply.body['error']?.['message'] ?? '')
+    return (reply.body['error']?.['message'] as string | undefined) ?? ''
   }
 
   /** Makes one of `/v3/<plural>`. */
