@@ -1,7 +1,7 @@
 import { errorFields, type Logger } from '#common/log.ts'
 import type { Exchange } from './endpoint.ts'
 import { faultOf } from './faults.ts'
-import { MICROVERSION_VARY } from './microversion.ts'
+import { versionHeaders } from './microversion.ts'
 import type { Answer } from './operation.ts'
 import type { ServiceFace } from './services.ts'
 
@@ -29,7 +29,7 @@ export function failureResponse(
   exchange: Exchange,
   log: Logger,
 ): Response {
-  const fault = faultOf(error, service.faults)
+  const fault = faultOf(error, service.faults, exchange.work.requestId)
   if (fault.isOurs) {
     const fields = { request_id: exchange.work.requestId, ...errorFields(error) }
     if (fault.status === 503) log.warn(fields, 'request refused for now')
@@ -47,10 +47,6 @@ function standardHeaders(service: ServiceFace, exchange: Exchange): Record<strin
   const { requestId } = exchange.work
   const headers: Record<string, string> = { 'X-Openstack-Request-Id': requestId }
   if (!service.hasMicroversions) return headers
-  headers['X-Compute-Request-Id'] = requestId
-  headers['Vary'] = MICROVERSION_VARY
-  if (exchange.microversion === '') return headers
-  headers['OpenStack-API-Version'] = `compute ${exchange.microversion}`
-  headers['X-OpenStack-Nova-API-Version'] = exchange.microversion
-  return headers
+  if (service.name === 'compute') headers['X-Compute-Request-Id'] = requestId
+  return Object.assign(headers, versionHeaders(service.name, exchange.microversion))
 }
