@@ -52,7 +52,7 @@ export async function refuseMove(
       await insertMigration(tx, migration)
       told.push({ kind: 'migration', view: migration })
     }
-    await addToFeed(tx, told)
+    addToFeed(tx, told)
     return true
   })
   if (!isWritten) return undefined

@@ -60,24 +60,24 @@ const FAIL = sqlStatement(sql`
   set a.message = 'Error', a.updated_at = now(3)`)
 
 /** Adds actions; of one that is known already only the failure and its time are new. */
-export function recordActions(tx: Tx, actions: readonly ServerAction[]): Promise<void> {
-  return INSERT.run(tx, actions)
+export function recordActions(tx: Tx, actions: readonly ServerAction[]): void {
+  INSERT.queue(tx, actions)
 }
 
 /** Adds steps of actions, or their ends; the cell is who says so, null for the gateway itself. At most one per server, request, event and start. */
-export async function recordActionEvents(
+export function recordActionEvents(
   tx: Tx,
   cellId: CellId | null,
   events: readonly ActionEvent[],
-): Promise<void> {
+): void {
   const rows = events.map((event) => ({
     ...event,
     cellId,
     startedAt: new Date(event.startedAt),
     finishedAt: event.finishedAt === null ? null : new Date(event.finishedAt),
   }))
-  await INSERT_EVENTS.run(tx, rows)
+  INSERT_EVENTS.queue(tx, rows)
   // An action one of whose steps failed has failed (nova: `action_event_finish`).
   const failed = rows.filter(({ result }) => result === 'Error')
-  if (failed.length > 0) await tx.run(FAIL, { events: JSON.stringify(failed) })
+  if (failed.length > 0) tx.queue(FAIL, { events: JSON.stringify(failed) })
 }

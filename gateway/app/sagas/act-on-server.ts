@@ -29,12 +29,12 @@ const take: LocalStep<ComputeDeps, ActOnServerParams> = {
     const { serverId, attempt } = params
     if (!(await takeServer(tx, serverId, attempt, sagaId)))
       throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
-    await recordActions(tx, [recordOf(params, work.requestId, null)])
+    recordActions(tx, [recordOf(params, work.requestId, null)])
     return null
   },
   undo: async (tx, { params, sagaId, work }) => {
-    await releaseServer(tx, params.serverId, sagaId)
-    await recordActions(tx, [recordOf(params, work.requestId, 'Error')])
+    releaseServer(tx, params.serverId, sagaId)
+    recordActions(tx, [recordOf(params, work.requestId, 'Error')])
   },
 }
 
@@ -74,25 +74,15 @@ async function actOf(
   deps: ComputeDeps,
   { serverId, cellId, act, userId }: ActOnServerParams,
 ): Promise<CellAct> {
-  switch (act.name) {
-    case 'migrate':
-    case 'live-migrate':
-    case 'evacuate':
-      return { ...act, userId }
-    case 'change-password':
-      return { name: act.name, password: opened(deps, serverId, act.sealed) }
-    case 'rescue': {
-      const request = await findRequestSpec(deps.db, serverId)
-      if (request === undefined)
-        throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
-      const spec = act.image === null ? request.spec : { ...request.spec, image: act.image }
-      const build = buildRequest(deps, { ...request, spec, sealedPassword: null }, cellId)
-      const adminPassword = opened(deps, serverId, act.sealed)
-      return { name: act.name, build: { ...build, adminPassword } }
-    }
-    default:
-      return act
-  }
+  if ('migrationId' in act) return { ...act, userId }
+  if (act.name === 'change-password')
+    return { name: act.name, password: opened(deps, serverId, act.sealed) }
+  if (act.name !== 'rescue') return act
+  const request = await findRequestSpec(deps.db, serverId)
+  if (request === undefined) throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
+  const spec = act.image === null ? request.spec : { ...request.spec, image: act.image }
+  const build = buildRequest(deps, { ...request, spec, sealedPassword: null }, cellId)
+  return { name: act.name, build: { ...build, adminPassword: opened(deps, serverId, act.sealed) } }
 }
 
 function opened({ secrets }: ComputeDeps, serverId: string, sealed: string): string {
@@ -105,8 +95,8 @@ const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
   run: async (tx, call) => {
     const { params, sagaId } = call
     const { view } = call.output<CellAnswer<'instance.act'>>('ask')!
-    await applyViews(tx, params.cellId, [view])
-    await releaseServer(tx, params.serverId, sagaId)
+    applyViews(tx, params.cellId, [view])
+    releaseServer(tx, params.serverId, sagaId)
     return null
   },
   forwardOnly: true,
