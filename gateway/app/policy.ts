@@ -159,13 +159,19 @@ export const POLICY: Readonly<Record<string, Who>> = {
 
   // Glance's.
   add_image: 'member',
+  add_member: 'member',
   deactivate: 'member',
   delete_image: 'member',
-  download_image: 'reader',
+  delete_member: 'member',
+  download_image: 'member',
   get_image: 'reader',
   get_images: 'reader',
+  get_member: 'reader',
   get_members: 'reader',
+  get_task: 'admin',
+  get_tasks: 'admin',
   modify_image: 'member',
+  modify_member: 'member',
   reactivate: 'member',
   upload_image: 'member',
 

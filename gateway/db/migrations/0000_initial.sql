@@ -165,10 +165,36 @@ CREATE TABLE `image_contents` (
 	CONSTRAINT `image_contents_sha256` PRIMARY KEY(`sha256`)
 );
 --> statement-breakpoint
+CREATE TABLE `image_members` (
+	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`member` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	CONSTRAINT `image_members_image_id_member_pk` PRIMARY KEY(`image_id`,`member`)
+);
+--> statement-breakpoint
 CREATE TABLE `image_tags` (
 	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`tag` varchar(255) NOT NULL,
 	CONSTRAINT `image_tags_image_id_tag_pk` PRIMARY KEY(`image_id`,`tag`)
+);
+--> statement-breakpoint
+CREATE TABLE `image_tasks` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin,
+	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`request` json NOT NULL,
+	`message` text NOT NULL,
+	`tries` int NOT NULL,
+	`lease_until` datetime(3),
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`expires_at` datetime(3),
+	CONSTRAINT `image_tasks_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `images` (
@@ -549,7 +575,11 @@ CREATE INDEX `tokens_user` ON `tokens` (`user_id`);--> statement-breakpoint
 CREATE INDEX `tokens_credential` ON `tokens` (`application_credential_id`);--> statement-breakpoint
 CREATE INDEX `tokens_scope` ON `tokens` (`scope_type`,`scope_id`);--> statement-breakpoint
 CREATE INDEX `image_contents_by_count` ON `image_contents` (`image_count`);--> statement-breakpoint
+CREATE INDEX `image_members_by_member` ON `image_members` (`member`,`status`);--> statement-breakpoint
 CREATE INDEX `image_tags_by_tag` ON `image_tags` (`tag`);--> statement-breakpoint
+CREATE INDEX `image_tasks_by_image` ON `image_tasks` (`image_id`);--> statement-breakpoint
+CREATE INDEX `image_tasks_by_status` ON `image_tasks` (`status`,`created_at`);--> statement-breakpoint
+CREATE INDEX `image_tasks_by_expiry` ON `image_tasks` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `images_by_owner` ON `images` (`owner`,`created_at`);--> statement-breakpoint
 CREATE INDEX `images_by_visibility` ON `images` (`visibility`,`created_at`);--> statement-breakpoint
 CREATE INDEX `images_by_name` ON `images` (`name`);--> statement-breakpoint
