@@ -99,6 +99,9 @@ const APPLY = sqlStatement(sql`
     instance_name ${ascii(64)} path '$.instanceName',
     zone varchar(255) path '$.zone',
     fault json path '$.fault',
+    flavor_id varchar(255) path '$.flavor.id',
+    flavor json path '$.flavor',
+    image_id ${ascii(36)} path '$.imageId',
     launched_at bigint path '$.launchedAt',
     terminated_at bigint path '$.terminatedAt'
   )) v straight_join server_index s on s.server_id = v.server_id
@@ -106,6 +109,8 @@ const APPLY = sqlStatement(sql`
     s.power_state = v.power_state, s.host_id = v.host_id, s.host = v.host,
     s.hypervisor_hostname = v.hypervisor_hostname, s.instance_name = v.instance_name,
     s.zone = v.zone, s.fault = v.fault,
+    s.flavor_id = coalesce(v.flavor_id, s.flavor_id), s.flavor = coalesce(v.flavor, s.flavor),
+    s.image_id = coalesce(v.image_id, s.image_id),
     s.launched_at = from_unixtime(v.launched_at / 1000),
     s.terminated_at = from_unixtime(v.terminated_at / 1000), s.updated_at = now(3),
     s.missing_since = null
@@ -130,6 +135,9 @@ const APPLY_ONE = statement(
       instanceName: sql`${sql.placeholder('instanceName')}`,
       zone: sql`${sql.placeholder('zone')}`,
       fault: sql`${sql.placeholder('fault')}`,
+      flavorId: sql`coalesce(${sql.placeholder('flavorId')}, flavor_id)`,
+      flavor: sql`coalesce(${sql.placeholder('flavor')}, flavor)`,
+      imageId: sql`coalesce(${sql.placeholder('imageId')}, image_id)`,
       launchedAt: sql`from_unixtime(${sql.placeholder('launchedAt')} / 1000)`,
       terminatedAt: sql`from_unixtime(${sql.placeholder('terminatedAt')} / 1000)`,
       updatedAt: now,
@@ -211,8 +219,16 @@ export async function applyViews(
 }
 
 async function applyOne(tx: Tx, cellId: CellId, view: InstanceView): Promise<number> {
-  const fault = view.fault === null ? null : JSON.stringify(view.fault)
-  return (await tx.run(APPLY_ONE, { ...view, cellId, fault })).affectedRows
+  const { flavor, imageId = null } = view
+  const values = {
+    ...view,
+    cellId,
+    fault: view.fault === null ? null : JSON.stringify(view.fault),
+    flavorId: flavor?.id ?? null,
+    flavor: flavor === undefined ? null : JSON.stringify(flavor),
+    imageId,
+  }
+  return (await tx.run(APPLY_ONE, values)).affectedRows
 }
 
 /** Shows servers as deleted; their rows stay for the retention time. */
