@@ -12,10 +12,10 @@ import type { Cell } from './cell.ts'
 import { feedRead } from './handlers/feed-read.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
+import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
-import { instancePower } from './handlers/instance-power.ts'
 import { snapshotRead } from './handlers/snapshot-read.ts'
 
 type Handlers = {
@@ -29,7 +29,7 @@ type Handlers = {
 const HANDLERS: Handlers = {
   'instance.build': instanceBuild,
   'instance.delete': instanceDelete,
-  'instance.power': instancePower,
+  'instance.act': instanceAct,
   'instance.console-log': instanceConsoleLog,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,

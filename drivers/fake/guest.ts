@@ -9,6 +9,8 @@ export interface FakeGuest {
   readonly powerState: PowerState
   /** It was on when its host went off, and nothing has happened to it since. */
   readonly endedWithHost?: true
+  /** Off with its memory kept. */
+  readonly isSuspended?: true
   /** Runs from a rescue image. */
   readonly isRescued?: true
   /** Names the flavor; its disks are what a resize may not shrink. */
@@ -35,6 +37,12 @@ const CONSOLE_LINES_MAX = 20
 
 /** The guest after something happened to it, which its console tells. */
 export function withEvent(guest: FakeGuest, powerState: PowerState, line: string): FakeGuest {
-  const { endedWithHost: _over, ...kept } = guest
-  return { ...kept, powerState, console: [...guest.console, line].slice(-CONSOLE_LINES_MAX) }
+  const { endedWithHost: _over, isSuspended, ...kept } = guest
+  return {
+    ...kept,
+    // Whatever makes it run has read its memory, or has done without it.
+    ...(isSuspended === true && powerState !== 'running' && { isSuspended }),
+    powerState,
+    console: [...guest.console, line].slice(-CONSOLE_LINES_MAX),
+  }
 }

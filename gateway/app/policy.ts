@@ -84,6 +84,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-aggregates:add_host': 'admin',
   'os_compute_api:os-aggregates:create': 'admin',
   'os_compute_api:os-aggregates:delete': 'admin',
+  'os_compute_api:os-admin-password': 'member',
   'os_compute_api:os-aggregates:index': 'admin',
   'os_compute_api:os-aggregates:remove_host': 'admin',
   'os_compute_api:os-aggregates:set_metadata': 'admin',
@@ -128,6 +129,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-quota-sets:detail': 'reader',
   'os_compute_api:os-quota-sets:show': 'reader',
   'os_compute_api:os-quota-sets:update': 'admin',
+  'os_compute_api:os-rescue': 'member',
   'os_compute_api:os-server-tags:delete': 'member',
   'os_compute_api:os-server-tags:delete_all': 'member',
   'os_compute_api:os-server-tags:index': 'reader',
@@ -137,6 +139,9 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-services:delete': 'admin',
   'os_compute_api:os-services:list': 'admin',
   'os_compute_api:os-services:update': 'admin',
+  'os_compute_api:os-suspend-server:resume': 'member',
+  'os_compute_api:os-suspend-server:suspend': 'member',
+  'os_compute_api:os-unrescue': 'member',
   'os_compute_api:server-metadata:create': 'member',
   'os_compute_api:server-metadata:delete': 'member',
   'os_compute_api:server-metadata:index': 'reader',
@@ -155,6 +160,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:servers:show:host_status': 'admin',
   'os_compute_api:servers:start': 'member',
   'os_compute_api:servers:stop': 'member',
+  'os_compute_api:servers:trigger_crash_dump': 'member',
   'os_compute_api:servers:update': 'member',
 
   // Glance's.

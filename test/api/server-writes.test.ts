@@ -180,7 +180,7 @@ test('what a cell refuses to do with a server is answered as its kind of failure
   const user = await member()
   const id = await active(user)
   world.cell.overrides = {
-    'instance.power': () => {
+    'instance.act': () => {
       throw new Failure('unsupported', 'The driver cannot pause.')
     },
   }

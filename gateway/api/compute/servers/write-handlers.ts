@@ -1,10 +1,9 @@
 import type { Handlers } from '../../../http/operation.ts'
-import { pauseServer } from './actions/pause-server.ts'
+import { changeServerPassword } from './actions/change-server-password.ts'
+import { plainActionHandlers } from './actions/plain-actions.ts'
 import { rebootServer } from './actions/reboot-server.ts'
+import { rescueServer } from './actions/rescue-server.ts'
 import { showServerConsoleOutput } from './actions/show-server-console-output.ts'
-import { startServer } from './actions/start-server.ts'
-import { stopServer } from './actions/stop-server.ts'
-import { unpauseServer } from './actions/unpause-server.ts'
 import { createServer } from './create-server.ts'
 import { deleteServer } from './delete-server.ts'
 import { updateServer } from './update-server.ts'
@@ -14,10 +13,9 @@ export const serverWriteHandlers: Handlers = {
   createServer,
   updateServer,
   deleteServer,
-  startServer,
-  stopServer,
+  ...plainActionHandlers,
   rebootServer,
-  pauseServer,
-  unpauseServer,
+  rescueServer,
+  changeServerPassword,
   showServerConsoleOutput,
 }

@@ -2,21 +2,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
 import { MortalDatabase, trialsOf } from '#common/saga/testing.ts'
-import type { PowerAction } from '#openapi/wire/host.ts'
+import type { PlainAct } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { cellEngine } from '#test/env/cell-engine.ts'
 import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import type { RunningCell } from '../../context.ts'
 import { findInstance } from '../../db/instances.ts'
-import { type PowerParams, powerSaga } from './power.ts'
+import { type ActParams, actSaga } from './act.ts'
 
 let cell: TestCell
 let running: RunningCell
 let host: TestHost
 
 beforeAll(async () => {
-  cell = await testCell('power_saga')
+  cell = await testCell('act_saga')
   running = await cell.addProcess('one')
   host = await cell.addHost({ name: 'host' })
   await cell.waitForHosts(running, 1)
@@ -42,17 +42,18 @@ async function instanceOf({ serverId }: OperationRef) {
 
 async function stopStart(operation: OperationRef) {
   const instance = await instanceOf(operation)
-  const params: PowerParams = {
+  const params: ActParams = {
     operation: { ...operation, id: newId() },
     action: 'stop',
+    sealed: null,
     instance,
     startedAt: 1,
   }
   return { subject: instance.id, params, work: workContext({}) }
 }
 
-const power = (operation: OperationRef, action: PowerAction) =>
-  cell.ask('instance.power', { operation: { ...operation, id: newId() }, action })
+const act = (operation: OperationRef, name: PlainAct) =>
+  cell.ask('instance.act', { operation: { ...operation, id: newId() }, act: { name } })
 
 const settled = async (operation: OperationRef) => {
   const { vmState, taskState, powerState, sagaId } = await instanceOf(operation)
@@ -66,16 +67,20 @@ test.each([
   ['reboot-hard', ['stop'], 'rebooting_hard', ['active', null, 1, null]],
   ['pause', [], 'pausing', ['paused', null, 3, null]],
   ['unpause', ['pause'], 'unpausing', ['active', null, 1, null]],
+  ['suspend', [], 'suspending', ['suspended', null, 4, null]],
+  ['resume', ['suspend'], 'resuming', ['active', null, 1, null]],
+  ['reboot-hard', ['suspend'], 'rebooting_hard', ['active', null, 1, null]],
+  ['crash-dump', ['pause'], null, ['paused', null, 3, null]],
 ] as const)(
   '%s after %j shows its task and then its state',
   async (action, before, task, after) => {
     const operation = await activeServer()
     for (const one of before) {
-      await power(operation, one)
+      await act(operation, one)
       await expect.poll(async () => (await settled(operation))[3]).toBeNull()
     }
 
-    const { view } = await power(operation, action)
+    const { view } = await act(operation, action)
 
     expect(view.taskState).toBe(task)
     await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(after)
@@ -90,11 +95,11 @@ test.each([
 ] as const)('%s after %j is refused as Nova does', async (action, before, verb, state) => {
   const operation = await activeServer()
   for (const one of before) {
-    await power(operation, one)
+    await act(operation, one)
     await expect.poll(async () => (await settled(operation))[3]).toBeNull()
   }
 
-  await expect(power(operation, action)).rejects.toMatchObject({
+  await expect(act(operation, action)).rejects.toMatchObject({
     kind: 'conflict',
     message: `Cannot '${verb}' instance ${operation.serverId} while it is in vm_state ${state}`,
   })
@@ -102,12 +107,12 @@ test.each([
 
 test('a repeated reboot is answered alike and happens once', async () => {
   const operation = await activeServer()
-  const asked = { operation: { ...operation, id: newId() }, action: 'reboot-hard' } as const
-  await cell.ask('instance.power', asked)
+  const asked = { operation: { ...operation, id: newId() }, act: { name: 'reboot-hard' } } as const
+  await cell.ask('instance.act', asked)
   await expect.poll(async () => (await settled(operation))[3]).toBeNull()
   const { version } = await instanceOf(operation)
 
-  const { view } = await cell.ask('instance.power', asked)
+  const { view } = await cell.ask('instance.act', asked)
 
   expect([view.version, view.taskState]).toEqual([version, null])
 })
@@ -118,7 +123,7 @@ test('of many actions at once one is taken and the others are told of a conflict
   host.driver.faults.set([{ method: 'reboot', effect: { do: 'slow', ms: 1_000 } }])
 
   const outcomes = await Promise.allSettled(
-    Array.from({ length: 6 }, () => power(operation, 'reboot-hard')),
+    Array.from({ length: 6 }, () => act(operation, 'reboot-hard')),
   )
 
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -131,7 +136,7 @@ test('an action that fails leaves the state as it was, with a fault', async () =
     { method: 'stop', times: 1, effect: { do: 'fail', kind: 'unsupported', message: 'cannot' } },
   ])
 
-  await power(operation, 'stop')
+  await act(operation, 'stop')
 
   await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(['active', null, 1, null])
   expect((await instanceOf(operation)).fault).toMatchObject({ details: 'cannot' })
@@ -142,7 +147,7 @@ test('an action that fails leaves the state as it was, with a fault', async () =
   expect(event).toMatchObject({ result: 'Error', details: 'cannot' })
 })
 
-test.each(trialsOf(powerSaga).map((trial) => [trial.label, trial] as const))(
+test.each(trialsOf(actSaga).map((trial) => [trial.label, trial] as const))(
   'a stop that %s leaves an instance nobody is changing',
   async (_label, trial) => {
     const operation = await activeServer()
@@ -172,12 +177,12 @@ test.each([1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as c
     const mortal = new MortalDatabase(running.cell.conductor.db, dieAt, when)
     const start = await stopStart(operation)
     {
-      await using doomed = await cellEngine(running, powerSaga, mortal, processName)
-      const run = await doomed.start(powerSaga, start).catch(() => undefined)
+      await using doomed = await cellEngine(running, actSaga, mortal, processName)
+      const run = await doomed.start(actSaga, start).catch(() => undefined)
       await run?.finished
     }
 
-    await using heir = await cellEngine(running, powerSaga, undefined, processName)
+    await using heir = await cellEngine(running, actSaga, undefined, processName)
     await heir.recover()
 
     const isPromised = dieAt > 1 || when === 'after'

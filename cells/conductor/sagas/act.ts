@@ -2,8 +2,9 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { SagaId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
+import type { Secrets } from '#common/secrets.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
-import type { PowerAction } from '#openapi/wire/host.ts'
+import type { Act, ActName, PlainAct } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { addToFeed } from '../../db/feed.ts'
 import { findOwner, updateOwnInstance, updateSeenInstance } from '../../db/instances.ts'
@@ -13,78 +14,80 @@ import { type HostOutcome, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
 import { type Instance, instanceView } from '../instance.ts'
 
-export interface PowerParams {
+export interface ActParams {
   readonly operation: OperationRef
-  readonly action: PowerAction
+  readonly action: ActName
+  /** The whole of it, sealed; null where the name says all. */
+  readonly sealed: string | null
   /** As it was when the action was found possible. */
   readonly instance: Instance
   /** Milliseconds since the epoch. */
   readonly startedAt: number
 }
 
-type PowerCall = StepCall<Conductor, PowerParams>
+type ActCall = StepCall<Conductor, ActParams>
 
 /** Types, not interfaces: they are logged as JSON. */
-type Powered =
-  | { readonly outcome: 'done'; readonly powerState: number }
+type Done =
+  | { readonly outcome: 'done'; readonly powerState: number | null }
   | { readonly outcome: 'failed'; readonly reason: string }
   | { readonly outcome: 'unwanted' }
 
 const FAULT_CODE = 500
 
 /** The instance while the action is under way. */
-export function powering({ instance, action }: PowerParams, sagaId: SagaId): Instance {
+export function acting({ instance, action }: ActParams, sagaId: SagaId): Instance {
   const taskState = SERVER_ACTIONS[action].during
   return { ...instance, version: instance.version + 1, taskState, sagaId }
 }
 
 /** Throws `conflict` when the instance has changed since it was read. */
-const begin: LocalStep<Conductor, PowerParams> = {
+const begin: LocalStep<Conductor, ActParams> = {
   kind: 'local',
   name: 'begin',
   run: async (tx, { params, sagaId }) => {
     await insertOperation(tx, params.operation, { outcome: 'accepted', reason: null })
-    if (await updateSeenInstance(tx, params.instance, { to: powering(params, sagaId) })) return null
+    if (await updateSeenInstance(tx, params.instance, { to: acting(params, sagaId) })) return null
     throw new Failure('conflict', `Instance ${params.instance.id} has just changed.`)
   },
   undo: (tx, call) => end(tx, call, { outcome: 'failed', reason: 'It ended unexpectedly.' }),
 }
 
-const act: RemoteStep<Conductor, PowerParams> = {
+const act: RemoteStep<Conductor, ActParams> = {
   kind: 'remote',
   name: 'act',
   run: async (call, signal) => {
     const { deps, params, work, sagaId } = call
-    const { operation, action, instance } = params
+    const { operation, instance } = params
     const outcome = await workOnHost(deps, {
       host: instance.placed.hostId,
-      operation: 'power',
-      payload: { operation, action, graceMs: deps.stopGraceMs },
+      operation: 'act',
+      payload: { operation, act: actOf(deps, params), graceMs: deps.stopGraceMs },
       work,
       signal,
       isWanted: async () => (await findOwner(deps.db, instance)) === sagaId,
     })
-    return powered(outcome)
+    return doneOf(outcome)
   },
-  // A guest that was switched off cannot be made never to have been; the audit tells what it is now.
+  // What was done to a guest cannot be made never to have been; the audit tells what it is now.
   undo: 'none',
 }
 
-const settle: LocalStep<Conductor, PowerParams> = {
+const settle: LocalStep<Conductor, ActParams> = {
   kind: 'local',
   name: 'settle',
   run: async (tx, call) => {
-    await end(tx, call, call.output<Powered>('act') ?? { outcome: 'unwanted' })
+    await end(tx, call, call.output<Done>('act') ?? { outcome: 'unwanted' })
     return null
   },
   forwardOnly: true,
   undo: 'none',
 }
 
-function powered(outcome: HostOutcome): Powered {
+function doneOf(outcome: HostOutcome): Done {
   switch (outcome.state) {
     case 'done':
-      return { outcome: 'done', powerState: outcome.powerState }
+      return { outcome: 'done', powerState: outcome.powerState ?? null }
     case 'failed':
       return { outcome: 'failed', reason: outcome.message }
     case 'stale':
@@ -96,12 +99,28 @@ function powered(outcome: HostOutcome): Powered {
   }
 }
 
+/** What is asked of the host, for a saga that is kept in rows anybody may read. */
+export function sealedAct(secrets: Secrets, { serverId }: OperationRef, act: Act): string | null {
+  const isPlain = Object.keys(act).length === 1
+  return isPlain ? null : secrets.seal(JSON.stringify(act), purpose(serverId))
+}
+
+function actOf({ secrets }: Conductor, { operation, action, sealed }: ActParams): Act {
+  if (sealed !== null) return JSON.parse(secrets.open(sealed, purpose(operation.serverId))) as Act
+  return { name: action as PlainAct }
+}
+
+/** Binds a sealed act to its server. */
+function purpose(serverId: string): string {
+  return `act on ${serverId}`
+}
+
 /** Does nothing once a delete has taken the instance. */
-async function end(tx: Tx, call: PowerCall, powered: Powered): Promise<void> {
+async function end(tx: Tx, call: ActCall, done: Done): Promise<void> {
   const { deps, params, sagaId, work } = call
-  if (powered.outcome === 'unwanted') return
+  if (done.outcome === 'unwanted') return
   const at = deps.clock.now()
-  const to = afterwards(call, powered, at)
+  const to = afterwards(call, done, at)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
   const event = endedEvent({
     serverId: to.id,
@@ -110,7 +129,7 @@ async function end(tx: Tx, call: PowerCall, powered: Powered): Promise<void> {
     startedAt: params.startedAt,
     finishedAt: at,
     host: to.placed.host,
-    failure: powered.outcome === 'failed' ? powered.reason : undefined,
+    failure: done.outcome === 'failed' ? done.reason : undefined,
   })
   await addToFeed(tx, [
     { kind: 'instance', view: instanceView(to) },
@@ -121,24 +140,24 @@ async function end(tx: Tx, call: PowerCall, powered: Powered): Promise<void> {
 
 /** A failed action leaves the instance in the state it was in, with a fault that tells why. */
 function afterwards(
-  { params, sagaId }: PowerCall,
-  powered: Exclude<Powered, { outcome: 'unwanted' }>,
+  { params, sagaId }: ActCall,
+  done: Exclude<Done, { outcome: 'unwanted' }>,
   at: number,
 ): Instance {
-  const during = powering(params, sagaId)
+  const during = acting(params, sagaId)
   const after = { ...during, version: during.version + 1, taskState: null, sagaId: null }
-  if (powered.outcome === 'done') {
+  if (done.outcome === 'done') {
     const vmState = SERVER_ACTIONS[params.action].to ?? after.vmState
-    return { ...after, vmState, powerState: powered.powerState }
+    return { ...after, vmState, powerState: done.powerState ?? after.powerState }
   }
   const message = `The action '${SERVER_ACTIONS[params.action].name}' failed.`
-  const fault = { code: FAULT_CODE, message, details: powered.reason, createdAt: at }
+  const fault = { code: FAULT_CODE, message, details: done.reason, createdAt: at }
   return { ...after, fault }
 }
 
-/** Starts, stops, reboots, pauses or unpauses a guest. It commits twice; a delete takes the instance from it. */
-export const powerSaga: Saga<Conductor, PowerParams> = {
-  name: 'power',
+/** Does one thing to a guest where it is. It commits twice; a delete takes the instance from it. */
+export const actSaga: Saga<Conductor, ActParams> = {
+  name: 'act',
   version: 1,
   steps: [begin, act, settle],
 }
