@@ -7,19 +7,15 @@ import type { Compute } from './compute.ts'
 
 /**
  * Afterwards nothing of the instance is here, and this attempt will never be built here again: a spawn that is
- * still on its way comes too late. Unless `mayReturn`: a shelved server may be built here once more.
+ * still on its way comes too late.
  */
-export function destroy(
-  compute: Compute,
-  operation: OperationRef,
-  mayReturn = false,
-): Promise<HostAnswer> {
+export function destroy(compute: Compute, operation: OperationRef): Promise<HostAnswer> {
   const { attempts, driver, log, workbench, answerWithinMs } = compute
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
     const newer = await attempts.begin(id, operation.attempt)
     if (newer !== undefined && newer > operation.attempt) return { state: 'stale', attempt: newer }
-    if (!mayReturn) await attempts.finish(id, operation.attempt)
+    await attempts.finish(id, operation.attempt)
     return answerOf(
       async () => {
         await driver.destroy(id, signal)
