@@ -29,6 +29,8 @@ const EXTENSIONS = {
   'os-pause-server': 'Pausing and unpausing of servers.',
   'os-quota-class-sets': 'Limits of projects without limits of their own.',
   'os-quota-sets': 'Limits of projects.',
+  'os-server-group-quotas': 'Limits of server groups and their members.',
+  'os-server-groups': 'Groups of servers that run together or apart.',
   'os-server-sort-keys': 'Sorting of servers.',
   'os-server-start-stop': 'Starting and stopping of servers.',
   'os-services': 'The services that run servers.',

@@ -53,3 +53,10 @@ export const Act = Type.Union([
 export type Act = Static<typeof Act>
 export type ActName = Act['name']
 export type ActNamed<N extends ActName> = Extract<Act, { name: N }>
+
+/** What a cell is asked to do with a server it has: a host's part, or a correction of what the cell believes. */
+export const CellAct = Type.Union([
+  ...Act.anyOf,
+  Type.Object({ name: Type.Literal('reset-state'), state: OneOf(['active', 'error'] as const) }),
+])
+export type CellAct = Static<typeof CellAct>

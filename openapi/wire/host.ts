@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ERROR_KINDS } from '#common/errors.ts'
 import { Act } from './act.ts'
+import { GuestFigures } from './diagnostics.ts'
 import { InstanceBuild, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
@@ -91,6 +92,7 @@ export const HOST_OPERATIONS = {
     }),
     answer: HostAnswer,
   },
+  diagnostics: { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     /** Bytes as Latin-1 text: a guest may print anything. */

@@ -15,6 +15,8 @@ export const rebuildEffects: ActEffects<ActNamed<'rebuild'>> = {
       image: act.build.image,
       extraSpecs: act.build.flavor.extraSpecs,
       projectId: instance.projectId,
+      // It stays where its group has allowed it to be.
+      group: null,
       zone: null,
       requestedHost: instance.placed?.host ?? null,
       triedHosts: new Set<string>(),

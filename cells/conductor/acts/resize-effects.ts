@@ -1,5 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { Act, ActNamed } from '#openapi/wire/act.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
@@ -67,8 +68,11 @@ export const revertResizeEffects: ActEffects<ActNamed<'revert-resize'>> = {
 async function giveBack(tx: Tx, { instance }: Acted<Act>): Promise<void> {
   const migration = await newestMigration(tx, instance.id)
   if (migration === undefined) return
-  await release(tx, instance.id)
+  // Not released as the server's own, which would take it out of its group.
+  const outgoing = newId<string>()
+  await transfer(tx, instance.id, outgoing)
   await transfer(tx, migration.id, instance.id)
+  await release(tx, outgoing)
 }
 
 /** A guest that was off when it was resized has stayed off (nova: `old_vm_state`). */

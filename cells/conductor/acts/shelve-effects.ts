@@ -5,7 +5,7 @@ import { release } from '../../placement/release.ts'
 import { resourcesOf } from '../../placement/resources.ts'
 import { noHostReason } from '../../scheduler/trace.ts'
 import { claimCandidate } from '../claim-candidate.ts'
-import { decide } from '../decide.ts'
+import { decide, membersOf } from '../decide.ts'
 import type { ActEffects } from './act-effects.ts'
 
 /** Afterwards the host has its room back, and the server is in its image only. */
@@ -21,10 +21,14 @@ export const unshelveEffects: ActEffects<ActNamed<'unshelve'>> = {
   begin: async (tx, { deps, operation, instance, act }) => {
     if (instance.placed !== null) return {}
     const { serverId, attempt } = operation
-    const decision = decide(deps, act.build, new Set())
+    const groupMembers = await membersOf(tx, act.build)
+    const decision = decide(deps, act.build, { triedHosts: new Set(), groupMembers })
     const candidates = decision.selection.hosts.map(({ hostId }) => hostId)
-    const resources = resourcesOf(act.build)
-    const { placed, lost } = await claimCandidate(tx, deps, candidates, serverId, resources)
+    const { placed, lost } = await claimCandidate(tx, deps, candidates, {
+      consumer: serverId,
+      resources: resourcesOf(act.build),
+      group: act.build.group,
+    })
     if (placed === undefined) throw new Failure('no-capacity', noHostReason(decision.selection))
     const trace = decision.trace({ lostClaims: lost, chosen: placed.host })
     await addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])

@@ -442,6 +442,27 @@ CREATE TABLE `sagas` (
 	CONSTRAINT `sagas_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `server_group_members` (
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`group_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `server_group_members_server_id` PRIMARY KEY(`server_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `server_groups` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`policy` varchar(20) character set ascii collate ascii_bin NOT NULL,
+	`max_per_host` int,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`serial` int AUTO_INCREMENT NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `server_groups_id` PRIMARY KEY(`id`),
+	CONSTRAINT `server_groups_serial_unique` UNIQUE(`serial`)
+);
+--> statement-breakpoint
 CREATE TABLE `idempotency_keys` (
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`key_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -608,6 +629,8 @@ CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `sagas_subject` ON `sagas` (`subject`);--> statement-breakpoint
 CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);--> statement-breakpoint
+CREATE INDEX `server_group_members_by_group` ON `server_group_members` (`group_id`);--> statement-breakpoint
+CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial`);--> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint
