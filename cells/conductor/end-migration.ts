@@ -21,5 +21,5 @@ export async function endMigration(
   await release(tx, migration.id)
   const view = { ...migration, version: migration.version + 1, status, updatedAt: clock.now() }
   await updateMigration(tx, view)
-  await addToFeed(tx, [{ kind: 'migration', view }])
+  addToFeed(tx, [{ kind: 'migration', view }])
 }

@@ -31,7 +31,7 @@ export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
       )
     const migration = newMigration(acted, placed)
     await insertMigration(tx, migration)
-    await addToFeed(tx, [{ kind: 'migration', view: migration }])
+    addToFeed(tx, [{ kind: 'migration', view: migration }])
     return {}
   },
   done: async (tx, acted) => {
@@ -89,7 +89,7 @@ async function moveMigration(
   if (migration === undefined) return
   const view = { ...migration, version: migration.version + 1, status, updatedAt: at }
   await updateMigration(tx, view)
-  await addToFeed(tx, [{ kind: 'migration', view }])
+  addToFeed(tx, [{ kind: 'migration', view }])
 }
 
 function newMigration(

@@ -31,7 +31,7 @@ export const unshelveEffects: ActEffects<ActNamed<'unshelve'>> = {
     })
     if (placed === undefined) throw new Failure('no-capacity', noHostReason(decision.selection))
     const trace = decision.trace({ lostClaims: lost, chosen: placed.host })
-    await addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
+    addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
     return { placed }
   },
   done: async (_tx, { at }) => ({ launchedAt: at }),

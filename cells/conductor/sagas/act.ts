@@ -195,7 +195,7 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
     host: (to.placed ?? instance.placed)?.host ?? null,
     failure: done.outcome === 'failed' ? done.reason : undefined,
   })
-  await addToFeed(tx, [
+  addToFeed(tx, [
     { kind: 'instance', view: instanceView(to) },
     { kind: 'action-event', event },
   ])

@@ -67,7 +67,7 @@ async function leaveNothing(tx: Tx, { deps, params, sagaId, work }: DeleteCall):
   if (!(await removeOwnInstance(tx, sagaId, instance))) return null
   await release(tx, instance.id)
   await endMigration(deps, tx, instance.id, 'confirmed')
-  await endAttempt(tx, instance, 'deleted', null)
+  endAttempt(tx, instance, 'deleted', null)
   const at = deps.clock.now()
   const event = endedEvent({
     serverId: instance.id,
@@ -77,7 +77,7 @@ async function leaveNothing(tx: Tx, { deps, params, sagaId, work }: DeleteCall):
     finishedAt: at,
     host: instance.placed?.host ?? null,
   })
-  await addToFeed(tx, [
+  addToFeed(tx, [
     { kind: 'deleted', serverId: instance.id, attempt: operation.attempt, at },
     { kind: 'action-event', event },
   ])
