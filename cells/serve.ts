@@ -13,6 +13,7 @@ import { feedRead } from './handlers/feed-read.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
+import { instanceChangeNic } from './handlers/instance-change-nic.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
 import { instancePower } from './handlers/instance-power.ts'
@@ -30,6 +31,7 @@ const HANDLERS: Handlers = {
   'instance.build': instanceBuild,
   'instance.delete': instanceDelete,
   'instance.power': instancePower,
+  'instance.change-nic': instanceChangeNic,
   'instance.console-log': instanceConsoleLog,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,

@@ -21,7 +21,9 @@ describe('createDriver()', () => {
 
     expect(driver.name).toBe(name)
     expect(driver.simulated).toBe(name === 'fake')
-    expect(capabilitiesOf(driver)).toEqual(name === 'fake' ? CAPABILITIES : ['pause', 'consoleLog'])
+    expect(capabilitiesOf(driver)).toEqual(
+      name === 'fake' ? CAPABILITIES : ['pause', 'interfaces', 'consoleLog'],
+    )
   })
 
   test('names every setting that is wrong, at once', async () => {

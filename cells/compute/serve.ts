@@ -5,6 +5,7 @@ import type { WorkContext } from '#common/context.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { HOST_OPERATIONS } from '#openapi/wire/host.ts'
 import { type HostOperation, hostSubject } from '#openapi/wire.ts'
+import { changeNic } from './change-nic.ts'
 import type { Compute } from './compute.ts'
 import { consoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
@@ -25,6 +26,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     spawn: ({ operation, build }) => spawn(compute, operation, build),
     destroy: ({ operation }) => destroy(compute, operation),
     power: (ask) => power(compute, ask),
+    'change-nic': (ask) => changeNic(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
     report: () => hostReport(compute),
   }

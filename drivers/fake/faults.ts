@@ -22,6 +22,8 @@ const FAULTY_METHODS = [
   'setPassword',
   'crashDump',
   'diagnostics',
+  'attachNic',
+  'detachNic',
   'consoleLog',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]

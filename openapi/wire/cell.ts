@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { FeedRow } from './feed.ts'
 import { HostAggregate, HostView, POWER_ACTIONS } from './host.ts'
-import { InstanceBuild, InstanceView, OperationRef } from './instance.ts'
+import { InstanceBuild, InstanceView, Nic, OperationRef } from './instance.ts'
 import { MigrationView } from './migration.ts'
 import { Nullable, OneOf, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
@@ -34,6 +34,15 @@ export const CELL_OPERATIONS = {
   'instance.power': {
     ask: Type.Object({ operation: OperationRef, action: OneOf(POWER_ACTIONS) }),
     answer: Type.Object({ view: InstanceView }),
+  },
+  /** Afterwards the guest has the NIC, now and at every start, or does not have it. A repeat changes nothing. */
+  'instance.change-nic': {
+    ask: Type.Object({
+      operation: OperationRef,
+      attach: Type.Optional(Nic),
+      detach: Type.Optional(Nic),
+    }),
+    answer: Type.Object({}),
   },
   'instance.console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ERROR_KINDS } from '#common/errors.ts'
-import { InstanceBuild, OperationRef } from './instance.ts'
+import { InstanceBuild, Nic, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
 /** Subjects below `host.<cell>.<host>.`: what a cell asks of one of its computes. */
@@ -95,6 +95,14 @@ export const HOST_OPERATIONS = {
       graceMs: Type.Integer({ minimum: 0 }),
     }),
     answer: HostAnswer,
+  },
+  'change-nic': {
+    ask: Type.Object({
+      operation: OperationRef,
+      attach: Type.Optional(Nic),
+      detach: Type.Optional(Nic),
+    }),
+    answer: Type.Object({}),
   },
   'console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),

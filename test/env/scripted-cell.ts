@@ -171,6 +171,8 @@ export class ScriptedCell implements AsyncDisposable {
         return this.delete(ask)
       case 'instance.power':
         return this.#power(ask)
+      case 'instance.change-nic':
+        return {}
       case 'instance.console-log':
         return { output: 'booted' }
       case 'feed.read':

@@ -23,7 +23,10 @@ export async function recordDeleted(
   if (going.length === 0) return 0
   await removeMappings(tx, going)
   await markIndexedDeleted(tx, going)
-  for (const { serverId } of going) await deps.network.release(tx, serverId)
+  await deps.network.release(
+    tx,
+    going.map(({ serverId }) => serverId),
+  )
   await refund(tx, going)
   return going.length
 }

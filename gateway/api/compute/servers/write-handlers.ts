@@ -1,6 +1,12 @@
 import type { Handlers } from '../../../http/operation.ts'
+import { gone } from '../gone.ts'
+import { addServerFixedIp } from './actions/add-server-fixed-ip.ts'
+import { addServerSecurityGroup } from './actions/add-server-security-group.ts'
 import { pauseServer } from './actions/pause-server.ts'
 import { rebootServer } from './actions/reboot-server.ts'
+import { refuseFloatingIp } from './actions/refuse-floating-ip.ts'
+import { removeServerFixedIp } from './actions/remove-server-fixed-ip.ts'
+import { removeServerSecurityGroup } from './actions/remove-server-security-group.ts'
 import { showServerConsoleOutput } from './actions/show-server-console-output.ts'
 import { startServer } from './actions/start-server.ts'
 import { stopServer } from './actions/stop-server.ts'
@@ -20,4 +26,11 @@ export const serverWriteHandlers: Handlers = {
   pauseServer,
   unpauseServer,
   showServerConsoleOutput,
+  addServerSecurityGroup,
+  removeServerSecurityGroup,
+  addServerFixedIp,
+  removeServerFixedIp,
+  addServerFloatingIp: refuseFloatingIp,
+  removeServerFloatingIp: refuseFloatingIp,
+  resetServerNetwork: gone,
 }
