@@ -11,9 +11,9 @@ import { secretsOf } from '#common/secrets.ts'
 import type { Cell } from './cell.ts'
 import { Builds } from './conductor/builds.ts'
 import type { Conductor } from './conductor/conductor.ts'
+import { actSaga } from './conductor/sagas/act.ts'
 import { bootSaga } from './conductor/sagas/boot.ts'
 import { deleteSaga } from './conductor/sagas/delete.ts'
-import { powerSaga } from './conductor/sagas/power.ts'
 import type { CellConfig } from './config.ts'
 import { beginFeed } from './db/feed.ts'
 import { FeedRelay } from './feed/feed-relay.ts'
@@ -62,6 +62,7 @@ export async function startCell(
   await hosts.refresh()
   const { zone, ratios, stopGraceMs, hostTimeoutMs } = config
   const feedChanged = () => relay?.nudge()
+  const secrets = secretsOf(config.secretKey)
   const conductor: Conductor = {
     cellId,
     zone,
@@ -70,7 +71,8 @@ export async function startCell(
     clock,
     log,
     hosts,
-    builds: new Builds(secretsOf(config.secretKey)),
+    builds: new Builds(secrets),
+    secrets,
     scheduling,
     ratios,
     stopGraceMs,
@@ -93,7 +95,7 @@ export async function startCell(
 
 function openSagas(conductor: Conductor, processName: string): Promise<SagaEngine<Conductor>> {
   const { db, clock, log } = conductor
-  const sagas = [bootSaga, deleteSaga, powerSaga]
+  const sagas = [bootSaga, deleteSaga, actSaga]
   return SagaEngine.open<Conductor>({ db, deps: conductor, sagas, processName, clock, log })
 }
 

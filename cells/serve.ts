@@ -12,11 +12,11 @@ import type { Cell } from './cell.ts'
 import { feedRead } from './handlers/feed-read.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
+import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceChangeNic } from './handlers/instance-change-nic.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
-import { instancePower } from './handlers/instance-power.ts'
 import { snapshotRead } from './handlers/snapshot-read.ts'
 
 type Handlers = {
@@ -30,8 +30,8 @@ type Handlers = {
 const HANDLERS: Handlers = {
   'instance.build': instanceBuild,
   'instance.delete': instanceDelete,
-  'instance.power': instancePower,
   'instance.change-nic': instanceChangeNic,
+  'instance.act': instanceAct,
   'instance.console-log': instanceConsoleLog,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,

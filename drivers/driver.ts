@@ -40,6 +40,9 @@ export interface Driver extends AsyncDisposable {
   readonly diagnostics?: Diagnostics
   readonly interfaces?: Interfaces
   readonly consoleLog?: ConsoleLog
+  readonly snapshot?: Snapshot
+  readonly rebuild?: Rebuild
+  readonly resize?: Resize
 }
 
 export const DRIVER_NAMES = ['fake', 'libvirt'] as const
@@ -55,6 +58,9 @@ export const CAPABILITIES = [
   'diagnostics',
   'interfaces',
   'consoleLog',
+  'snapshot',
+  'rebuild',
+  'resize',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 
@@ -159,6 +165,54 @@ export interface Interfaces {
 export interface ConsoleLog {
   /** The newest `maxBytes` of what the guest wrote on its serial console; empty when it wrote nothing yet. */
   read(id: InstanceId, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
+}
+
+export interface Snapshot {
+  /** The root disk as it is at one moment, as an image that needs nothing else. The guest goes on meanwhile. */
+  take(id: InstanceId, signal: AbortSignal): Promise<DiskImage>
+}
+
+/** A disk's content, kept on the host until it is disposed. */
+export interface DiskImage extends AsyncDisposable {
+  /** Glance's name. */
+  readonly diskFormat: 'qcow2' | 'raw'
+  readonly sizeBytes: number
+  content(): AsyncIterable<Uint8Array>
+}
+
+export interface Rebuild {
+  /**
+   * Afterwards the instance has disks made anew from the spec's image, and what the spec says; its interfaces stay.
+   * A failure before the old disks are given up leaves it as it was. Throws `not-found`, `invalid` for the image.
+   */
+  rebuild(spec: InstanceSpec, how: RebuildOptions, signal: AbortSignal): Promise<void>
+}
+
+export interface RebuildOptions {
+  /** The ephemeral disk keeps its content. */
+  readonly keepsEphemeral: boolean
+  /** False: the guest is off afterwards. */
+  readonly runs: boolean
+}
+
+/** Each may be repeated. Interfaces and config drive stay as they are. */
+export interface Resize {
+  /**
+   * Afterwards the guest has started anew with the spec's flavor, or is off with it, and what the disks were is kept.
+   * Throws `invalid`, and changes nothing, when a disk would shrink.
+   */
+  resize(spec: InstanceSpec, how: ResizeOptions, signal: AbortSignal): Promise<void>
+  /** Afterwards what the disks were before is gone. */
+  confirm(id: InstanceId, signal: AbortSignal): Promise<void>
+  /** Afterwards the disks are what they were before, and the guest has the spec's flavor, its former one. */
+  revert(spec: InstanceSpec, how: ResizeOptions, signal: AbortSignal): Promise<void>
+}
+
+export interface ResizeOptions {
+  /** False: the guest is off afterwards. */
+  readonly runs: boolean
+  /** How long the guest may take to shut down by itself. */
+  readonly graceMs: number
 }
 
 /** Stamped on everything a driver makes; it lists, counts and destroys only what carries both. */

@@ -38,11 +38,11 @@ describe('InstanceLocks', () => {
 
   test('a destroy ends running and waiting spawns, and a later spawn is not touched', async () => {
     const locks = new InstanceLocks()
-    const spawns = [1, 2].map(() => locks.runSpawn(id, never, untilAborted))
+    const spawns = [1, 2].map(() => locks.runPreemptible(id, never, untilAborted))
     const settled = Promise.allSettled(spawns)
 
     const destroyed = locks.runDestroy(id, never, async () => 'destroyed')
-    const later = locks.runSpawn(id, never, async () => 'spawned')
+    const later = locks.runPreemptible(id, never, async () => 'spawned')
 
     expect(await destroyed).toBe('destroyed')
     expect(await later).toBe('spawned')

@@ -21,9 +21,8 @@ describe('createDriver()', () => {
 
     expect(driver.name).toBe(name)
     expect(driver.simulated).toBe(name === 'fake')
-    expect(capabilitiesOf(driver)).toEqual(
-      name === 'fake' ? CAPABILITIES : ['pause', 'interfaces', 'consoleLog'],
-    )
+    const libvirt = ['pause', 'interfaces', 'consoleLog', 'snapshot', 'rebuild', 'resize']
+    expect(capabilitiesOf(driver)).toEqual(name === 'fake' ? CAPABILITIES : libvirt)
   })
 
   test('names every setting that is wrong, at once', async () => {

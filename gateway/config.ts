@@ -1,7 +1,10 @@
 import { type Env, EnvReader } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
+import type { ImageLimits } from './app/images/image-quota.ts'
+import type { ImportRules } from './app/images/import/import-url.ts'
 import type { Retention } from './app/purge.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
+import { assertImportRules, readImportRules } from './image-import.ts'
 import { readRetention } from './retention.ts'
 
 const GATEWAY_PREFIX = 'GATEWAY_'
@@ -25,6 +28,9 @@ export interface GatewayConfig {
   /** Where image contents are kept; shared by all gateways. */
   readonly imageDirectory: string
   readonly imageSizeMaxBytes: number
+  /** Of each project. */
+  readonly imageLimits: ImageLimits
+  readonly imageImport: ImportRules
   /** The largest frame that networks carry. */
   readonly networkMtuMax: number
   /** This process among all gateways; the same after a restart, so that it goes on with its own work at once. */
@@ -43,6 +49,9 @@ const PORT_MAX = 65_535
 const MTU = { usual: 1_500, min: 576, max: 65_535 } as const
 /** 64 GiB. */
 const IMAGE_SIZE_MAX_BYTES = 64 * 2 ** 30
+const PROJECT_IMAGES_MAX = 1_000
+/** 1 TiB. */
+const PROJECT_IMAGE_BYTES_MAX = 2 ** 40
 const TOKEN_LIFETIME_S = { usual: 3_600, min: 60, max: 86_400 } as const
 
 /** Reads GATEWAY_* variables; throws one plain Error that names every problem. */
@@ -62,6 +71,11 @@ export function configFromEnv(env: Env): GatewayConfig {
     secretKey: read.secret('SECRET_KEY'),
     imageDirectory: read.text('IMAGE_DIRECTORY'),
     imageSizeMaxBytes: read.integer('IMAGE_SIZE_MAX_BYTES', IMAGE_SIZE_MAX_BYTES, 1),
+    imageLimits: {
+      images: read.integer('IMAGE_PROJECT_COUNT_MAX', PROJECT_IMAGES_MAX, 0),
+      bytes: read.integer('IMAGE_PROJECT_BYTES_MAX', PROJECT_IMAGE_BYTES_MAX, 0),
+    },
+    imageImport: readImportRules(read),
     networkMtuMax: read.integer('NETWORK_MTU_MAX', MTU.usual, MTU.min, MTU.max),
     processName: read.text('PROCESS'),
     natsUrl: read.text('NATS_URL'),
@@ -71,6 +85,7 @@ export function configFromEnv(env: Env): GatewayConfig {
   }
   read.finish()
   trustedProxies(config.trustedProxies)
+  assertImportRules(config.imageImport)
   if (!SECRET_KEY.test(config.secretKey))
     throw new Error('Configuration:\n  GATEWAY_SECRET_KEY: 64 hexadecimal digits are needed')
   if (config.publicUrl !== undefined) assertPublicUrl(config.publicUrl)

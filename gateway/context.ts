@@ -9,6 +9,7 @@ import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
 import type { Images } from './app/images/images.ts'
+import { ImportRunner } from './app/images/import/import-runner.ts'
 import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
@@ -45,14 +46,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     createIdentity({ db, log, region: config.region, tokenLifetimeS: config.tokenLifetimeS }),
   )
 
-  const images: Images = {
-    db,
-    clock: systemClock,
-    store: await ContentStore.open(config.imageDirectory),
-    sizeMaxBytes: config.imageSizeMaxBytes,
-    ticketKey: ticketKey(config.secretKey),
-  }
-  parts.use(new RunningReconciler(imageCollector(images), systemClock, log))
+  const images = await openImages(parts, config, db, log)
   const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
 
   const compute = await openBus(parts, config, log, (nats) =>
@@ -85,6 +79,29 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     compute,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+async function openImages(
+  parts: AsyncDisposableStack,
+  config: GatewayConfig,
+  db: Database,
+  log: Logger,
+): Promise<Images> {
+  const images: Images = {
+    db,
+    clock: systemClock,
+    store: await ContentStore.open(config.imageDirectory),
+    sizeMaxBytes: config.imageSizeMaxBytes,
+    limits: config.imageLimits,
+    importRules: config.imageImport,
+    importsDue: () => imports.nudge(),
+    ticketKey: ticketKey(config.secretKey),
+  }
+  parts.use(new RunningReconciler(imageCollector(images), systemClock, log))
+  const runner = parts.use(new ImportRunner(images, log))
+  const reconciler = runner.reconciler(() => imports.nudge())
+  const imports = parts.use(new RunningReconciler(reconciler, systemClock, log))
+  return images
 }
 
 /** Connects to the bus and opens on it what has to know when the bus was away. */

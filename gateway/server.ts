@@ -9,6 +9,8 @@ import { openExchange } from './http/endpoint.ts'
 import { HttpRefusal } from './http/http-refusal.ts'
 import { type LinksSource, linksSource } from './http/links.ts'
 import { normalPath } from './http/normal-path.ts'
+import { registerPage } from './http/pages/page.ts'
+import { REFERENCE_PAGE } from './http/pages/reference-page.ts'
 import { registerProbes } from './http/probes.ts'
 import { failureResponse } from './http/response.ts'
 import { registerRoutes } from './http/routes.ts'
@@ -40,6 +42,7 @@ export function createServer(
     registerRoutes(app, routes, gateway, linksOf)
   }
   registerDocuments(app, contracts)
+  registerPage(app, REFERENCE_PAGE, linksOf)
   registerProbes(app, gateway)
   refuseTheRest(app, gateway, linksOf)
   return app

@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import { type DocumentName, loadDocument } from './load-document.ts'
 import { type Microversion, supportedMicroversions } from './microversions.ts'
 import { isNode, type Node } from './projection/annotations.ts'
+import { breakpointsOf, stretchOf } from './projection/breakpoints.ts'
 import { createCompiler } from './projection/compiler.ts'
 import { projectDocument } from './projection/document.ts'
 import { inliner } from './projection/inline.ts'
@@ -31,6 +32,8 @@ export interface Contract {
   action(path: string, version: Microversion, body: unknown): Operation
   /** The plain OpenAPI 3.1 document of one microversion, as an object to be written as JSON. */
   document(version: Microversion): Node
+  /** Documents of microversions with the same number differ in nothing but `info.version`. */
+  documentStretch(version: Microversion): number
   /** How many validators and serializers were compiled so far. */
   readonly compiled: number
 }
@@ -38,6 +41,7 @@ export interface Contract {
 /** Reads a document and makes it callable; nothing is compiled until it is asked for. */
 export function loadContract(name: DocumentName): Contract {
   const annotated = loadDocument(name)
+  const breakpoints = breakpointsOf(annotated)
   const compiler = createCompiler()
   const operations = sourcesOf(annotated).map((source) => createOperation(source, compiler))
   const byId = new Map(operations.map((operation) => [operation.id, operation]))
@@ -58,6 +62,7 @@ export function loadContract(name: DocumentName): Contract {
     },
     action: (path, version, body) => chooseAction(byAction, path, version, body),
     document: (version) => projectDocument(annotated, version),
+    documentStretch: (version) => stretchOf(breakpoints, version),
     get compiled() {
       return compiler.compiled
     },

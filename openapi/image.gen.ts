@@ -176,59 +176,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v2/images/{image_id}/members": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly image_id: components["parameters"]["imageId"];
-            };
-            readonly cookie?: never;
-        };
-        /** The projects an image is shared with; none, as images are not shared singly here. */
-        readonly get: operations["listImageMembers"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v2/schemas/image": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /** The JSON schema of an image. */
-        readonly get: operations["showImageSchema"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/v2/schemas/images": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /** The JSON schema of a list of images. */
-        readonly get: operations["showImagesSchema"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/internal/images/{image_id}/file": {
         readonly parameters: {
             readonly query?: never;
@@ -240,6 +187,215 @@ export interface paths {
         };
         /** The content of an image, for a cell that was given a ticket with a build. */
         readonly get: operations["downloadImageWithTicket"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/images/{image_id}/stage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /** Puts content beside an image, for an import to take it. */
+        readonly put: operations["stageImage"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/images/{image_id}/import": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Makes what is staged, or what a URL gives, the content of an image.
+         * @description The import goes on after the answer; a task tells how it ends.
+         */
+        readonly post: operations["importImage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/info/import": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What ways of importing there are. */
+        readonly get: operations["showImportInfo"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/info/stores": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Where contents are kept. */
+        readonly get: operations["showStoresInfo"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/info/usage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What the project's images come to, and may come to. Sizes in MiB. */
+        readonly get: operations["showImageUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/images/{image_id}/members": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The projects an image is shared with; a member sees itself only. */
+        readonly get: operations["listImageMembers"];
+        readonly put?: never;
+        /** Offers a shared image to a project. */
+        readonly post: operations["addImageMember"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/images/{image_id}/members/{member_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly member_id: components["parameters"]["memberId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One member. */
+        readonly get: operations["showImageMember"];
+        /** Accepts or rejects an image; the member itself does. */
+        readonly put: operations["updateImageMember"];
+        readonly post?: never;
+        /** Takes an image back from a project. */
+        readonly delete: operations["removeImageMember"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/schemas/{schema_name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description `image`, `images`, `member`, `members`, `task` or `tasks`. */
+                readonly schema_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** The JSON schema of a thing or of a list of it. */
+        readonly get: operations["showSchema"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/images/{image_id}/tasks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The imports of an image, newest first. */
+        readonly get: operations["listTasksOfImage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/tasks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The imports of all projects. */
+        readonly get: operations["listTasks"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/tasks/{task_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly task_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One import. */
+        readonly get: operations["showTask"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -298,7 +454,7 @@ export interface components {
             readonly id: string;
             readonly name: string | null;
             /** @enum {string} */
-            readonly status: "queued" | "saving" | "active" | "deactivated";
+            readonly status: "queued" | "saving" | "uploading" | "importing" | "active" | "deactivated";
             readonly visibility: components["schemas"]["Visibility"];
             readonly owner: string;
             /** @description Bytes of the content. */
@@ -316,6 +472,8 @@ export interface components {
             readonly protected: boolean;
             readonly os_hidden: boolean;
             readonly tags: readonly string[];
+            /** @description Where the content is; absent while there is none. */
+            readonly stores?: string;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -326,14 +484,88 @@ export interface components {
         } & {
             readonly [key: string]: string;
         };
-        readonly Patch: readonly {
+        /** @description A JSON patch (RFC 6902) whose paths have one segment. */
+        readonly Patch: readonly ({
             /** @enum {string} */
             readonly op: "add" | "replace" | "remove";
             readonly path: string;
             readonly value?: unknown;
-        }[];
+        } | {
+            readonly add?: string;
+            readonly replace?: string;
+            readonly remove?: string;
+            readonly value?: unknown;
+        })[];
+        readonly Store: {
+            readonly id: string;
+            readonly description?: string;
+            /** @constant */
+            readonly default: "true";
+        };
+        readonly Usage: {
+            readonly limit: number;
+            readonly usage: number;
+        };
+        /** @description A project that a shared image is shared with. */
+        readonly ImageMember: {
+            readonly member_id: string;
+            /** Format: uuid */
+            readonly image_id: string;
+            /** @enum {string} */
+            readonly status: "pending" | "accepted" | "rejected";
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+            readonly schema: string;
+        };
         readonly JsonSchema: {
             readonly [key: string]: unknown;
+        };
+        readonly TaskStub: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly type: string;
+            /** @enum {string} */
+            readonly status: "pending" | "processing" | "success" | "failure";
+            readonly owner: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+            /** Format: date-time */
+            readonly expires_at?: string;
+            readonly self: string;
+            readonly schema: string;
+        };
+        readonly Task: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly type: string;
+            /** @enum {string} */
+            readonly status: "pending" | "processing" | "success" | "failure";
+            readonly owner: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+            /** Format: date-time */
+            readonly expires_at?: string;
+            readonly self: string;
+            readonly schema: string;
+            /** Format: uuid */
+            readonly image_id: string;
+            readonly request_id: string;
+            readonly user_id?: string;
+            /** @description The import as it was asked for. */
+            readonly input: {
+                readonly [key: string]: unknown;
+            };
+            readonly result: {
+                readonly image_id?: string;
+            } | null;
+            /** @description Why it failed. */
+            readonly message: string;
         };
     };
     responses: {
@@ -360,10 +592,20 @@ export interface components {
             };
             content?: never;
         };
+        /** @description The member. */
+        readonly Member: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["ImageMember"];
+            };
+        };
     };
     parameters: {
         readonly imageId: string;
         readonly tag: string;
+        readonly memberId: string;
     };
     requestBodies: never;
     headers: never;
@@ -378,11 +620,18 @@ export type Tags = components['schemas']['Tags'];
 export type NewImage = components['schemas']['NewImage'];
 export type Image = components['schemas']['Image'];
 export type Patch = components['schemas']['Patch'];
+export type Store = components['schemas']['Store'];
+export type Usage = components['schemas']['Usage'];
+export type ImageMember = components['schemas']['ImageMember'];
 export type JsonSchema = components['schemas']['JsonSchema'];
+export type TaskStub = components['schemas']['TaskStub'];
+export type Task = components['schemas']['Task'];
 export type ResponseFault = components['responses']['Fault'];
 export type ResponseDone = components['responses']['Done'];
+export type ResponseMember = components['responses']['Member'];
 export type ParameterImageId = components['parameters']['imageId'];
 export type ParameterTag = components['parameters']['tag'];
+export type ParameterMemberId = components['parameters']['memberId'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listVersions: {
@@ -463,6 +712,7 @@ export interface operations {
                 readonly container_format?: string;
                 /** @description As of an image, or `all`. Community images of others show only when asked for. */
                 readonly visibility?: string;
+                /** @description Of images shared with the project, those it has in this state; `accepted` when absent, or `all`. */
                 readonly member_status?: string;
                 readonly owner?: string;
                 /** @description All must be there. */
@@ -592,6 +842,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/openstack-images-v2.1-json-patch": components["schemas"]["Patch"];
+                readonly "application/openstack-images-v2.0-json-patch": components["schemas"]["Patch"];
                 readonly "application/json": components["schemas"]["Patch"];
             };
         };
@@ -616,7 +867,12 @@ export interface operations {
     readonly downloadImage: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description One range, such as `bytes=0-1023`. */
+                readonly Range?: string;
+                /** @description The ETag of what is there already. */
+                readonly "If-None-Match"?: string;
+            };
             readonly path: {
                 readonly image_id: components["parameters"]["imageId"];
             };
@@ -640,16 +896,36 @@ export interface operations {
                 };
                 content?: never;
             };
+            /** @description The range asked for. */
+            readonly 206: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/octet-stream": string;
+                };
+            };
+            /** @description The content is the one named in If-None-Match. */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 416: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
     readonly uploadImage: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description The one store there is. */
+                readonly "X-Image-Meta-Store"?: string;
+            };
             readonly path: {
                 readonly image_id: components["parameters"]["imageId"];
             };
@@ -747,76 +1023,6 @@ export interface operations {
             readonly 409: components["responses"]["Fault"];
         };
     };
-    readonly listImageMembers: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly image_id: components["parameters"]["imageId"];
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The members. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": {
-                        readonly members: readonly unknown[];
-                        readonly schema: string;
-                    };
-                };
-            };
-            readonly 401: components["responses"]["Fault"];
-            readonly 403: components["responses"]["Fault"];
-            readonly 404: components["responses"]["Fault"];
-        };
-    };
-    readonly showImageSchema: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The schema. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["JsonSchema"];
-                };
-            };
-            readonly 401: components["responses"]["Fault"];
-        };
-    };
-    readonly showImagesSchema: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The schema. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["JsonSchema"];
-                };
-            };
-            readonly 401: components["responses"]["Fault"];
-        };
-    };
     readonly downloadImageWithTicket: {
         readonly parameters: {
             readonly query?: never;
@@ -842,6 +1048,376 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly stageImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/octet-stream": string;
+            };
+        };
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 415: components["responses"]["Fault"];
+        };
+    };
+    readonly importImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly method: {
+                        /** @description `glance-direct` or `web-download`. */
+                        readonly name: string;
+                        readonly uri?: string;
+                    };
+                    readonly all_stores?: boolean;
+                    readonly all_stores_must_succeed?: boolean;
+                    readonly stores?: readonly string[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The import was accepted. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly showImportInfo: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The methods. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly "import-methods": {
+                            readonly description: string;
+                            readonly type: string;
+                            readonly value: readonly string[];
+                        };
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+        };
+    };
+    readonly showStoresInfo: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The stores. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly stores: readonly components["schemas"]["Store"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+        };
+    };
+    readonly showImageUsage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The usage. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly usage: {
+                            readonly [key: string]: components["schemas"]["Usage"];
+                        };
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listImageMembers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The members. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly members: readonly components["schemas"]["ImageMember"][];
+                        readonly schema: string;
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly addImageMember: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description The id of the project. */
+                    readonly member: string;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 200: components["responses"]["Member"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+        };
+    };
+    readonly showImageMember: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly member_id: components["parameters"]["memberId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["Member"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateImageMember: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly member_id: components["parameters"]["memberId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description `pending`, `accepted` or `rejected`. */
+                    readonly status: string;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 200: components["responses"]["Member"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly removeImageMember: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly member_id: components["parameters"]["memberId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showSchema: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description `image`, `images`, `member`, `members`, `task` or `tasks`. */
+                readonly schema_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The schema. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["JsonSchema"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listTasksOfImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The tasks. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tasks: readonly components["schemas"]["Task"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listTasks: {
+        readonly parameters: {
+            readonly query?: {
+                readonly type?: string;
+                readonly status?: string;
+                readonly sort_key?: "id" | "status" | "created_at" | "updated_at";
+                readonly sort_dir?: "asc" | "desc";
+                readonly marker?: string;
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of tasks. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tasks: readonly components["schemas"]["TaskStub"][];
+                        readonly first: string;
+                        /** @description Absent on the last page. */
+                        readonly next?: string;
+                        readonly schema: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showTask: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly task_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The task. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Task"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
 }

@@ -5,11 +5,11 @@ import type { WorkContext } from '#common/context.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { HOST_OPERATIONS } from '#openapi/wire/host.ts'
 import { type HostOperation, hostSubject } from '#openapi/wire.ts'
+import { act } from './act.ts'
 import { changeNic } from './change-nic.ts'
 import type { Compute } from './compute.ts'
 import { consoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
-import { power } from './power.ts'
 import { hostReport } from './report.ts'
 import { spawn } from './spawn.ts'
 
@@ -25,8 +25,8 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
   const handlers: Handlers = {
     spawn: ({ operation, build }) => spawn(compute, operation, build),
     destroy: ({ operation }) => destroy(compute, operation),
-    power: (ask) => power(compute, ask),
     'change-nic': (ask) => changeNic(compute, ask),
+    act: (ask) => act(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
     report: () => hostReport(compute),
   }

@@ -3,6 +3,7 @@ import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
+import type { Secrets } from '#common/secrets.ts'
 import type { HostRegistry } from '../hosts/host-registry.ts'
 import type { AllocationRatios } from '../placement/ratios.ts'
 import type { Scheduling } from '../scheduler/policy.ts'
@@ -19,6 +20,7 @@ export interface Conductor {
   readonly log: Logger
   readonly hosts: HostRegistry
   readonly builds: Builds
+  readonly secrets: Secrets
   readonly scheduling: Scheduling
   readonly ratios: AllocationRatios
   /** How long a guest is given to shut down before it is cut off. */

@@ -17,7 +17,8 @@ export type AuditFinding =
 
 const OFF: readonly number[] = [POWER_STATES.nostate, POWER_STATES.shutdown, POWER_STATES.crashed]
 /** Stable states in which a guest is on the host. */
-const ON_HOST: readonly VmState[] = ['active', 'stopped', 'paused']
+const ON_HOST: readonly VmState[] = ['active', 'stopped', 'paused', 'suspended', 'rescued']
+const SHOULD_RUN: readonly VmState[] = ['active', 'paused']
 
 /**
  * Compares what a host has with what the cell believes it has (nova: `_sync_instance_power_state`). An instance
@@ -44,10 +45,11 @@ function differenceOf(
 ): readonly AuditFinding[] {
   const powerState = reported?.powerState ?? POWER_STATES.nostate
   if (powerState === instance.powerState) return []
-  const shouldRun = instance.vmState !== 'stopped'
   if (instance.vmState === 'active' && reported?.endedWithHost === true)
     return [{ kind: 'interrupted', instance }]
-  if (shouldRun && OFF.includes(powerState)) return [{ kind: 'stopped', instance, powerState }]
-  if (!shouldRun && powerState === POWER_STATES.running) return [{ kind: 'running', instance }]
+  if (SHOULD_RUN.includes(instance.vmState) && OFF.includes(powerState))
+    return [{ kind: 'stopped', instance, powerState }]
+  if (instance.vmState === 'stopped' && powerState === POWER_STATES.running)
+    return [{ kind: 'running', instance }]
   return [{ kind: 'power', instance, powerState }]
 }

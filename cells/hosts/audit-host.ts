@@ -1,12 +1,13 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { type HostId, type InstanceId, newId } from '#common/ids.ts'
-import type { PowerAction, ReportedGuest } from '#openapi/wire/host.ts'
+import type { PlainAct } from '#openapi/wire/act.ts'
+import type { ReportedGuest } from '#openapi/wire/host.ts'
 import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
-import { powerSaga } from '../conductor/sagas/power.ts'
+import { actSaga } from '../conductor/sagas/act.ts'
 import { addToFeed } from '../db/feed.ts'
 import { findInstance, instancesOnHost, updateSeenInstance } from '../db/instances.ts'
 import { newestBuildRecord } from '../db/operations.ts'
@@ -51,7 +52,7 @@ async function allOnHost({ conductor }: Cell, hostId: HostId): Promise<readonly 
 async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promise<void> {
   switch (finding.kind) {
     case 'interrupted':
-      return power(cell, finding.instance, 'start')
+      return act(cell, finding.instance, 'start')
     case 'stopped':
       return believe(cell, finding.instance, {
         vmState: 'stopped',
@@ -61,7 +62,7 @@ async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promis
       return believe(cell, finding.instance, { powerState: finding.powerState })
     // A server its user has stopped is not billed for; Nova stops such a guest, too.
     case 'running':
-      return power(cell, finding.instance, 'stop')
+      return act(cell, finding.instance, 'stop')
     case 'unknown':
       return removeIfOver(cell, hostId, finding.id)
   }
@@ -81,15 +82,15 @@ async function believe(
 }
 
 /** Afterwards the action is under way, unless the instance has changed meanwhile. */
-async function power(
+async function act(
   { conductor, sagas }: Cell,
   instance: Instance,
-  action: PowerAction,
+  action: PlainAct,
 ): Promise<void> {
   const operation = { id: newId(), serverId: instance.id, attempt: instance.attempt }
-  const params = { operation, action, instance, startedAt: conductor.clock.now() }
+  const params = { operation, action, sealed: null, instance, startedAt: conductor.clock.now() }
   try {
-    await sagas.start(powerSaga, { subject: instance.id, params, work: workContext({}) })
+    await sagas.start(actSaga, { subject: instance.id, params, work: workContext({}) })
   } catch (error) {
     if (!isFailure(error, 'conflict')) throw error
   }

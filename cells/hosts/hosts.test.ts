@@ -127,7 +127,10 @@ test('a guest that is gone is stopped, without a power state', async () => {
 
 test('a guest that runs though its server is stopped is stopped again', async () => {
   const operation = await activeServer()
-  await cell.ask('instance.power', { operation: { ...operation, id: newId() }, action: 'stop' })
+  await cell.ask('instance.act', {
+    operation: { ...operation, id: newId() },
+    act: { name: 'stop' },
+  })
   await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
   await host.driver.start(operation.serverId as InstanceId, signal())
 
@@ -143,8 +146,8 @@ test('a server whose host went off under it is started again, and was ACTIVE all
   const awake = await activeServer()
   const stopped = await activeServer()
   const paused = await activeServer()
-  await cell.ask('instance.power', { operation: { ...stopped, id: newId() }, action: 'stop' })
-  await cell.ask('instance.power', { operation: { ...paused, id: newId() }, action: 'pause' })
+  await cell.ask('instance.act', { operation: { ...stopped, id: newId() }, act: { name: 'stop' } })
+  await cell.ask('instance.act', { operation: { ...paused, id: newId() }, act: { name: 'pause' } })
   await expect.poll(() => settled(stopped)).toEqual(['stopped', null, 4, null])
   await expect.poll(() => settled(paused)).toEqual(['paused', null, 3, null])
 

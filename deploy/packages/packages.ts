@@ -2,7 +2,7 @@ import { GUEST_PACKAGES } from '../guest/packages.ts'
 import { LIBVIRT_PACKAGES } from '../libvirt-host/packages.ts'
 
 /** What a Debian package is needed for. */
-export type Purpose = 'base' | 'libvirt' | 'clients'
+export type Purpose = 'base' | 'libvirt' | 'clients' | 'browser'
 
 export interface Package {
   readonly name: string
@@ -23,4 +23,5 @@ export const PACKAGES: readonly Package[] = [
   ),
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
+  { name: 'chromium', purpose: 'browser', program: 'chromium' },
 ]

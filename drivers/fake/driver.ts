@@ -6,8 +6,11 @@ import { FakeHost } from './host.ts'
 import { fakeInterfaces } from './interfaces.ts'
 import { fakePassword } from './password.ts'
 import { fakePause } from './pause.ts'
+import { fakeRebuild } from './rebuild.ts'
 import { fakeRescue } from './rescue.ts'
+import { fakeResize } from './resize.ts'
 import type { FakeSettings } from './settings.ts'
+import { fakeSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { fakeSuspend } from './suspend.ts'
 
@@ -72,6 +75,9 @@ export function createFakeDriver(
           return newest(Buffer.from(lines.join(''), 'utf8'), maxBytes)
         }),
     },
+    snapshot: fakeSnapshot(host),
+    rebuild: fakeRebuild(host),
+    resize: fakeResize(host),
     [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
   }
 }

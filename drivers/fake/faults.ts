@@ -25,6 +25,11 @@ const FAULTY_METHODS = [
   'attachNic',
   'detachNic',
   'consoleLog',
+  'snapshot',
+  'rebuild',
+  'resize',
+  'confirmResize',
+  'revertResize',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]
 

@@ -1,5 +1,6 @@
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { FlavorSpec } from '../driver.ts'
 
 /** All a fake host knows of a guest. Plain data: it is what the journal holds. */
 export interface FakeGuest {
@@ -8,8 +9,16 @@ export interface FakeGuest {
   readonly powerState: PowerState
   /** It was on when its host went off, and nothing has happened to it since. */
   readonly endedWithHost?: true
+  /** Off with its memory kept. */
+  readonly isSuspended?: true
   /** Runs from a rescue image. */
   readonly isRescued?: true
+  /** Names the flavor; its disks are what a resize may not shrink. */
+  readonly flavor: FlavorSpec
+  /** Name of the image its disk shows. */
+  readonly image: string
+  /** The flavor a resize may still go back to. */
+  readonly flavorBefore?: FlavorSpec
   readonly hardware: FakeHardware
   /** What its console showed, newest last, bounded. */
   readonly console: readonly string[]
@@ -28,6 +37,12 @@ const CONSOLE_LINES_MAX = 20
 
 /** The guest after something happened to it, which its console tells. */
 export function withEvent(guest: FakeGuest, powerState: PowerState, line: string): FakeGuest {
-  const { endedWithHost: _over, ...kept } = guest
-  return { ...kept, powerState, console: [...guest.console, line].slice(-CONSOLE_LINES_MAX) }
+  const { endedWithHost: _over, isSuspended, ...kept } = guest
+  return {
+    ...kept,
+    // Whatever makes it run has read its memory, or has done without it.
+    ...(isSuspended === true && powerState !== 'running' && { isSuspended }),
+    powerState,
+    console: [...guest.console, line].slice(-CONSOLE_LINES_MAX),
+  }
 }

@@ -41,6 +41,18 @@ export class FakeHost {
     return result
   }
 
+  /** As `change`, for what takes a real host long: a destroy ends it. */
+  async changeSlowly<T>(
+    method: FaultyMethod,
+    id: InstanceId,
+    signal: AbortSignal,
+    work: () => T,
+  ): Promise<T> {
+    return this.locks.runPreemptible(id, signal, (lockSignal) =>
+      this.faulty(method, this.target(id), lockSignal, work),
+    )
+  }
+
   /** As `faulty`, about one instance, with no other change of it at the same time. */
   async change(
     method: FaultyMethod,

@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { ImageSpec, InstanceSpec } from '../driver.ts'
-import { withEvent } from './guest.ts'
+import { type FakeHardware, withEvent } from './guest.ts'
 import type { FakeHost } from './host.ts'
 
 /** The image property that says which hypervisor an image is made for; the scheduler filters on it too. */
@@ -13,7 +13,7 @@ export async function spawn(
   signal: AbortSignal,
 ): Promise<void> {
   refuseRealImage(spec.image)
-  await host.locks.runSpawn(spec.id, signal, (spawnSignal) =>
+  await host.locks.runPreemptible(spec.id, signal, (spawnSignal) =>
     host.faulty('spawn', spec, spawnSignal, () => boot(host, spec)),
   )
 }
@@ -31,15 +31,29 @@ function boot(host: FakeHost, spec: InstanceSpec): void {
   const existing = host.guests.find(spec.id)
   if (existing?.powerState === 'running') return
   if (existing !== undefined) return host.setPower(spec.id, 'running', 'powered on')
-  const { id, displayName } = spec
+  const { id, displayName, flavor } = spec
   const line = `booted ${displayName} (${spec.hostname}) from image ${spec.image.name}, uuid ${id}`
-  const hardware = {
-    vcpus: spec.flavor.vcpus,
-    memoryMb: spec.flavor.memoryMb,
-    disks: 1 + Number(spec.flavor.ephemeralGb > 0) + Number(spec.flavor.swapMb > 0),
-    macAddresses: spec.nics.map(({ macAddress }) => macAddress),
-    hasConfigDrive: spec.configDrive !== undefined,
-  }
-  const off = { id, displayName, powerState: 'shutdown', hardware, console: [] } as const
+  const image = spec.image.name
+  const hardware = hardwareOf(spec)
+  const off = {
+    id,
+    displayName,
+    flavor,
+    image,
+    hardware,
+    powerState: 'shutdown',
+    console: [],
+  } as const
   host.guests.put(withEvent(off, 'running', line))
+}
+
+/** What a guest of this spec is given. */
+export function hardwareOf({ flavor, nics, configDrive }: InstanceSpec): FakeHardware {
+  return {
+    vcpus: flavor.vcpus,
+    memoryMb: flavor.memoryMb,
+    disks: 1 + Number(flavor.ephemeralGb > 0) + Number(flavor.swapMb > 0),
+    macAddresses: nics.map(({ macAddress }) => macAddress),
+    hasConfigDrive: configDrive !== undefined,
+  }
 }

@@ -6,11 +6,12 @@ export function fakeSuspend(host: FakeHost): Suspend {
   return {
     suspend: (id, signal) =>
       host.change('suspend', id, signal, () => {
-        const state = host.guests.get(id).powerState
-        if (state === 'suspended') return
-        if (state !== 'running')
+        const guest = host.guests.get(id)
+        if (guest.isSuspended === true) return
+        if (guest.powerState !== 'running')
           throw new Failure('conflict', `Instance ${id} is not running, so it cannot be suspended.`)
-        host.setPower(id, 'suspended', 'suspended')
+        host.guests.putUnseen({ ...guest, isSuspended: true })
+        host.setPower(id, 'shutdown', 'suspended')
       }),
     resume: (id, signal) =>
       host.change('resume', id, signal, () => {

@@ -2,7 +2,12 @@ import { isFailure } from '#common/errors.ts'
 import type { InstanceId, NetworkId } from '#common/ids.ts'
 import { findOwnDomain } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
-import { listInstanceRecords, readInstanceRecord, removeInstanceFiles } from './instance-record.ts'
+import {
+  imagesInUse,
+  listInstanceRecords,
+  readInstanceRecord,
+  removeInstanceFiles,
+} from './instance-record.ts'
 import { cutPower } from './power.ts'
 
 /** Afterwards nothing of the instance is left. A spawn under way is ended first. */
@@ -12,8 +17,7 @@ export async function destroy(
   signal: AbortSignal,
 ): Promise<void> {
   await host.locks.runDestroy(id, signal, () => removeInstance(host, id, signal))
-  const records = await listInstanceRecords(host.stateDirectory)
-  await host.images.purge(new Set([...records.values()].map((record) => record.imageSha256)))
+  await host.images.purge(await imagesInUse(host.stateDirectory))
 }
 
 /** The same under a lock that the caller holds. The record goes last, so an interrupted removal can be repeated. */

@@ -19,7 +19,10 @@ import { networkCalls } from './networks/network-calls.ts'
 import { nodeCalls } from './node-calls.ts'
 import { libvirtPause } from './pause.ts'
 import { reboot, start, stop } from './power.ts'
+import { libvirtRebuild } from './rebuild.ts'
+import { libvirtResize } from './resize.ts'
 import { LibvirtSession } from './session.ts'
+import { libvirtSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { parseLibvirtUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
@@ -67,6 +70,9 @@ export async function createLibvirtDriver(
     pause: libvirtPause(host),
     interfaces: libvirtInterfaces(host),
     consoleLog: libvirtConsoleLog(host),
+    snapshot: libvirtSnapshot(host),
+    rebuild: libvirtRebuild(host),
+    resize: libvirtResize(host),
     async [Symbol.asyncDispose]() {
       await host.images[Symbol.asyncDispose]()
       await host.slowSession[Symbol.asyncDispose]()

@@ -11,6 +11,10 @@ export interface InstanceFiles {
   readonly swapDisk: string
   readonly configDrive: string
   readonly consoleLog: string
+  /** What is being taken off the host. */
+  readonly snapshot: string
+  /** Disks as they were before a resize that may still be taken back. */
+  readonly before: { readonly rootDisk: string; readonly ephemeralDisk: string }
 }
 
 export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceFiles {
@@ -23,6 +27,11 @@ export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceF
     swapDisk: join(folder, 'swap.qcow2'),
     configDrive: join(folder, 'config.iso'),
     consoleLog: join(folder, 'console.log'),
+    snapshot: join(folder, 'snapshot.qcow2'),
+    before: {
+      rootDisk: join(folder, 'root-before.qcow2'),
+      ephemeralDisk: join(folder, 'ephemeral-before.qcow2'),
+    },
   }
 }
 

@@ -7,6 +7,8 @@ import { type InstanceFiles, instanceFiles, instancesFolder } from './instance-f
 export interface InstanceRecord {
   readonly version: 1
   readonly imageSha256: string
+  /** The image a rebuild is changing it to, or was when it was interrupted. */
+  readonly nextImageSha256?: string
   readonly nics: readonly NicSpec[]
 }
 
@@ -46,6 +48,17 @@ export async function listInstanceRecords(
     if (record !== undefined) records.set(id, record)
   }
   return records
+}
+
+/** Images that some instance's disks show. */
+export async function imagesInUse(stateDirectory: string): Promise<ReadonlySet<string>> {
+  const records = [...(await listInstanceRecords(stateDirectory)).values()]
+  return new Set(
+    records.flatMap(({ imageSha256, nextImageSha256 = imageSha256 }) => [
+      imageSha256,
+      nextImageSha256,
+    ]),
+  )
 }
 
 /** Afterwards no file of the instance is left. */

@@ -13,7 +13,8 @@ const POLL_MS = 200
 /** A guest that is still booting does not hear the first press (Nova repeats it as well). */
 const PRESS_AGAIN_MS = 5_000
 
-const OFF: ReadonlySet<PowerState> = new Set(['shutdown', 'crashed', 'nostate'])
+/** Power states in which nothing of the guest runs. */
+export const OFF: ReadonlySet<PowerState> = new Set(['shutdown', 'crashed', 'nostate'])
 
 /** Afterwards the guest runs. */
 export async function start(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Promise<void> {
@@ -79,7 +80,8 @@ export async function cutPower(
   })
 }
 
-async function powerOff(
+/** Afterwards the domain is off: asked to shut down first, cut off after `graceMs`. The caller holds the lock. */
+export async function powerOff(
   host: LibvirtHost,
   domain: DomainRef,
   graceMs: number,

@@ -1,4 +1,4 @@
-import { chmod, readdir } from 'node:fs/promises'
+import { chmod, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
@@ -30,7 +30,7 @@ export async function spawn(
   spec: InstanceSpec,
   signal: AbortSignal,
 ): Promise<void> {
-  await host.locks.runSpawn(spec.id, signal, async (spawnSignal) => {
+  await host.locks.runPreemptible(spec.id, signal, async (spawnSignal) => {
     const existing = await existingDomain(host, spec, spawnSignal)
     if (existing !== undefined) return powerOn(host, spec.id, existing, spawnSignal)
     try {
@@ -76,12 +76,27 @@ async function createDisks(
   spec: InstanceSpec,
   signal: AbortSignal,
 ): Promise<void> {
-  const { flavor, configDrive } = spec
   await createRootDisk(files.rootDisk, imagePath, spec, signal)
-  if (flavor.ephemeralGb > 0)
+  await createOtherDisks(files, spec, false, signal)
+  await hideFiles(files)
+}
+
+/** Afterwards the flavor's further disks are new, and so is the config drive, or there is none. */
+export async function createOtherDisks(
+  files: InstanceFiles,
+  { flavor, configDrive }: InstanceSpec,
+  keepsEphemeral: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  if (flavor.ephemeralGb > 0 && !keepsEphemeral)
     await createBlank(files.ephemeralDisk, flavor.ephemeralGb * GIB, signal)
   if (flavor.swapMb > 0) await createBlank(files.swapDisk, flavor.swapMb * MIB, signal)
+  await rm(files.configDrive, { force: true })
   if (configDrive !== undefined) await writeConfigDrive(files.configDrive, configDrive, signal)
+}
+
+/** Afterwards no other account of the host reads the instance's files. */
+export async function hideFiles(files: InstanceFiles): Promise<void> {
   for (const name of await readdir(files.folder)) await chmod(join(files.folder, name), SECRET_MODE)
 }
 

@@ -14,4 +14,4 @@ export const HANDLERS: Readonly<Record<DocumentName, Handlers>> = {
 }
 
 /** operationIds, of any document, whose handlers read the request body as a stream. */
-export const STREAMING: ReadonlySet<string> = new Set(['uploadImage'])
+export const STREAMING: ReadonlySet<string> = new Set(['stageImage', 'uploadImage'])

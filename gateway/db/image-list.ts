@@ -1,10 +1,11 @@
 import { and, eq, inArray, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import type { ImageMemberStatus } from '#common/states/image-states.ts'
 import type { Image } from './image.ts'
 import { imagesOfRows } from './images.ts'
 import { after, orderOf, type SortColumn } from './keyset.ts'
-import { images, imageTags } from './schema/image.ts'
+import { imageMembers, images, imageTags } from './schema/image.ts'
 
 export const IMAGE_SORT_KEYS = [
   'name',
@@ -49,12 +50,14 @@ export type ImageFilter =
   | { readonly field: 'tag'; readonly has: string }
   | { readonly field: 'property'; readonly name: string; readonly value: string }
 
-/** Whose eyes: a project sees its own, public and (only when it asks for them) community images. */
+/** Whose eyes: a project sees its own, public, shared and (only when it asks for them) community images. */
 export interface ImageViewer {
   /** Null for one who belongs to no project. */
   readonly projectId: string | null
   readonly seesAll: boolean
   readonly wantsCommunity: boolean
+  /** Images of others shared with the project show when it has them in this state. */
+  readonly memberStatus: ImageMemberStatus | 'all'
 }
 
 export interface ImagePage {
@@ -88,8 +91,16 @@ export async function listImages(
 function visibleTo(viewer: ImageViewer): SQL | undefined {
   const own = viewer.projectId === null ? undefined : eq(images.owner, viewer.projectId)
   const community = viewer.wantsCommunity ? eq(images.visibility, 'community') : undefined
-  if (!viewer.seesAll) return or(own, eq(images.visibility, 'public'), community)
+  if (!viewer.seesAll)
+    return or(own, eq(images.visibility, 'public'), sharedWith(viewer), community)
   return viewer.wantsCommunity ? undefined : or(own, ne(images.visibility, 'community'))
+}
+
+function sharedWith({ projectId, memberStatus }: ImageViewer): SQL | undefined {
+  if (projectId === null) return undefined
+  const inState = memberStatus === 'all' ? sql`true` : sql`${imageMembers.status} = ${memberStatus}`
+  return sql`(${images.visibility} = 'shared' AND EXISTS (SELECT 1 FROM ${imageMembers}
+    WHERE ${imageMembers.imageId} = ${images.id} AND ${imageMembers.member} = ${projectId} AND ${inState}))`
 }
 
 const TEXT_COLUMNS = {

@@ -1,25 +1,29 @@
-import { and, eq, lt, or, sql } from 'drizzle-orm'
+import { and, eq, isNull, lt, or, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import type { ImageContent } from './image.ts'
 import { images } from './schema/image.ts'
 
 export interface Upload {
   readonly imageId: string
+  /** Whoever gives it has the image to itself: an upload, or the task of an import. */
   readonly uploadId: string
 }
 
-/** Makes a queued image, or one whose upload died, `saving` for this upload; false when it is neither. */
+/** Where content goes: straight into the image, or where an import takes it from. */
+export type UploadStatus = 'saving' | 'uploading'
+
+/** Makes a queued image, or one whose upload died, this upload's; false when it is neither. */
 export async function beginUpload(
   db: Executor,
-  upload: Upload,
+  upload: Upload & { readonly status: UploadStatus },
   now: Date,
   expiresAt: Date,
 ): Promise<boolean> {
-  const isDead = and(eq(images.status, 'saving'), lt(images.uploadExpiresAt, now))
+  const isDead = lt(images.uploadExpiresAt, now)
   const [result] = await db.orm
     .update(images)
     .set({
-      status: 'saving',
+      status: upload.status,
       uploadId: upload.uploadId,
       uploadExpiresAt: expiresAt,
       updatedAt: now,
@@ -38,10 +42,10 @@ export async function renewUpload(db: Executor, upload: Upload, expiresAt: Date)
   return result.affectedRows === 1
 }
 
-/** Makes the image active with this content; false when it is no longer this upload's. */
+/** Makes the content the image's, or what is staged for it; false when it is no longer this upload's. */
 export async function finishUpload(
   tx: Tx,
-  upload: Upload,
+  upload: Upload & { readonly to: 'active' | 'uploading' },
   content: ImageContent,
   now: Date,
 ): Promise<boolean> {
@@ -49,7 +53,7 @@ export async function finishUpload(
     .update(images)
     .set({
       ...content,
-      status: 'active',
+      status: upload.to,
       uploadId: null,
       uploadExpiresAt: null,
       updatedAt: now,
@@ -59,9 +63,32 @@ export async function finishUpload(
   return result.affectedRows === 1
 }
 
-/** Returns the image to `queued`, if it is still this upload's. */
-export async function abandonUpload(db: Executor, upload: Upload, now: Date): Promise<void> {
-  await db.orm.update(images).set(queuedAgain(now)).where(isOf(upload))
+/**
+ * Makes an image `importing` for a task, from what is staged or from elsewhere; false when it is in neither state.
+ * It has no expiry of its own: the task has.
+ */
+export async function beginImport(
+  tx: Tx,
+  upload: Upload & { readonly from: 'queued' | 'uploading' },
+  now: Date,
+): Promise<boolean> {
+  const isIdle = and(eq(images.status, upload.from), isNull(images.uploadId))
+  const [result] = await tx.orm
+    .update(images)
+    .set({
+      status: 'importing',
+      uploadId: upload.uploadId,
+      updatedAt: now,
+      revision: sql`${images.revision} + 1`,
+    })
+    .where(and(eq(images.id, upload.imageId), isIdle))
+  return result.affectedRows === 1
+}
+
+/** Returns the image to `queued` without content; false when it is no longer this upload's. */
+export async function abandonUpload(db: Executor, upload: Upload, now: Date): Promise<boolean> {
+  const [result] = await db.orm.update(images).set(queuedAgain(now)).where(isOf(upload))
+  return result.affectedRows === 1
 }
 
 /** Returns every image whose upload died to `queued`; the answer is how many. */
@@ -69,19 +96,26 @@ export async function abandonDeadUploads(db: Executor, now: Date): Promise<numbe
   const [result] = await db.orm
     .update(images)
     .set(queuedAgain(now))
-    .where(and(eq(images.status, 'saving'), lt(images.uploadExpiresAt, now)))
+    .where(lt(images.uploadExpiresAt, now))
   return result.affectedRows
 }
 
 function queuedAgain(now: Date) {
   const revision = sql`${images.revision} + 1`
-  return { status: 'queued', uploadId: null, uploadExpiresAt: null, updatedAt: now, revision }
+  return {
+    status: 'queued',
+    uploadId: null,
+    uploadExpiresAt: null,
+    sizeBytes: null,
+    virtualSizeBytes: null,
+    md5: null,
+    sha256: null,
+    sha512: null,
+    updatedAt: now,
+    revision,
+  }
 }
 
 function isOf(upload: Upload) {
-  return and(
-    eq(images.id, upload.imageId),
-    eq(images.status, 'saving'),
-    eq(images.uploadId, upload.uploadId),
-  )
+  return and(eq(images.id, upload.imageId), eq(images.uploadId, upload.uploadId))
 }

@@ -31,6 +31,8 @@ export interface Image extends ImageFields {
   readonly id: string
   readonly status: ImageStatus
   readonly content: ImageContent | null
+  /** What an import will make the content: nobody reads it, and its format was not looked at. */
+  readonly staged: ImageContent | null
   readonly createdAt: Date
   readonly updatedAt: Date
   /** Rises with every change; updates are conditional on it. */

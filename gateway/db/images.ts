@@ -3,7 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { ImageStatus, ImageVisibility } from '#common/states/image-states.ts'
 import type { Image, ImageContent, ImageFields } from './image.ts'
-import { images, imageTags } from './schema/image.ts'
+import { imageMembers, images, imageTags } from './schema/image.ts'
 
 type Row = typeof images.$inferSelect
 
@@ -69,6 +69,17 @@ export async function deleteImageRow(tx: Tx, image: Pick<Image, 'id' | 'revision
   if (result.affectedRows !== 1)
     throw new Failure('conflict', `Image ${image.id} changed meanwhile. Please try again.`)
   await tx.orm.delete(imageTags).where(eq(imageTags.imageId, image.id))
+  await tx.orm.delete(imageMembers).where(eq(imageMembers.imageId, image.id))
+}
+
+/** Holds the image's row until the transaction ends; false when there is no such image. */
+export async function holdImage(tx: Tx, id: string): Promise<boolean> {
+  const rows = await tx.orm
+    .select({ id: images.id })
+    .from(images)
+    .where(eq(images.id, id))
+    .for('update')
+  return rows.length === 1
 }
 
 /** Rows with their tags, in the order given. */
@@ -110,11 +121,16 @@ function toImage(row: Row, tags: readonly string[]): Image {
     isHidden: row.isHidden,
     properties: row.properties,
     tags,
-    content: contentOf(row),
+    content: isUsable(row.status) ? contentOf(row) : null,
+    staged: isUsable(row.status) ? null : contentOf(row),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     revision: row.revision,
   }
+}
+
+function isUsable(status: string): boolean {
+  return status === 'active' || status === 'deactivated'
 }
 
 function contentOf(row: Row): ImageContent | null {

@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, statement } from '#common/db/statement.ts'
@@ -197,4 +197,13 @@ export function mappingOf(row: MappingRow): InstanceMapping {
     isNotBuilt: Boolean(row.is_not_built),
     notBuiltReason: row.not_built_reason,
   }
+}
+
+/** How many of the servers are in a cell, or on their way to one. */
+export async function serversInCells(tx: Tx, servers: readonly string[]): Promise<number> {
+  if (servers.length === 0) return 0
+  return tx.orm.$count(
+    instanceMappings,
+    and(inArray(instanceMappings.serverId, [...servers]), isNotNull(instanceMappings.cellId)),
+  )
 }

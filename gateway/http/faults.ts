@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorKind } from '#common/errors.ts'
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
 /** How a service words a fault; clients of each look for their own envelope. */
@@ -63,7 +63,7 @@ const UNEXPECTED = 'Unexpected error. Please report it with the request id of th
 
 /** What leaves the process for an error: a status and the service's envelope. Never a cause or a detail. */
 export function faultOf(error: unknown, style: FaultStyle): Fault {
-  const status = statusOf(error)
+  const status = statusOf(error, style)
   const message = messageOf(error)
   return {
     status,
@@ -74,8 +74,10 @@ export function faultOf(error: unknown, style: FaultStyle): Fault {
   }
 }
 
-function statusOf(error: unknown): number {
+function statusOf(error: unknown, style: FaultStyle): number {
   if (error instanceof HttpRefusal) return error.status
+  // Glance's LimitExceeded, whatever the limit is of.
+  if (style === 'glance' && isFailure(error, 'over-quota')) return STATUS['too-large']
   return error instanceof Failure ? STATUS[error.kind] : STATUS.internal
 }
 

@@ -33,6 +33,8 @@ const EXTENSIONS = {
   'os-multinic': 'Addresses of a server beyond the first.',
   'os-networks': 'Networks, read only.',
   'os-security-groups': 'Security groups of servers.',
+  'os-server-group-quotas': 'Limits of server groups and their members.',
+  'os-server-groups': 'Groups of servers that run together or apart.',
   'os-server-sort-keys': 'Sorting of servers.',
   'os-server-start-stop': 'Starting and stopping of servers.',
   'os-services': 'The services that run servers.',

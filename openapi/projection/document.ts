@@ -1,7 +1,7 @@
 import type { Microversion } from '../microversions.ts'
 import { existsAt, isNode, type Node } from './annotations.ts'
 import { lookUp } from './inline.ts'
-import { contentSchema } from './operation.ts'
+import { joinActions } from './join-actions.ts'
 import { projectSchema } from './project.ts'
 
 const METHODS = new Set(['get', 'head', 'post', 'put', 'patch', 'delete'])
@@ -11,8 +11,9 @@ const METHODS = new Set(['get', 'head', 'post', 'put', 'patch', 'delete'])
  * that nothing refers to. The actions of a path become one operation whose body is `oneOf` theirs.
  */
 export function projectDocument(annotated: Node, version: Microversion): Node {
-  const whole = projectNode(annotated, version) as Record<string, unknown>
-  const paths = Object.entries(annotated['paths'] as Node)
+  const joined = joinActions(annotated, version)
+  const whole = projectNode(joined, version) as Record<string, unknown>
+  const paths = Object.entries(joined['paths'] as Node)
     .map(([path, item]) => [path, projectPath(item as Node, version)] as const)
     .filter(([, item]) => Object.keys(item).some((key) => METHODS.has(key)))
   whole['paths'] = Object.fromEntries(paths)
@@ -25,45 +26,8 @@ export function projectDocument(annotated: Node, version: Microversion): Node {
 function projectPath(item: Node, version: Microversion): Node {
   const entries = Object.entries(item)
     .filter(([, child]) => existsAt(child, version))
-    .map(([key, child]) => {
-      const actions = isNode(child) ? child['x-actions'] : undefined
-      const plain = isNode(actions) ? joinActions(child as Node, actions, version) : child
-      return [key, projectNode(plain, version)] as const
-    })
+    .map(([key, child]) => [key, projectNode(child, version)] as const)
   return Object.fromEntries(entries)
-}
-
-/** One operation for all the actions there are at a microversion. */
-function joinActions(operation: Node, actions: Node, version: Microversion): Node {
-  const there = Object.entries(actions).filter(([, entry]) => existsAt(entry, version))
-  const bodies = there.map(([key, entry]) => ({
-    title: String((entry as Node)['operationId']),
-    type: 'object',
-    required: [key],
-    properties: { [key]: actionValue(entry as Node) },
-    additionalProperties: false,
-  }))
-  const responses: Record<string, unknown> = {}
-  for (const [, entry] of there)
-    for (const [status, response] of Object.entries((entry as Node)['responses'] as Node))
-      responses[status] = joinResponses(responses[status], response)
-  const { 'x-actions': _, ...rest } = operation
-  return {
-    ...rest,
-    requestBody: { required: true, content: { 'application/json': { schema: { oneOf: bodies } } } },
-    responses,
-  }
-}
-
-/** An action whose value is not looked at takes anything; clients send null. */
-function actionValue(entry: Node): unknown {
-  const body = entry['requestBody']
-  return (isNode(body) ? contentSchema(body) : undefined) ?? {}
-}
-
-/** Of two actions' responses with one status, the one with content is the more telling. */
-function joinResponses(known: unknown, response: unknown): unknown {
-  return isNode(known) && known['content'] !== undefined ? known : response
 }
 
 /** Projects what is not a schema: operations, parameters, responses, maps of them. */

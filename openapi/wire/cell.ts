@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
+import { Act } from './act.ts'
 import { FeedRow } from './feed.ts'
-import { HostAggregate, HostView, POWER_ACTIONS } from './host.ts'
+import { HostAggregate, HostView } from './host.ts'
 import { InstanceBuild, InstanceView, Nic, OperationRef } from './instance.ts'
 import { MigrationView } from './migration.ts'
-import { Nullable, OneOf, Uuid } from './scalars.ts'
+import { Nullable, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
 /**
@@ -31,8 +32,8 @@ export const CELL_OPERATIONS = {
     answer: BuildAnswer,
   },
   'instance.delete': { ask: Type.Object({ operation: OperationRef }), answer: DeleteAnswer },
-  'instance.power': {
-    ask: Type.Object({ operation: OperationRef, action: OneOf(POWER_ACTIONS) }),
+  'instance.act': {
+    ask: Type.Object({ operation: OperationRef, act: Act }),
     answer: Type.Object({ view: InstanceView }),
   },
   /** Afterwards the guest has the NIC, now and at every start, or does not have it. A repeat changes nothing. */

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ERROR_KINDS } from '#common/errors.ts'
+import { Act } from './act.ts'
 import { InstanceBuild, Nic, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
@@ -60,23 +61,14 @@ export type HostReport = Static<typeof HostReport>
 export const HostAlive = Type.Object({ hostId: Uuid, down: Nullable(Type.String()) })
 export type HostAlive = Static<typeof HostAlive>
 
-export const POWER_ACTIONS = [
-  'start',
-  'stop',
-  'reboot-soft',
-  'reboot-hard',
-  'pause',
-  'unpause',
-] as const
-export type PowerAction = (typeof POWER_ACTIONS)[number]
-
 /**
  * What a compute says of work asked of it. 'working' wants the same question again; 'stale' means it knows a newer
  * attempt; after 'failed' nothing of a spawn is left on the host.
  */
 export const HostAnswer = Type.Union([
   Type.Object({ state: Type.Literal('working') }),
-  Type.Object({ state: Type.Literal('done'), powerState: Type.Integer() }),
+  /** Without power state: it is as it was. */
+  Type.Object({ state: Type.Literal('done'), powerState: Type.Optional(Type.Integer()) }),
   Type.Object({ state: Type.Literal('failed'), kind: OneOf(ERROR_KINDS), message: Type.String() }),
   Type.Object({ state: Type.Literal('stale'), attempt: Type.Integer() }),
 ])
@@ -88,10 +80,11 @@ export const HOST_OPERATIONS = {
     answer: HostAnswer,
   },
   destroy: { ask: Type.Object({ operation: OperationRef }), answer: HostAnswer },
-  power: {
+  act: {
     ask: Type.Object({
       operation: OperationRef,
-      action: OneOf(POWER_ACTIONS),
+      act: Act,
+      /** How long a guest is given to shut down before it is cut off. */
       graceMs: Type.Integer({ minimum: 0 }),
     }),
     answer: HostAnswer,

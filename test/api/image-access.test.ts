@@ -29,12 +29,20 @@ describe('another project', () => {
     { method: 'PUT', path: '/tags/mine' },
     { method: 'DELETE', path: '/tags/mine' },
     { method: 'GET', path: '/members' },
+    { method: 'POST', path: '/members', body: { member: 'mine' } },
+    { method: 'GET', path: '/members/mine' },
+    { method: 'PUT', path: '/members/mine', body: { status: 'accepted' } },
+    { method: 'DELETE', path: '/members/mine' },
+    { method: 'PUT', path: '/stage' },
+    { method: 'POST', path: '/import', body: { method: { name: 'glance-direct' } } },
+    { method: 'GET', path: '/tasks' },
   ]
 
   test.each(actions)('does not find a private image: $method $path', async (action) => {
     const { method, path, body } = action
     const id = await api.create(api.admin, { visibility: 'private' })
-    const headers = path === '/file' ? { 'content-type': 'application/octet-stream' } : {}
+    const headers =
+      path === '/file' || path === '/stage' ? { 'content-type': 'application/octet-stream' } : {}
 
     const reply = await api.face.ask(method, `/image/v2/images/${id}${path}`, {
       token: api.demo,

@@ -42,8 +42,9 @@ export class ImageApi implements AsyncDisposable {
     id: string,
     content: string | Buffer | ReadableStream<Uint8Array>,
     headers: Readonly<Record<string, string>> = {},
+    where: 'file' | 'stage' = 'file',
   ): Promise<Response> {
-    return this.face.app.request(`http://cloud.test:8774/image/v2/images/${id}/file`, {
+    return this.face.app.request(`http://cloud.test:8774/image/v2/images/${id}/${where}`, {
       method: 'PUT',
       headers: { 'x-auth-token': token, 'content-type': 'application/octet-stream', ...headers },
       body: content,
@@ -59,13 +60,28 @@ export class ImageApi implements AsyncDisposable {
     return id
   }
 
+  /** One request of the image service. */
+  ask(
+    token: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Reply> {
+    return this.face.ask(method, `/image/v2${path}`, { token, body, headers })
+  }
+
   show(token: string, id: string): Promise<Reply> {
     return this.face.ask('GET', `/image/v2/images/${id}`, { token })
   }
 
-  async download(token: string, id: string): Promise<Response> {
+  async download(
+    token: string,
+    id: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
     return this.face.app.request(`http://cloud.test:8774/image/v2/images/${id}/file`, {
-      headers: { 'x-auth-token': token },
+      headers: { 'x-auth-token': token, ...headers },
     })
   }
 
@@ -88,9 +104,9 @@ export class ImageApi implements AsyncDisposable {
   }
 }
 
-export async function imageApi(): Promise<ImageApi> {
+export async function imageApi(more: Readonly<Record<string, string>> = {}): Promise<ImageApi> {
   const world = await identityWorld()
-  const env = { GATEWAY_IMAGE_SIZE_MAX_BYTES: String(SIZE_MAX) }
+  const env = { GATEWAY_IMAGE_SIZE_MAX_BYTES: String(SIZE_MAX), ...more }
   const face = await world.addGateway(env, ['identity', 'image'])
   const { admin, demo } = world.passwords
   const made = await bootstrapIdentity(face.gateway.db, {

@@ -26,7 +26,7 @@ describe('discovery', () => {
 
     expect(reply.status).toBe(status)
     expect(listOf(reply.body['versions'])[0]).toEqual({
-      id: 'v2.7',
+      id: 'v2.9',
       status: 'CURRENT',
       links: [{ rel: 'self', href: 'http://cloud.test:8774/image/v2/' }],
     })
@@ -76,6 +76,7 @@ describe('an image', () => {
       protected: false,
       os_hidden: false,
       tags: ['a', 'b'],
+      stores: 'local',
       'owner_specified.openstack.md5': '',
       'owner_specified.openstack.object': 'images/tiny',
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
@@ -164,6 +165,40 @@ describe('an image', () => {
     expect((await api.show(api.demo, id)).body['tags']).toEqual(['blue'])
   })
 
+  test('is patched in the words of the older media type', async () => {
+    const id = await api.create(api.demo)
+    const patch = (operations: unknown) =>
+      api.ask(api.demo, 'PATCH', `/images/${id}`, operations, {
+        'content-type': 'application/openstack-images-v2.0-json-patch',
+      })
+
+    expect((await patch([{ replace: '/name', value: 'old' }])).body['name']).toBe('old')
+    expect((await patch([{ add: '/os_distro', value: 'debian' }])).status).toBe(200)
+    expect((await patch([{ remove: '/os_distro' }])).body).not.toHaveProperty('os_distro')
+    expect((await patch([{ add: '/a', remove: '/b' }])).status).toBe(400)
+    expect((await patch([{ value: 'x' }])).status).toBe(400)
+  })
+
+  test('is read in parts, and not again when it is known', async () => {
+    const id = await api.active(api.demo, Buffer.from('0123456789'))
+    const read = async (headers: Readonly<Record<string, string>>) => {
+      const response = await api.download(api.demo, id, headers)
+      return { status: response.status, headers: response.headers, text: await response.text() }
+    }
+
+    const part = await read({ range: 'bytes=2-4' })
+    const rest = await read({ range: 'bytes=7-' })
+    const tag = part.headers.get('etag') ?? ''
+
+    expect(part).toMatchObject({ status: 206, text: '234' })
+    expect(part.headers.get('content-range')).toBe('bytes 2-4/10')
+    expect(part.headers.get('content-length')).toBe('3')
+    expect(rest.text).toBe('789')
+    expect((await read({ range: 'bytes=10-' })).status).toBe(416)
+    expect(await read({ 'if-none-match': tag })).toMatchObject({ status: 304, text: '' })
+    expect((await read({ 'if-none-match': '"other"' })).text).toBe('0123456789')
+  })
+
   test('that is protected is not deleted', async () => {
     const id = await api.create(api.demo, { protected: true })
 
@@ -209,6 +244,16 @@ describe('a list', () => {
     expect(await api.listed(api.demo, `weir_mark=${mark}&os_hidden=true`)).toEqual([hidden])
     expect(await api.listed(api.demo, `weir_mark=${mark}&status=active`)).toEqual([])
     expect(await api.listed(api.demo, `weir_mark=${mark}&visibility=public`)).toEqual([])
+    expect(await api.listed(api.demo, `weir_mark=${mark}&protected=true`)).toEqual([])
+    expect(await api.listed(api.demo, `weir_mark=${mark}&size_min=1`)).toEqual([])
+    expect(await api.listed(api.demo, `id=${a}&created_at=gte:2020-01-01T00:00:00Z`)).toEqual([a])
+    expect(await api.listed(api.demo, `id=${a}&updated_at=lt:2020-01-01T00:00:00Z`)).toEqual([])
+    expect(
+      await api.listed(
+        api.demo,
+        `weir_mark=${mark}&sort_key=status&sort_key=name&sort_dir=asc&sort_dir=desc`,
+      ),
+    ).toEqual([b, a])
     expect(await api.listed(api.demo, `weir_mark=${mark}' OR '1'='1`)).toEqual([])
   })
 
@@ -243,6 +288,7 @@ describe('a list', () => {
     'created_at=gte:never',
     'protected=perhaps',
     'size_min=-1',
+    'member_status=odd',
   ])('with %s is refused', async (query) => {
     const reply = await api.face.ask('GET', `/image/v2/images?${query}`, { token: api.demo })
 

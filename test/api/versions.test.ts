@@ -70,6 +70,63 @@ test('what describes the version is there', async () => {
   expect(await response.json()).toMatchObject({ openapi: '3.1.0' })
 })
 
+describe('a published document', () => {
+  const document = async (query: string) => {
+    const response = await ask(`/openapi/${query}`)
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+  }
+
+  test.each([
+    ['compute.json', MAX],
+    ['compute.json?microversion=latest', MAX],
+    ['compute.json?microversion=2.1', '2.1'],
+    // Nothing changed in between: one projection under two numbers.
+    ['compute.json?microversion=2.34', '2.34'],
+    ['compute.json?microversion=2.35', '2.35'],
+    ['network.json?microversion=latest', expect.any(String)],
+  ])('%s is of version %s', async (query, version) => {
+    const { status, body } = await document(query)
+
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ openapi: '3.1.0', info: { version } })
+    expect(body['paths']).not.toEqual({})
+  })
+
+  test.each([
+    ['compute.json?microversion=two', 400, { badRequest: { code: 400, message: /malformed/ } }],
+    ['compute.json?microversion=2.999', 406, { computeFault: { code: 406, message: /ends at/ } }],
+    ['identity.json?microversion=2.1', 406, { error: { code: 406, message: /no microversions/ } }],
+    ['network.json?microversion=3', 400, { NeutronError: { message: /malformed/ } }],
+  ])('%s is refused with %i', async (query, expected, envelope) => {
+    const { status, body } = await document(query)
+
+    expect(status).toBe(expected)
+    const [[name, { message, ...rest }]] = Object.entries(envelope) as [
+      [string, { message: RegExp }],
+    ]
+    expect(body).toMatchObject({ [name]: { message: expect.stringMatching(message), ...rest } })
+  })
+})
+
+test('the reference page asks nothing of other hosts, wherever a proxy puts it', async () => {
+  const page = await ask('/docs')
+  const html = await page.text()
+
+  expect(page.headers.get('content-security-policy')).toMatch(
+    /^default-src 'none'; script-src 'self';/,
+  )
+  expect(html).toContain('<base href="/docs/">')
+  const links = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link)
+  expect(links.filter((link) => /^(https?:)?\/\//.test(link))).toEqual([])
+  for (const link of links.filter((each) => /\.(js|css)$/.test(each))) {
+    const file = await ask(`/docs/${link}`)
+    expect([link, file.status]).toEqual([link, 200])
+    expect(file.headers.get('x-content-type-options')).toBe('nosniff')
+  }
+  expect((await ask('/docs/../package.json')).status).toBe(404)
+  expect((await ask('/docs/%2e%2e/%2e%2e/package.json')).status).toBe(404)
+})
+
 test('discovery does not care for tokens that are not valid', async () => {
   expect((await ask('/compute/v2.1', { 'x-auth-token': 'nonsense' })).status).toBe(200)
 })

@@ -102,6 +102,12 @@ const HISTORIES: Readonly<Record<string, Changes>> = {
     '2.88':
       '+uptime -cpu_info -current_workload -disk_available_least -free_disk_gb -free_ram_mb -local_gb -local_gb_used -memory_mb -memory_mb_used -running_vms -vcpus -vcpus_used',
   },
+  Aggregate: { '2.41': '+uuid' },
+  ServerGroup: {
+    '2.13': '+project_id +user_id',
+    '2.64': '+policy +rules +rules.max_server_per_host -metadata -policies',
+  },
+  NewServerGroup: { '2.64': '+policy +rules +rules.max_server_per_host -policies' },
   Service: { '2.11': '+forced_down' },
   InterfaceAttachment: { '2.70': '+tag' },
   InstanceAction: { '2.58': '+updated_at' },
@@ -166,6 +172,7 @@ describe('operations come and go as in the history of Nova:', () => {
       'showProxiedSnapshot -2.35',
       'showProxiedVolume -2.35',
       'showTenantNetwork -2.35',
+      'triggerServerCrashDump 2.17-',
       'updateFlavor 2.55-',
       'updateProxiedSecurityGroup -2.35',
       'updateService 2.53-',

@@ -14,6 +14,8 @@ export interface DriverHarness extends AsyncDisposable {
   hanging(spec: InstanceSpec): InstanceSpec
   /** Images that must be refused as `invalid`, by what is wrong with them. */
   readonly refused: Readonly<Record<string, ImageSpec>>
+  /** An image of this content that can be booted from. */
+  shelve(content: Buffer, diskFormat: string): ImageSpec
   /** Whatever is on the backend for this instance, by name. */
   leftovers(id: InstanceId): Promise<readonly string[]>
 }

@@ -8,6 +8,7 @@ import type { Fault } from '#drivers/fake/faults.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { driverDisksContract } from './driver-disks.contract.ts'
 import { type DriverHarness, driversContract } from './drivers.contract.ts'
 
 const HANGS = 'hangs'
@@ -24,6 +25,8 @@ async function startFake(): Promise<DriverHarness> {
     image,
     hanging: (spec) => ({ ...spec, displayName: HANGS }),
     refused: { 'asks for a real guest': { ...image, properties: {} } },
+    shelve: (content, diskFormat) =>
+      shelf.add(content, { diskFormat, properties: { hypervisor_type: 'fake' } }),
     leftovers: async (id) => {
       const journal = await readFile(join(stateDirectory, 'guests.jsonl'), 'utf8')
       const lines = journal.split('\n').filter((line) => line.includes(id))
@@ -34,6 +37,7 @@ async function startFake(): Promise<DriverHarness> {
 }
 
 driversContract('fake', startFake, ['asks for a real guest'])
+driverDisksContract('fake', startFake)
 
 describe('faults of the fake driver', () => {
   let stateDirectory: string

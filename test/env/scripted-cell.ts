@@ -169,10 +169,10 @@ export class ScriptedCell implements AsyncDisposable {
         return this.build(ask)
       case 'instance.delete':
         return this.delete(ask)
-      case 'instance.power':
-        return this.#power(ask)
       case 'instance.change-nic':
         return {}
+      case 'instance.act':
+        return this.#act(ask)
       case 'instance.console-log':
         return { output: 'booted' }
       case 'feed.read':
@@ -231,8 +231,8 @@ export class ScriptedCell implements AsyncDisposable {
     return { outcome: 'accepted', view, trace: HOSTS_TRACE }
   }
 
-  #power({ operation, action }: CellAsk<'instance.power'>): CellAnswer<'instance.power'> {
-    const isStop = action === 'stop'
+  #act({ operation, act }: CellAsk<'instance.act'>): CellAnswer<'instance.act'> {
+    const isStop = act.name === 'stop'
     return {
       view: this.change(operation.serverId, {
         vmState: isStop ? 'stopped' : 'active',

@@ -7,9 +7,9 @@ import type { Saga } from '#common/saga/saga.ts'
 import { trialsOf } from '#common/saga/testing.ts'
 import type { ComputeDeps } from '#gateway/app/compute.ts'
 import type { RunningCompute } from '#gateway/app/open-compute.ts'
+import { actOnServerSaga } from '#gateway/app/sagas/act-on-server.ts'
 import { createServerSaga } from '#gateway/app/sagas/create-server.ts'
 import { deleteServerSaga } from '#gateway/app/sagas/delete-server.ts'
-import { powerServerSaga } from '#gateway/app/sagas/power-server.ts'
 import { startServers } from '#gateway/app/servers/start-servers.ts'
 import { findMapping } from '#gateway/db/instance-mappings.ts'
 import { CoreEnv, orderFor, work } from '../env/compute-core.ts'
@@ -87,7 +87,7 @@ test.each(
   expect(env.cells[0]!.views.has(id)).toBe(false)
 })
 
-test.each(trialsOf(powerServerSaga).map((trial) => [trial.label, trial] as const))(
+test.each(trialsOf(actOnServerSaga).map((trial) => [trial.label, trial] as const))(
   'power-server that %s lets the server go',
   async (_label, trial) => {
     const id = await active()
@@ -98,7 +98,8 @@ test.each(trialsOf(powerServerSaga).map((trial) => [trial.label, trial] as const
       attempt: 1,
       operationId: newId<string>(),
       action: 'stop' as const,
-      actionName: 'stop',
+      image: null,
+      sealedPassword: null,
       userId: 'u',
       projectId: 'p',
     }

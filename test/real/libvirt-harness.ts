@@ -60,6 +60,7 @@ export async function startLibvirtHarness(name: string): Promise<LibvirtHarness>
     image: shelf.add(Buffer.alloc(MIB)),
     hanging: (spec) => ({ ...spec, image: endless }),
     refused: refusedImages(shelf),
+    shelve: (content, diskFormat) => shelf.add(content, { diskFormat }),
     leftovers: async (id) => {
       const domains = (await virsh('list', '--all', '--name')).split('\n')
       const folders = await readdir(join(stateDirectory, 'instances')).catch(() => [])

@@ -81,6 +81,21 @@ CREATE TABLE `allocations` (
 	CONSTRAINT `allocations_consumer_id_provider_id_resource_class_pk` PRIMARY KEY(`consumer_id`,`provider_id`,`resource_class`)
 );
 --> statement-breakpoint
+CREATE TABLE `group_hosts` (
+	`group_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`slot` varchar(36) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`members` int NOT NULL,
+	CONSTRAINT `group_hosts_group_id_slot_pk` PRIMARY KEY(`group_id`,`slot`)
+);
+--> statement-breakpoint
+CREATE TABLE `group_members` (
+	`consumer_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`group_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `group_members_consumer_id` PRIMARY KEY(`consumer_id`)
+);
+--> statement-breakpoint
 CREATE TABLE `inventories` (
 	`provider_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`resource_class` varchar(64) character set ascii collate ascii_bin NOT NULL,

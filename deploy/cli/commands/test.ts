@@ -22,7 +22,7 @@ export function addTestCommand(program: Command): void {
 async function test(vitest: readonly string[], options: { readonly all?: true }): Promise<void> {
   const isAll = options.all === true
   await installPackages(['base'], progress)
-  await installPeers(isAll || process.env['CI'] === 'true')
+  await installPeers(isAll)
   const failedChecks = await runChecks(progress)
   mkdirSync(homeDirectory, { recursive: true, mode: 0o700 })
   const resultsFile = join(homeDirectory, 'test-results.json')
@@ -45,10 +45,14 @@ async function test(vitest: readonly string[], options: { readonly all?: true })
   process.exitCode = failedChecks.length > 0 ? 1 : code
 }
 
-/** Hypervisors and clients to test against. Where they cannot be had their tests are skipped, unless they `must` run. */
-async function installPeers(must: boolean): Promise<void> {
+/**
+ * Hypervisors and clients to test against; a browser only for the long way, being as large as all else. Where they
+ * cannot be had their tests are skipped, unless they must run.
+ */
+async function installPeers(isAll: boolean): Promise<void> {
+  const must = isAll || process.env['CI'] === 'true'
   try {
-    await installPackages(['libvirt', 'clients'], progress)
+    await installPackages(['libvirt', 'clients', ...(isAll ? ['browser' as const] : [])], progress)
   } catch (error) {
     if (must || !isFailure(error, 'unavailable')) throw error
     say(`Not tested against real hypervisors and clients: ${error.message}`)

@@ -4,6 +4,9 @@ import type { ImageFormat } from '../images/image-header.ts'
 const TIMEOUT_MS = 60_000
 /** A crafted image must not take the host with it (OSSA-2016-012): address space and CPU seconds. */
 const LIMITS = ['--as=1073741824', '--cpu=30']
+/** A whole disk takes as long as its host's storage. */
+const LIMITS_OF_COPY = ['--as=2147483648', '--cpu=3600']
+const COPY_TIMEOUT_MS = 4 * 3_600_000
 
 /** Afterwards `path` is a qcow2 disk of `sizeBytes` that shows `base` wherever nothing was written yet. */
 export async function createOverlay(
@@ -25,7 +28,28 @@ export async function createBlank(
   await qemuImg(['create', '-q', '-f', 'qcow2', path, String(sizeBytes)], signal)
 }
 
-async function qemuImg(args: readonly string[], signal: AbortSignal): Promise<void> {
-  const options = { timeoutMs: TIMEOUT_MS, signal }
-  await run('prlimit', [...LIMITS, '--', 'qemu-img', ...args], options)
+/** Afterwards the qcow2 disk at `path` has `sizeBytes`, at least as many as before. */
+export async function growDisk(
+  path: string,
+  sizeBytes: number,
+  signal: AbortSignal,
+): Promise<void> {
+  await qemuImg(['resize', '-q', '-f', 'qcow2', path, String(sizeBytes)], signal)
+}
+
+/** Afterwards `to` is a qcow2 disk that shows what `from` does and needs no other file. Nobody may write `from`. */
+export async function copyWhole(from: string, to: string, signal: AbortSignal): Promise<void> {
+  const args = ['convert', '-q', '-f', 'qcow2', '-O', 'qcow2', from, to]
+  await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
+}
+
+async function qemuImg(
+  args: readonly string[],
+  signal: AbortSignal,
+  { limits, timeoutMs }: { readonly limits: readonly string[]; readonly timeoutMs: number } = {
+    limits: LIMITS,
+    timeoutMs: TIMEOUT_MS,
+  },
+): Promise<void> {
+  await run('prlimit', [...limits, '--', 'qemu-img', ...args], { timeoutMs, signal })
 }

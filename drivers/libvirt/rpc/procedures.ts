@@ -21,6 +21,7 @@ export const PROCEDURES = {
   connectGetLibVersion: 157,
   domainAttachDeviceFlags: 160,
   domainDetachDeviceFlags: 161,
+  domainAbortJob: 164,
   domainCreateWithFlags: 196,
   domainGetState: 212,
   nodeGetMemoryStats: 228,
@@ -30,9 +31,11 @@ export const PROCEDURES = {
   domainGetMetadata: 265,
   connectListAllDomains: 273,
   networkUpdate: 291,
+  domainGetJobStats: 298,
   domainEventCallbackRegister: 316,
   domainEventCallbackLifecycle: 318,
   domainDefineXmlFlags: 350,
+  domainBackupBegin: 421,
 } as const
 export type Procedure = (typeof PROCEDURES)[keyof typeof PROCEDURES]
 

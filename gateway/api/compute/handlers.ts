@@ -7,6 +7,7 @@ import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
 import { networkProxyHandlers } from './network-proxies/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
+import { serverGroupHandlers } from './server-groups/handlers.ts'
 import { serverMetadataHandlers } from './server-metadata/handlers.ts'
 import { serverNetworkHandlers } from './server-networks/handlers.ts'
 import { serverTagHandlers } from './server-tags/handlers.ts'
@@ -27,6 +28,7 @@ export const computeHandlers: Handlers = {
   ...keypairHandlers,
   ...networkProxyHandlers,
   ...quotaHandlers,
+  ...serverGroupHandlers,
   ...serverMetadataHandlers,
   ...serverNetworkHandlers,
   ...serverReadHandlers,

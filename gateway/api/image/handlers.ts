@@ -9,17 +9,29 @@ import { listImages } from './images/list-images.ts'
 import { reactivateImage } from './images/reactivate-image.ts'
 import { showImage } from './images/show-image.ts'
 import { updateImage } from './images/update-image.ts'
+import { importImage } from './imports/import-image.ts'
+import { showImageUsage } from './imports/show-image-usage.ts'
+import { showImportInfo } from './imports/show-import-info.ts'
+import { showStoresInfo } from './imports/show-stores-info.ts'
+import { stageImage } from './imports/stage-image.ts'
+import { addImageMember } from './members/add-image-member.ts'
 import { listImageMembers } from './members/list-image-members.ts'
-import { showImageSchema } from './schemas/show-image-schema.ts'
-import { showImagesSchema } from './schemas/show-images-schema.ts'
+import { removeImageMember } from './members/remove-image-member.ts'
+import { showImageMember } from './members/show-image-member.ts'
+import { updateImageMember } from './members/update-image-member.ts'
+import { showSchema } from './schemas/show-schema.ts'
 import { addImageTag } from './tags/add-image-tag.ts'
 import { deleteImageTag } from './tags/delete-image-tag.ts'
+import { listTasks } from './tasks/list-tasks.ts'
+import { listTasksOfImage } from './tasks/list-tasks-of-image.ts'
+import { showTask } from './tasks/show-task.ts'
 import { listVersions } from './versions/list-versions.ts'
 import { listVersionsPlainly } from './versions/list-versions-plainly.ts'
 import { showVersion } from './versions/show-version.ts'
 
 /** A handler for every operation of openapi/image.yaml. */
 export const imageHandlers: Handlers = {
+  addImageMember,
   addImageTag,
   createImage,
   deactivateImage,
@@ -27,15 +39,25 @@ export const imageHandlers: Handlers = {
   deleteImageTag,
   downloadImage,
   downloadImageWithTicket,
+  importImage,
   listImageMembers,
   listImages,
+  listTasks,
+  listTasksOfImage,
   listVersions,
   listVersionsPlainly,
   reactivateImage,
+  removeImageMember,
   showImage,
-  showImageSchema,
-  showImagesSchema,
+  showImageMember,
+  showImageUsage,
+  showImportInfo,
+  showSchema,
+  showStoresInfo,
+  showTask,
   showVersion,
+  stageImage,
   updateImage,
+  updateImageMember,
   uploadImage,
 }

@@ -3,9 +3,16 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
+import { HEAD_BYTES, type Sample, TAIL_BYTES } from './formats/format.ts'
 
 const SHA256 = /^[0-9a-f]{64}$/
 const READ_CHUNK_BYTES = 256 * 1024
+
+/** Positions of the first and the last byte of a part. */
+export interface Part {
+  readonly first: number
+  readonly last: number
+}
 
 /** A content on its way into the store. Disposing one that was not kept leaves nothing behind. */
 export interface Incoming extends AsyncDisposable {
@@ -43,16 +50,37 @@ export class ContentStore {
     return new IncomingFile(file, path, (sha256) => this.#pathOf(sha256))
   }
 
-  /** The content as a stream of chunks. Throws `unavailable` when the file is not there. */
+  /**
+   * The content, or a part of it, as a stream of chunks; `sizeBytes` is of the whole. Throws `unavailable` when the
+   * file is not there.
+   */
   async read(
     sha256: string,
+    part?: Part,
   ): Promise<{ readonly sizeBytes: number; readonly stream: ReadableStream<Uint8Array> }> {
-    const path = this.#pathOf(sha256)
+    const { file, sizeBytes } = await this.#open(sha256)
+    const range = part === undefined ? {} : { start: part.first, end: part.last }
+    const options = { fd: file, highWaterMark: READ_CHUNK_BYTES, ...range }
+    return { sizeBytes, stream: webStream(createReadStream(this.#pathOf(sha256), options)) }
+  }
+
+  /** The two ends of a content. Throws `unavailable` when the file is not there. */
+  async sample(sha256: string): Promise<Sample> {
+    const { file, sizeBytes } = await this.#open(sha256)
     try {
-      const file = await open(path, 'r')
-      const { size } = await file.stat()
-      const stream = createReadStream(path, { fd: file, highWaterMark: READ_CHUNK_BYTES })
-      return { sizeBytes: size, stream: webStream(stream) }
+      const head = await readAt(file, 0, Math.min(HEAD_BYTES, sizeBytes))
+      const tailBytes = Math.min(TAIL_BYTES, sizeBytes)
+      const tail = await readAt(file, sizeBytes - tailBytes, tailBytes)
+      return { head, tail, sizeBytes }
+    } finally {
+      await file.close()
+    }
+  }
+
+  async #open(sha256: string): Promise<{ readonly file: FileHandle; readonly sizeBytes: number }> {
+    try {
+      const file = await open(this.#pathOf(sha256), 'r')
+      return { file, sizeBytes: (await file.stat()).size }
     } catch (error) {
       throw new Failure('unavailable', 'The image content cannot be read right now.', {
         cause: error,
@@ -133,6 +161,11 @@ class IncomingFile implements Incoming {
     this.#isOpen = false
     await this.#file.close()
   }
+}
+
+async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position)
+  return buffer.subarray(0, bytesRead)
 }
 
 /** A rename is durable once its directory is. */

@@ -7,6 +7,7 @@ import { findImage, insertImage } from '../../db/images.ts'
 import type { Requester } from '../requester.ts'
 import { checkFields } from './image-fields.ts'
 import { propertiesOf } from './image-properties.ts'
+import { chargeImage } from './image-quota.ts'
 import type { Images } from './images.ts'
 
 /** A create body: Glance's attributes by their names, and custom properties beside them. */
@@ -25,7 +26,7 @@ export interface ImageDraft {
   readonly [property: string]: unknown
 }
 
-/** Afterwards the image exists and waits for its content. Throws `conflict` when its id is taken. */
+/** Afterwards the image exists and waits for its content. Throws `conflict` when its id is taken, `over-quota`. */
 export async function createImage(
   images: Images,
   requester: Requester,
@@ -38,7 +39,10 @@ export async function createImage(
   checkFields(fields, requester)
   const now = new Date(images.clock.now())
   try {
-    await images.db.transaction((tx) => insertImage(tx, { id, fields, now }))
+    await images.db.transaction(async (tx) => {
+      await chargeImage(tx, fields.owner, images.limits)
+      await insertImage(tx, { id, fields, now })
+    })
   } catch (error) {
     if (isDuplicate(error))
       throw new Failure('conflict', `Image ID ${id} already exists!`, { cause: error })

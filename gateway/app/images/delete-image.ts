@@ -11,7 +11,7 @@ export async function deleteImage(images: Images, requester: Requester, id: stri
   const image = await ownImage(images, requester, id, 'delete')
   if (image.isProtected)
     throw new Failure('forbidden', `Image ${id} is protected and cannot be deleted.`)
-  const { content } = image
+  const content = image.content ?? image.staged
   await images.db.transaction(async (tx) => {
     await deleteImageRow(tx, image)
     if (content !== null) await discountContent(tx, content.sha256)

@@ -1,6 +1,8 @@
 import type { Clock } from '#common/clock.ts'
 import type { Database } from '#common/db/database.ts'
 import type { ContentStore } from './content-store.ts'
+import type { ImageLimits } from './image-quota.ts'
+import type { ImportRules } from './import/import-url.ts'
 
 /** What the operations of the image service work with. */
 export interface Images {
@@ -9,6 +11,10 @@ export interface Images {
   readonly store: ContentStore
   /** The largest content an upload may have. */
   readonly sizeMaxBytes: number
+  readonly limits: ImageLimits
+  readonly importRules: ImportRules
+  /** Called when there is an import to do. */
+  readonly importsDue: () => void
   /** Signs and checks the tickets that let cells read contents. */
   readonly ticketKey: Uint8Array
 }

@@ -42,7 +42,7 @@ function filterOf(name: string, value: string): readonly ImageFilter[] {
       return [{ field: name, anyOf: known(name, choices(name, value), STATUSES) }]
     case 'visibility':
       return value === 'all' ? [] : [{ field: name, anyOf: known(name, [value], VISIBILITIES) }]
-    // Without image sharing there is nothing to accept: every status shows the same.
+    // Says whose images are seen, not which of them.
     case 'member_status':
       return []
     case 'tag':
@@ -72,8 +72,6 @@ const STATUSES: ReadonlySet<string> = new Set([
   'killed',
   'deleted',
   'pending_delete',
-  'uploading',
-  'importing',
 ])
 const VISIBILITIES: ReadonlySet<string> = new Set(IMAGE_VISIBILITIES)
 

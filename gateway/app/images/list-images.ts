@@ -1,6 +1,12 @@
 import { Failure } from '#common/errors.ts'
+import { IMAGE_MEMBER_STATUSES } from '#common/states/image-states.ts'
 import type { Image } from '../../db/image.ts'
-import { IMAGE_SORT_KEYS, type ImagePage, listImages as readImages } from '../../db/image-list.ts'
+import {
+  IMAGE_SORT_KEYS,
+  type ImagePage,
+  type ImageViewer,
+  listImages as readImages,
+} from '../../db/image-list.ts'
 import type { Requester } from '../requester.ts'
 import type { Images } from './images.ts'
 import { filtersOf, type ListQuery } from './list-filters.ts'
@@ -25,6 +31,7 @@ export async function listImages(
     projectId: requester.projectId,
     seesAll: requester.isAdmin,
     wantsCommunity: asked === 'community' || asked === 'all',
+    memberStatus: memberStatusOf(last(query, 'member_status')),
   }
   const page: ImagePage = {
     filters: filtersOf(query),
@@ -36,6 +43,16 @@ export async function listImages(
   const found = await readImages(images.db, viewer, page)
   const isFull = found.length === page.limit
   return { images: found, nextMarker: isFull ? found.at(-1)?.id : undefined }
+}
+
+function memberStatusOf(text: string | undefined): ImageViewer['memberStatus'] {
+  if (text === undefined) return 'accepted'
+  const hit = ([...IMAGE_MEMBER_STATUSES, 'all'] as const).find((status) => status === text)
+  if (hit !== undefined) return hit
+  throw new Failure(
+    'invalid',
+    `Invalid status '${text}': member_status must be one of ${IMAGE_MEMBER_STATUSES.join(', ')}, all.`,
+  )
 }
 
 function limitOf(text: string | undefined): number {

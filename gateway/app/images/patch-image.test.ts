@@ -17,6 +17,7 @@ const image: Image = {
   properties: { os_distro: 'debian', 'a/b~c': 'x' },
   tags: ['old'],
   content: null,
+  staged: null,
   createdAt: new Date(0),
   updatedAt: new Date(0),
   revision: 1,

@@ -6,9 +6,31 @@ import { propertyValue, WRITABLE_ATTRIBUTES } from './image-properties.ts'
 
 /** One operation of Glance's subset of JSON Patch (RFC 6902): paths have one segment. */
 export interface PatchOperation {
-  readonly op: 'add' | 'replace' | 'remove'
+  readonly op: (typeof OPERATIONS)[number]
   readonly path: string
   readonly value?: unknown
+}
+
+const OPERATIONS = ['add', 'replace', 'remove'] as const
+
+/** An operation as the v2.0 media type writes it: its name is the key of the path. */
+export type OldPatchOperation = Readonly<Partial<Record<PatchOperation['op'], string>>> & {
+  readonly value?: unknown
+}
+
+/** The operations in the newer form. Throws `invalid` for one that is none, or several. */
+export function patchOperations(
+  given: readonly (PatchOperation | OldPatchOperation)[],
+): readonly PatchOperation[] {
+  return given.map((operation) => {
+    if ('op' in operation) return operation
+    const named = OPERATIONS.filter((op) => operation[op] !== undefined)
+    const [op] = named
+    const path = op === undefined ? undefined : operation[op]
+    if (op === undefined || path === undefined || named.length > 1)
+      throw new Failure('invalid', 'Operations must contain exactly one of add, replace, remove.')
+    return { op, path, value: operation.value }
+  })
 }
 
 /**
@@ -29,6 +51,8 @@ function applyOperation(fields: ImageFields, operation: PatchOperation, image: I
   if (isReserved(name)) throw new Failure('forbidden', `Attribute '${name}' is reserved.`)
   if (!WRITABLE_ATTRIBUTES.has(name)) return patchProperty(fields, name, operation)
   if (operation.op === 'remove') return removeAttribute(fields, name)
+  if (operation.value === undefined)
+    throw new Failure('invalid', 'Operations to add or replace need a value.')
   if (name.endsWith('_format') && image.status !== 'queued')
     throw new Failure('forbidden', `Attribute ${name} can only be replaced on a queued image.`)
   return { ...fields, ...ATTRIBUTES[name]!(operation.value) }

@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { ImageContent } from '../../db/image.ts'
 import { findImage } from '../../db/images.ts'
 import type { Requester } from '../requester.ts'
+import type { Part } from './content-store.ts'
 import type { Images } from './images.ts'
 import { checkTicket } from './ticket.ts'
 import { noSuchImage, visibleImage } from './visible-image.ts'
@@ -11,17 +12,16 @@ export interface OpenContent {
   readonly stream: ReadableStream<Uint8Array>
 }
 
-/** The content of an image a user may see; undefined while it has none. Throws `forbidden` when deactivated. */
-export async function readContent(
+/** The content of an image a user may see; null while it has none. Throws `forbidden` when deactivated. */
+export async function readableContent(
   images: Images,
   requester: Requester,
   id: string,
-): Promise<OpenContent | undefined> {
+): Promise<ImageContent | null> {
   const image = await visibleImage(images, requester, id)
   if (image.status === 'deactivated' && !requester.isAdmin)
     throw new Failure('forbidden', 'The requested image has been deactivated.')
-  if (image.content === null) return undefined
-  return { content: image.content, stream: await openStream(images, image.content) }
+  return image.content
 }
 
 /** The content for the holder of a ticket. Throws `unauthenticated` for a bad ticket, `not-found` for no content. */
@@ -36,11 +36,13 @@ export async function readContentByTicket(
   return { content: image.content, stream: await openStream(images, image.content) }
 }
 
-async function openStream(
+/** The bytes of a content, or a part of them. Throws `unavailable` when the store does not have it whole. */
+export async function openStream(
   images: Images,
   content: ImageContent,
+  part?: Part,
 ): Promise<ReadableStream<Uint8Array>> {
-  const { stream, sizeBytes } = await images.store.read(content.sha256)
+  const { stream, sizeBytes } = await images.store.read(content.sha256, part)
   if (sizeBytes === content.sizeBytes) return stream
   await stream.cancel()
   throw new Failure('unavailable', 'The image content cannot be read right now.', {

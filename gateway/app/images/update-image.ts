@@ -5,7 +5,12 @@ import type { Requester } from '../requester.ts'
 import { CONTAINER_FORMATS, DISK_FORMATS } from './formats/format.ts'
 import { checkFields } from './image-fields.ts'
 import type { Images } from './images.ts'
-import { type PatchOperation, patchImage } from './patch-image.ts'
+import {
+  type OldPatchOperation,
+  type PatchOperation,
+  patchImage,
+  patchOperations,
+} from './patch-image.ts'
 import { noSuchImage, ownImage } from './visible-image.ts'
 
 const TRIES_MAX = 3
@@ -15,8 +20,9 @@ export function updateImage(
   images: Images,
   requester: Requester,
   id: string,
-  operations: readonly PatchOperation[],
+  given: readonly (PatchOperation | OldPatchOperation)[],
 ): Promise<Image> {
+  const operations = patchOperations(given)
   return changeImage(images, requester, id, (image) => patchImage(image, operations))
 }
 

@@ -1,6 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import type { Image } from '../../db/image.ts'
+import { findMember } from '../../db/image-members.ts'
 import { findImage } from '../../db/images.ts'
 import type { Requester } from '../requester.ts'
 import type { Images } from './images.ts'
@@ -12,7 +13,7 @@ export async function visibleImage(
   id: string,
 ): Promise<Image> {
   const image = isUuid(id) ? await findImage(images.db, id) : undefined
-  if (image === undefined || !isVisible(image, requester)) throw noSuchImage(id)
+  if (image === undefined || !(await isVisible(images, image, requester))) throw noSuchImage(id)
   return image
 }
 
@@ -33,7 +34,11 @@ export function noSuchImage(id: string): Failure {
   return new Failure('not-found', `No image found with ID ${id}`)
 }
 
-function isVisible(image: Image, requester: Requester): boolean {
-  if (requester.isAdmin || image.owner === requester.projectId) return true
-  return image.visibility === 'public' || image.visibility === 'community'
+async function isVisible(images: Images, image: Image, requester: Requester): Promise<boolean> {
+  const { projectId, isAdmin } = requester
+  if (isAdmin || image.owner === projectId) return true
+  if (image.visibility === 'public' || image.visibility === 'community') return true
+  // A member need not have accepted to look at the image: that only puts it in its lists.
+  if (image.visibility !== 'shared' || projectId === null) return false
+  return (await findMember(images.db, image.id, projectId)) !== undefined
 }

@@ -1,11 +1,12 @@
-import { randomBytes } from 'node:crypto'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import { findFirstResult } from '../../db/idempotency-keys.ts'
 import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
 import type { RequestContext } from '../request-context.ts'
+import { GroupPlacedElsewhere } from '../server-groups/join-server-group.ts'
 import type { Boot } from './boot.ts'
 import { fittingCount } from './fitting-count.ts'
+import { newPassword } from './new-password.ts'
 import { planServers } from './plan-servers.ts'
 import { refuseUnsupported } from './refuse-unsupported.ts'
 import { serverIds } from './server-order.ts'
@@ -21,7 +22,6 @@ export interface PromisedServers {
   readonly securityGroups: readonly string[]
 }
 
-const PASSWORD_BYTES = 9
 /** Each try plans for what fits now; others may take it meanwhile. */
 const TRIES_MAX = 3
 /** Of one request: they commit together, and a transaction must stay short. */
@@ -61,7 +61,7 @@ async function promise(
   request: ServerRequest,
   key: IdempotencyKey | null,
 ): Promise<PromisedServers> {
-  const adminPassword = request.adminPassword ?? randomBytes(PASSWORD_BYTES).toString('base64url')
+  const adminPassword = request.adminPassword ?? newPassword()
   let count = await wantedCount(boot, context, request)
   for (let tries = 1; ; tries += 1) {
     const planned = await planServers(boot, context, request, count)
@@ -72,6 +72,8 @@ async function promise(
       const { securityGroups } = order.nics
       return { serverIds: serverIds(order), reservationId, adminPassword, securityGroups }
     } catch (error) {
+      // Others chose the group's cell meanwhile: the next plan goes there.
+      if (error instanceof GroupPlacedElsewhere && tries < TRIES_MAX) continue
       if (!isFailure(error, 'over-quota') || count === request.minCount) throw error
       const { flavor } = order.servers[0]!.row
       const fitting = await fittingCount(boot.compute.db, context.projectId, flavor)

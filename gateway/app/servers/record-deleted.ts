@@ -6,10 +6,11 @@ import type { ServerAttempt } from '../../db/server-attempts.ts'
 import { markIndexedDeleted } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { refundQuota } from '../quotas/refund-quota.ts'
+import { leaveServerGroups } from '../server-groups/leave-server-groups.ts'
 
 /**
  * Afterwards servers of which their cell has nothing left are gone: shown as deleted, their ports released, their
- * quota given back. Only those being deleted, and given to this very cell at this attempt (null: to none), count; the
+ * quota given back, their groups left. Only those being deleted, and given to this very cell at this attempt (null: to none), count; the
  * mapping row is the gate, so everything happens once however often it is said. Returns how many there were.
  */
 export async function recordDeleted(
@@ -24,6 +25,10 @@ export async function recordDeleted(
   await removeMappings(tx, going)
   await markIndexedDeleted(tx, going)
   await deps.network.release(
+    tx,
+    going.map(({ serverId }) => serverId),
+  )
+  await leaveServerGroups(
     tx,
     going.map(({ serverId }) => serverId),
   )

@@ -14,6 +14,7 @@ import { chargeQuota } from '../quotas/charge-quota.ts'
 import { sealingPurpose } from '../sagas/build-request.ts'
 import { ROUNDS_MAX } from '../sagas/build-rounds.ts'
 import { createServerSaga } from '../sagas/create-server.ts'
+import { joinServerGroup } from '../server-groups/join-server-group.ts'
 import type { NewServer } from './new-server.ts'
 import { type PlannedServer, type ServerOrder, serverIds } from './server-order.ts'
 
@@ -74,6 +75,7 @@ async function record(
     specs.push(sealed(compute, order, row.id, { ...spec, nics }))
   }
   await insertServers(tx, rows)
+  await joinGroup(tx, order)
   await insertRequestSpecs(tx, specs)
   await recordActions(
     tx,
@@ -83,6 +85,13 @@ async function record(
     tx,
     order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: 1, trace })),
   )
+}
+
+async function joinGroup(tx: Tx, { groupId, servers }: ServerOrder): Promise<void> {
+  const [first] = servers
+  if (groupId === null || first === undefined) return
+  const joining = servers.map(({ row: { id, cellId } }) => ({ id, cellId }))
+  await joinServerGroup(tx, { groupId, userId: first.row.userId, servers: joining })
 }
 
 function mappingOf({ planned: { row }, sagaId }: Begun) {

@@ -165,10 +165,36 @@ CREATE TABLE `image_contents` (
 	CONSTRAINT `image_contents_sha256` PRIMARY KEY(`sha256`)
 );
 --> statement-breakpoint
+CREATE TABLE `image_members` (
+	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`member` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	CONSTRAINT `image_members_image_id_member_pk` PRIMARY KEY(`image_id`,`member`)
+);
+--> statement-breakpoint
 CREATE TABLE `image_tags` (
 	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`tag` varchar(255) NOT NULL,
 	CONSTRAINT `image_tags_image_id_tag_pk` PRIMARY KEY(`image_id`,`tag`)
+);
+--> statement-breakpoint
+CREATE TABLE `image_tasks` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin,
+	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`request` json NOT NULL,
+	`message` text NOT NULL,
+	`tries` int NOT NULL,
+	`lease_until` datetime(3),
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`expires_at` datetime(3),
+	CONSTRAINT `image_tasks_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `images` (
@@ -413,6 +439,27 @@ CREATE TABLE `sagas` (
 	CONSTRAINT `sagas_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `server_group_members` (
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`group_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `server_group_members_server_id` PRIMARY KEY(`server_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `server_groups` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`policy` varchar(20) character set ascii collate ascii_bin NOT NULL,
+	`max_per_host` int,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`serial` int AUTO_INCREMENT NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `server_groups_id` PRIMARY KEY(`id`),
+	CONSTRAINT `server_groups_serial_unique` UNIQUE(`serial`)
+);
+--> statement-breakpoint
 CREATE TABLE `idempotency_keys` (
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`key_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -549,7 +596,11 @@ CREATE INDEX `tokens_user` ON `tokens` (`user_id`);--> statement-breakpoint
 CREATE INDEX `tokens_credential` ON `tokens` (`application_credential_id`);--> statement-breakpoint
 CREATE INDEX `tokens_scope` ON `tokens` (`scope_type`,`scope_id`);--> statement-breakpoint
 CREATE INDEX `image_contents_by_count` ON `image_contents` (`image_count`);--> statement-breakpoint
+CREATE INDEX `image_members_by_member` ON `image_members` (`member`,`status`);--> statement-breakpoint
 CREATE INDEX `image_tags_by_tag` ON `image_tags` (`tag`);--> statement-breakpoint
+CREATE INDEX `image_tasks_by_image` ON `image_tasks` (`image_id`);--> statement-breakpoint
+CREATE INDEX `image_tasks_by_status` ON `image_tasks` (`status`,`created_at`);--> statement-breakpoint
+CREATE INDEX `image_tasks_by_expiry` ON `image_tasks` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `images_by_owner` ON `images` (`owner`,`created_at`);--> statement-breakpoint
 CREATE INDEX `images_by_visibility` ON `images` (`visibility`,`created_at`);--> statement-breakpoint
 CREATE INDEX `images_by_name` ON `images` (`name`);--> statement-breakpoint
@@ -574,6 +625,8 @@ CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `sagas_subject` ON `sagas` (`subject`);--> statement-breakpoint
 CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);--> statement-breakpoint
+CREATE INDEX `server_group_members_by_group` ON `server_group_members` (`group_id`);--> statement-breakpoint
+CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial`);--> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint

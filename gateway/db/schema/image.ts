@@ -6,6 +6,7 @@ import {
   json,
   mysqlTable,
   primaryKey,
+  text,
   varchar,
 } from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
@@ -21,6 +22,7 @@ export const images = mysqlTable(
     owner: token('owner').notNull(),
     diskFormat: token('disk_format', 20),
     containerFormat: token('container_format', 20),
+    /** Of the content, or of what is staged to become it. */
     sizeBytes: bigint('size', { mode: 'number' }),
     virtualSizeBytes: bigint('virtual_size', { mode: 'number' }),
     md5: token('checksum', 32),
@@ -54,6 +56,50 @@ export const imageTags = mysqlTable(
     tag: varchar('tag', { length: 255 }).notNull(),
   },
   (t) => [primaryKey({ columns: [t.imageId, t.tag] }), index('image_tags_by_tag').on(t.tag)],
+)
+
+/** The projects a shared image is shared with. */
+export const imageMembers = mysqlTable(
+  'image_members',
+  {
+    imageId: uuid('image_id').notNull(),
+    member: token('member').notNull(),
+    status: token('status', 16).notNull(),
+    createdAt: time('created_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.imageId, t.member] }),
+    index('image_members_by_member').on(t.member, t.status),
+  ],
+)
+
+/** Imports, due and past; whoever holds the lease of one that runs works on it. */
+export const imageTasks = mysqlTable(
+  'image_tasks',
+  {
+    id: uuid('id').primaryKey(),
+    imageId: uuid('image_id').notNull(),
+    owner: token('owner').notNull(),
+    userId: token('user_id'),
+    requestId: token('request_id').notNull(),
+    status: token('status', 16).notNull(),
+    /** The import request as it came. */
+    request: json('request').notNull(),
+    message: text('message').notNull(),
+    /** How often it was begun. */
+    tries: int('tries').notNull(),
+    leaseUntil: time('lease_until'),
+    createdAt: time('created_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
+    /** Of one that has ended: when it is forgotten. */
+    expiresAt: time('expires_at'),
+  },
+  (t) => [
+    index('image_tasks_by_image').on(t.imageId),
+    index('image_tasks_by_status').on(t.status, t.createdAt),
+    index('image_tasks_by_expiry').on(t.expiresAt),
+  ],
 )
 
 /** One row per stored content, counted by the images that have it; its row lock guards the file. */

@@ -1,4 +1,5 @@
 import type { Image as ImageDocument } from '#openapi/image.gen.ts'
+import { STORE } from '../../app/images/import/start-import.ts'
 import type { Image } from '../../db/image.ts'
 import { zonedTime } from '../time.ts'
 
@@ -13,7 +14,7 @@ export function imageView(image: Image): ImageDocument {
     status: image.status,
     visibility: image.visibility,
     owner: image.owner,
-    size: content?.sizeBytes ?? null,
+    size: content?.sizeBytes ?? image.staged?.sizeBytes ?? null,
     virtual_size: content?.virtualSizeBytes ?? null,
     checksum: content?.md5 ?? null,
     os_hash_algo: content === null ? null : 'sha512',
@@ -25,6 +26,7 @@ export function imageView(image: Image): ImageDocument {
     protected: image.isProtected,
     os_hidden: image.isHidden,
     tags: image.tags,
+    ...(content === null ? {} : { stores: STORE }),
     created_at: zonedTime(image.createdAt),
     updated_at: zonedTime(image.updatedAt),
     self: path,

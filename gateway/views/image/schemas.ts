@@ -1,5 +1,11 @@
-import { IMAGE_STATUSES, IMAGE_VISIBILITIES } from '#common/states/image-states.ts'
+import {
+  IMAGE_MEMBER_STATUSES,
+  IMAGE_STATUSES,
+  IMAGE_TASK_STATUSES,
+  IMAGE_VISIBILITIES,
+} from '#common/states/image-states.ts'
 import { CONTAINER_FORMATS, DISK_FORMATS } from '../../app/images/formats/format.ts'
+import { TASK_TYPE } from '../../app/images/tasks.ts'
 
 const text = { type: 'string' }
 const maybeText = { type: ['null', 'string'] }
@@ -8,7 +14,7 @@ const flag = { type: 'boolean' }
 const readOnly = { readOnly: true }
 
 /** The JSON schema of an image, which glanceclient reads to tell attributes from properties. */
-export const IMAGE_SCHEMA = {
+const IMAGE_SCHEMA = {
   name: 'image',
   properties: {
     id: { ...text, pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' },
@@ -42,18 +48,61 @@ export const IMAGE_SCHEMA = {
   ],
 }
 
-/** The JSON schema of a page of images. */
-export const IMAGES_SCHEMA = {
-  name: 'images',
+function listSchema(name: string, item: object) {
+  return {
+    name,
+    properties: { [name]: { type: 'array', items: item }, first: text, next: text, schema: text },
+    links: [
+      { rel: 'first', href: '{first}' },
+      { rel: 'next', href: '{next}' },
+      { rel: 'describedby', href: '{schema}' },
+    ],
+  }
+}
+
+const MEMBER_SCHEMA = {
+  name: 'member',
   properties: {
-    images: { type: 'array', items: IMAGE_SCHEMA },
-    first: text,
-    next: text,
-    schema: text,
+    member_id: text,
+    image_id: text,
+    status: { ...text, enum: IMAGE_MEMBER_STATUSES },
+    created_at: text,
+    updated_at: text,
+    schema: { ...text, ...readOnly },
   },
-  links: [
-    { rel: 'first', href: '{first}' },
-    { rel: 'next', href: '{next}' },
-    { rel: 'describedby', href: '{schema}' },
-  ],
+}
+
+const TASK_SCHEMA = {
+  name: 'task',
+  properties: {
+    id: text,
+    type: { ...text, enum: [TASK_TYPE] },
+    status: { ...text, enum: IMAGE_TASK_STATUSES },
+    owner: text,
+    image_id: text,
+    request_id: text,
+    user_id: text,
+    input: { type: ['null', 'object'] },
+    result: { type: ['null', 'object'] },
+    message: text,
+    created_at: text,
+    updated_at: text,
+    expires_at: maybeText,
+    self: { ...text, ...readOnly },
+    schema: { ...text, ...readOnly },
+  },
+}
+
+const SCHEMAS: ReadonlyMap<string, object> = new Map<string, object>([
+  ['image', IMAGE_SCHEMA],
+  ['images', listSchema('images', IMAGE_SCHEMA)],
+  ['member', MEMBER_SCHEMA],
+  ['members', listSchema('members', MEMBER_SCHEMA)],
+  ['task', TASK_SCHEMA],
+  ['tasks', listSchema('tasks', TASK_SCHEMA)],
+])
+
+/** The JSON schema Glance's clients know by this name. */
+export function schemaNamed(name: string): object | undefined {
+  return SCHEMAS.get(name)
 }

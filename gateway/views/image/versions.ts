@@ -1,7 +1,7 @@
 import type { Links } from '../../http/links.ts'
 
-/** Minor versions of Glance's v2 up to the one that brought hidden images, the newest thing served. */
-const NEWEST_MINOR = 7
+/** Minor versions of Glance's v2 up to the last before images can be in several stores. */
+const NEWEST_MINOR = 9
 
 /** Every version, newest first; clients take the first they know. */
 export function versionViews(links: Links) {

@@ -1,5 +1,6 @@
 import { type InstanceId, newId } from '#common/ids.ts'
 import type { RemoteStep } from '#common/saga/saga.ts'
+import { POWER_STATES } from '#common/states/instance-states.ts'
 import { findOwner } from '../../../db/instances.ts'
 import { type HostOutcome, workOnHost } from '../../ask-host.ts'
 import type { Conductor } from '../../conductor.ts'
@@ -45,7 +46,7 @@ async function askToSpawn(call: BootCall, nth: number, signal: AbortSignal): Pro
 function spawned(outcome: HostOutcome): Spawned {
   switch (outcome.state) {
     case 'done':
-      return { outcome: 'running', powerState: outcome.powerState }
+      return { outcome: 'running', powerState: outcome.powerState ?? POWER_STATES.running }
     case 'failed':
       // What is wrong with the request is wrong on every host.
       return {

@@ -2,15 +2,14 @@ import type { Handlers } from '../../../http/operation.ts'
 import { gone } from '../gone.ts'
 import { addServerFixedIp } from './actions/add-server-fixed-ip.ts'
 import { addServerSecurityGroup } from './actions/add-server-security-group.ts'
-import { pauseServer } from './actions/pause-server.ts'
+import { changeServerPassword } from './actions/change-server-password.ts'
+import { plainActionHandlers } from './actions/plain-actions.ts'
 import { rebootServer } from './actions/reboot-server.ts'
 import { refuseFloatingIp } from './actions/refuse-floating-ip.ts'
 import { removeServerFixedIp } from './actions/remove-server-fixed-ip.ts'
 import { removeServerSecurityGroup } from './actions/remove-server-security-group.ts'
+import { rescueServer } from './actions/rescue-server.ts'
 import { showServerConsoleOutput } from './actions/show-server-console-output.ts'
-import { startServer } from './actions/start-server.ts'
-import { stopServer } from './actions/stop-server.ts'
-import { unpauseServer } from './actions/unpause-server.ts'
 import { createServer } from './create-server.ts'
 import { deleteServer } from './delete-server.ts'
 import { updateServer } from './update-server.ts'
@@ -20,11 +19,10 @@ export const serverWriteHandlers: Handlers = {
   createServer,
   updateServer,
   deleteServer,
-  startServer,
-  stopServer,
+  ...plainActionHandlers,
   rebootServer,
-  pauseServer,
-  unpauseServer,
+  rescueServer,
+  changeServerPassword,
   showServerConsoleOutput,
   addServerSecurityGroup,
   removeServerSecurityGroup,

@@ -1,10 +1,11 @@
 import type { operations } from '#openapi/image.gen.ts'
-import { ownImage } from '../../../app/images/visible-image.ts'
+import { imageMembers } from '../../../app/images/members.ts'
 import type { Handler } from '../../../http/operation.ts'
+import { memberView } from '../../../views/image/member.ts'
 
 /** GET /v2/images/{image_id}/members */
 export const listImageMembers: Handler<operations['listImageMembers']> = async (call) => {
   const { app, context, params } = call
-  await ownImage(app.images, context, params.image_id, 'see the members of')
-  return { body: { members: [], schema: '/v2/schemas/members' } }
+  const members = await imageMembers(app.images, context, params.image_id)
+  return { body: { members: members.map(memberView), schema: '/v2/schemas/members' } }
 }

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { workContext } from '#common/context.ts'
+import { type InstanceId, newId } from '#common/ids.ts'
+import { MortalDatabase, trialsOf } from '#common/saga/testing.ts'
+import type { PlainAct } from '#openapi/wire/act.ts'
+import type { OperationRef } from '#openapi/wire/instance.ts'
+import { cellEngine } from '#test/env/cell-engine.ts'
+import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
+import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
+import type { RunningCell } from '../../context.ts'
+import { findInstance } from '../../db/instances.ts'
+import { type ActParams, actSaga } from './act.ts'
+
+let cell: TestCell
+let running: RunningCell
+let host: TestHost
+
+beforeAll(async () => {
+  cell = await testCell('act_saga')
+  running = await cell.addProcess('one')
+  host = await cell.addHost({ name: 'host' })
+  await cell.waitForHosts(running, 1)
+})
+
+afterAll(() => cell[Symbol.asyncDispose]())
+
+async function activeServer(): Promise<OperationRef> {
+  const operation = operationOn()
+  await cell.ask('instance.build', { operation, build: sampleBuild() })
+  await cell.waitForFeed(
+    'instance',
+    ({ view }) => view.serverId === operation.serverId && view.vmState === 'active',
+  )
+  return operation
+}
+
+async function instanceOf({ serverId }: OperationRef) {
+  const instance = await findInstance(running.cell.conductor.db, serverId as InstanceId)
+  if (instance === undefined) throw new Error('no instance')
+  return instance
+}
+
+async function stopStart(operation: OperationRef) {
+  const instance = await instanceOf(operation)
+  const params: ActParams = {
+    operation: { ...operation, id: newId() },
+    action: 'stop',
+    sealed: null,
+    instance,
+    startedAt: 1,
+  }
+  return { subject: instance.id, params, work: workContext({}) }
+}
+
+const act = (operation: OperationRef, name: PlainAct) =>
+  cell.ask('instance.act', { operation: { ...operation, id: newId() }, act: { name } })
+
+const settled = async (operation: OperationRef) => {
+  const { vmState, taskState, powerState, sagaId } = await instanceOf(operation)
+  return [vmState, taskState, powerState, sagaId]
+}
+
+test.each([
+  ['stop', [], 'powering-off', ['stopped', null, 4, null]],
+  ['start', ['stop'], 'powering-on', ['active', null, 1, null]],
+  ['reboot-soft', [], 'rebooting', ['active', null, 1, null]],
+  ['reboot-hard', ['stop'], 'rebooting_hard', ['active', null, 1, null]],
+  ['pause', [], 'pausing', ['paused', null, 3, null]],
+  ['unpause', ['pause'], 'unpausing', ['active', null, 1, null]],
+  ['suspend', [], 'suspending', ['suspended', null, 4, null]],
+  ['resume', ['suspend'], 'resuming', ['active', null, 1, null]],
+  ['reboot-hard', ['suspend'], 'rebooting_hard', ['active', null, 1, null]],
+  ['crash-dump', ['pause'], null, ['paused', null, 3, null]],
+] as const)(
+  '%s after %j shows its task and then its state',
+  async (action, before, task, after) => {
+    const operation = await activeServer()
+    for (const one of before) {
+      await act(operation, one)
+      await expect.poll(async () => (await settled(operation))[3]).toBeNull()
+    }
+
+    const { view } = await act(operation, action)
+
+    expect(view.taskState).toBe(task)
+    await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(after)
+  },
+)
+
+test.each([
+  ['start', [], 'start', 'active'],
+  ['pause', ['stop'], 'pause', 'stopped'],
+  ['reboot-soft', ['stop'], 'reboot', 'stopped'],
+  ['unpause', [], 'unpause', 'active'],
+] as const)('%s after %j is refused as Nova does', async (action, before, verb, state) => {
+  const operation = await activeServer()
+  for (const one of before) {
+    await act(operation, one)
+    await expect.poll(async () => (await settled(operation))[3]).toBeNull()
+  }
+
+  await expect(act(operation, action)).rejects.toMatchObject({
+    kind: 'conflict',
+    message: `Cannot '${verb}' instance ${operation.serverId} while it is in vm_state ${state}`,
+  })
+})
+
+test('a repeated reboot is answered alike and happens once', async () => {
+  const operation = await activeServer()
+  const asked = { operation: { ...operation, id: newId() }, act: { name: 'reboot-hard' } } as const
+  await cell.ask('instance.act', asked)
+  await expect.poll(async () => (await settled(operation))[3]).toBeNull()
+  const { version } = await instanceOf(operation)
+
+  const { view } = await cell.ask('instance.act', asked)
+
+  expect([view.version, view.taskState]).toEqual([version, null])
+})
+
+test('of many actions at once one is taken and the others are told of a conflict', async () => {
+  const operation = await activeServer()
+  // Longer than all of them take to ask: one that comes after the end of the first may rightly be taken.
+  host.driver.faults.set([{ method: 'reboot', effect: { do: 'slow', ms: 1_000 } }])
+
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 6 }, () => act(operation, 'reboot-hard')),
+  )
+
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  host.driver.faults.set([])
+})
+
+test('an action that fails leaves the state as it was, with a fault', async () => {
+  const operation = await activeServer()
+  host.driver.faults.set([
+    { method: 'stop', times: 1, effect: { do: 'fail', kind: 'unsupported', message: 'cannot' } },
+  ])
+
+  await act(operation, 'stop')
+
+  await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(['active', null, 1, null])
+  expect((await instanceOf(operation)).fault).toMatchObject({ details: 'cannot' })
+  const { event } = await cell.waitForFeed(
+    'action-event',
+    ({ event }) => event.serverId === operation.serverId && event.event === 'compute_stop_instance',
+  )
+  expect(event).toMatchObject({ result: 'Error', details: 'cannot' })
+})
+
+test.each(trialsOf(actSaga).map((trial) => [trial.label, trial] as const))(
+  'a stop that %s leaves an instance nobody is changing',
+  async (_label, trial) => {
+    const operation = await activeServer()
+    await using engine = await cellEngine(running, trial.saga)
+    const start = await stopStart(operation)
+
+    const outcome = await engine
+      .start(trial.saga, start)
+      .then(({ finished }) => finished)
+      .catch(() => 'unwound')
+
+    expect(outcome).toBe(trial.ends)
+    const [vmState, taskState, , sagaId] = await settled(operation)
+    expect([vmState, taskState, sagaId]).toEqual([
+      trial.ends === 'done' ? 'stopped' : 'active',
+      null,
+      null,
+    ])
+  },
+)
+
+test.each([1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as const]))(
+  'a process killed at commit %i, %s it, is succeeded by one that ends the stop',
+  async (dieAt, when) => {
+    const operation = await activeServer()
+    const processName = `mortal-${operation.serverId.slice(-12)}`
+    const mortal = new MortalDatabase(running.cell.conductor.db, dieAt, when)
+    const start = await stopStart(operation)
+    {
+      await using doomed = await cellEngine(running, actSaga, mortal, processName)
+      const run = await doomed.start(actSaga, start).catch(() => undefined)
+      await run?.finished
+    }
+
+    await using heir = await cellEngine(running, actSaga, undefined, processName)
+    await heir.recover()
+
+    const isPromised = dieAt > 1 || when === 'after'
+    await expect
+      .poll(() => settled(operation), { timeout: 10_000 })
+      .toEqual(isPromised ? ['stopped', null, 4, null] : ['active', null, 1, null])
+  },
+)

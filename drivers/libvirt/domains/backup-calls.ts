@@ -1,0 +1,26 @@
+import type { DomainRef } from '../rpc/domain-ref.ts'
+import { PROCEDURES } from '../rpc/procedures.ts'
+import { XdrWriter } from '../rpc/xdr-writer.ts'
+import type { LibvirtSession } from '../session.ts'
+
+/** virDomainGetJobStatsFlags: the job that ended last. */
+const JOB_STATS_COMPLETED = 1
+
+/** libvirt's calls about copies of disks that QEMU makes while the guest goes on. */
+export function backupCalls(session: LibvirtSession, slow: LibvirtSession) {
+  return {
+    /** Begins to copy disks as they are now; the job's end is asked for. */
+    async begin(domain: DomainRef, xml: string, signal: AbortSignal): Promise<void> {
+      const args = new XdrWriter().domain(domain).text(xml).optionalText(null).uint(0)
+      await slow.call(PROCEDURES.domainBackupBegin, args, signal)
+    },
+    /** virDomainJobType of the job under way, or of the last that ended when `ended`. */
+    async jobState(domain: DomainRef, ended: boolean, signal: AbortSignal): Promise<number> {
+      const args = new XdrWriter().domain(domain).uint(ended ? JOB_STATS_COMPLETED : 0)
+      return (await session.call(PROCEDURES.domainGetJobStats, args, signal)).int()
+    },
+    async abort(domain: DomainRef, signal: AbortSignal): Promise<void> {
+      await session.call(PROCEDURES.domainAbortJob, new XdrWriter().domain(domain), signal)
+    },
+  }
+}

@@ -1,0 +1,48 @@
+import { rename, rm } from 'node:fs/promises'
+import { Failure } from '#common/errors.ts'
+import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
+import { createRootDisk, imageFormat } from './disks/root-disk.ts'
+import { getOwnDomain } from './domains/own-domains.ts'
+import { filesOf, type LibvirtHost } from './host.ts'
+import { readInstanceRecord, writeInstanceRecord } from './instance-record.ts'
+import { cutPower } from './power.ts'
+import { redefine } from './redefine.ts'
+import { createOtherDisks, hideFiles } from './spawn.ts'
+
+/** Makes instances anew from an image. */
+export function libvirtRebuild(host: LibvirtHost): Rebuild {
+  return {
+    rebuild: (spec, how, signal) =>
+      host.locks.runPreemptible(spec.id, signal, (lockSignal) =>
+        rebuild(host, spec, how, lockSignal),
+      ),
+  }
+}
+
+/** The new root disk is there before the guest is cut off, so an image that cannot be had costs nothing. */
+async function rebuild(
+  host: LibvirtHost,
+  spec: InstanceSpec,
+  { keepsEphemeral, runs }: RebuildOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  imageFormat(spec.image)
+  const files = filesOf(host, spec.id)
+  const domain = await getOwnDomain(host.domains, host.owner, spec.id, signal)
+  const record = await readInstanceRecord(files)
+  if (record === undefined)
+    throw new Failure('not-found', `Instance ${spec.id} could not be found on this host.`)
+  const { sha256 } = spec.image
+  await writeInstanceRecord(files, { ...record, nextImageSha256: sha256 })
+  const nextDisk = `${files.rootDisk}.next`
+  await rm(nextDisk, { force: true })
+  const imagePath = await host.images.path(spec.image, signal)
+  await createRootDisk(nextDisk, imagePath, spec, signal)
+  await cutPower(host, domain, signal)
+  await rename(nextDisk, files.rootDisk)
+  const { nextImageSha256: _before, ...kept } = record
+  await writeInstanceRecord(files, { ...kept, imageSha256: sha256 })
+  await createOtherDisks(files, spec, keepsEphemeral, signal)
+  await hideFiles(files)
+  await redefine(host, spec, runs, signal)
+}

@@ -1,0 +1,82 @@
+import { createReadStream } from 'node:fs'
+import { rm, stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { DiskImage, Snapshot } from '../driver.ts'
+import { copyWhole } from './disks/qemu-img.ts'
+import { backupCalls } from './domains/backup-calls.ts'
+import { getOwnDomain } from './domains/own-domains.ts'
+import { powerStateOf } from './domains/power-state.ts'
+import { filesOf, type LibvirtHost } from './host.ts'
+import { OFF } from './power.ts'
+import type { DomainRef } from './rpc/domain-ref.ts'
+import { element, renderXml } from './xml/element.ts'
+
+const POLL_MS = 200
+const ABORT_MS = 10_000
+/** virDomainJobType. */
+const JOB_NONE = 0
+const JOB_COMPLETED = 3
+/** The root disk in `domainXml`. */
+const ROOT_TARGET = 'vda'
+
+/** Copies root disks: of a guest that runs through QEMU, as of the moment the copy began, else the file. */
+export function libvirtSnapshot(host: LibvirtHost): Snapshot {
+  return {
+    take: (id, signal) =>
+      host.locks.runPreemptible(id, signal, (lockSignal) => take(host, id, lockSignal)),
+  }
+}
+
+async function take(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Promise<DiskImage> {
+  const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+  const { rootDisk, snapshot } = filesOf(host, id)
+  const remove = () => rm(snapshot, { force: true })
+  // What an interrupted one left.
+  await remove()
+  try {
+    const isOff = OFF.has(powerStateOf(await host.domains.state(domain, signal)))
+    if (isOff) await copyWhole(rootDisk, snapshot, signal)
+    else await backUp(host, domain, snapshot, signal)
+    return {
+      diskFormat: 'qcow2',
+      sizeBytes: (await stat(snapshot)).size,
+      content: () => createReadStream(snapshot),
+      [Symbol.asyncDispose]: remove,
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function backUp(
+  host: LibvirtHost,
+  domain: DomainRef,
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const calls = backupCalls(host.session, host.slowSession)
+  await calls.begin(domain, backupXml(path), signal)
+  try {
+    while ((await calls.jobState(domain, false, signal)) !== JOB_NONE)
+      await sleep(POLL_MS, undefined, { signal })
+  } catch (error) {
+    await calls.abort(domain, AbortSignal.timeout(ABORT_MS)).catch(() => undefined)
+    throw error
+  }
+  if ((await calls.jobState(domain, true, signal)) !== JOB_COMPLETED)
+    throw new Failure('internal', 'The disk could not be copied.')
+}
+
+/** The other disks are left out: an image holds one. */
+function backupXml(path: string): string {
+  const disk = element(
+    'disk',
+    { name: ROOT_TARGET, backup: 'yes', type: 'file' },
+    element('driver', { type: 'qcow2' }),
+    element('target', { file: path }),
+  )
+  return renderXml(element('domainbackup', { mode: 'push' }, element('disks', {}, disk)))
+}

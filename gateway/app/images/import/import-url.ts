@@ -1,0 +1,56 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { Failure } from '#common/errors.ts'
+
+/** Where images may be imported from. */
+export interface ImportRules {
+  /** Names that may be asked; empty: any. A leading dot stands for every name below. */
+  readonly hosts: readonly string[]
+  readonly ports: readonly number[]
+  /** Address blocks that are allowed although they are not public. */
+  readonly networks: readonly string[]
+  /** Of a whole import. */
+  readonly timeoutMs: number
+}
+
+const SCHEME_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
+
+/** The URL, if the rules allow to ask it; throws `invalid`. What its name resolves to is checked when it is asked. */
+export function checkImportUrl(text: string, rules: ImportRules): URL {
+  const url = URL.parse(text)
+  const usual = url === null ? undefined : SCHEME_PORTS[url.protocol]
+  if (url === null || usual === undefined) throw refused('only http and https URLs can be imported')
+  // What is in a URL is shown in the task and logged by servers on the way.
+  if (url.username !== '' || url.password !== '') throw refused('it holds credentials')
+  const port = url.port === '' ? usual : Number(url.port)
+  if (!rules.ports.includes(port)) throw refused(`port ${port} is not allowed`)
+  const host = bareHost(url)
+  if (!isAllowedHost(host, rules)) throw refused(`host ${host} is not allowed`)
+  if (isIP(host) !== 0) checkImportAddress(host, rules)
+  return url
+}
+
+/** The host of a URL without the brackets of IPv6. */
+export function bareHost({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+}
+
+/** Throws `invalid` for an address that is not public and not in an allowed block. */
+export function checkImportAddress(address: string, { networks }: ImportRules): void {
+  // An IPv4 address inside an IPv6 one is what is connected to in the end.
+  const parsed = ipaddr.process(address)
+  const isListed = networks
+    .map((block) => ipaddr.parseCIDR(block))
+    .some((block) => block[0].kind() === parsed.kind() && parsed.match(block))
+  if (isListed || parsed.range() === 'unicast') return
+  throw refused(`address ${address} is not public`)
+}
+
+function isAllowedHost(host: string, { hosts }: ImportRules): boolean {
+  if (hosts.length === 0) return true
+  return hosts.some((name) => (name.startsWith('.') ? host.endsWith(name) : host === name))
+}
+
+function refused(why: string): Failure {
+  return new Failure('invalid', `URI for web-download does not pass filtering: ${why}.`)
+}

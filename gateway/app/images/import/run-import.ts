@@ -1,0 +1,116 @@
+import { Failure } from '#common/errors.ts'
+import type { Image } from '../../../db/image.ts'
+import { discountContent } from '../../../db/image-contents.ts'
+import { endTask, type ImageTask, renewTask } from '../../../db/image-tasks.ts'
+import { abandonUpload, finishUpload } from '../../../db/image-uploads.ts'
+import { findImage } from '../../../db/images.ts'
+import { collectContent } from '../collect-content.ts'
+import { inspectContent } from '../formats/inspect.ts'
+import type { Images } from '../images.ts'
+import { receiveContent } from '../receive-content.ts'
+import { formatOf, keepContent, lost } from '../upload-content.ts'
+import { download } from './web-download.ts'
+
+/** Longer than a sender may be silent. */
+export const IMPORT_LEASE_MS = 120_000
+const TRIES_MAX = 3
+/** Glance's `task_time_to_live`: 48 hours after its end a task is forgotten. */
+const KEPT_MS = 172_800_000
+
+/**
+ * Afterwards the task has succeeded and its image is active, or it has failed and the image is `queued` again with
+ * nothing left of the content. What is no fault of the content is thrown: the task is then taken up again.
+ */
+export async function runImport(
+  images: Images,
+  task: ImageTask,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await importContent(images, task, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    const reason = finalReason(error)
+    if (reason === undefined && task.tries < TRIES_MAX) throw error
+    await fail(images, task, reason ?? 'The import was interrupted too often.')
+    return
+  }
+  await end(images, task, 'success', '')
+}
+
+/** What to tell of a failure that would be the same the next time. */
+function finalReason(error: unknown): string | undefined {
+  if (!(error instanceof Failure)) return undefined
+  return error.kind === 'unavailable' || error.kind === 'internal' ? undefined : error.message
+}
+
+async function importContent(images: Images, task: ImageTask, signal: AbortSignal): Promise<void> {
+  const image = await findImage(images.db, task.imageId)
+  if (image === undefined) throw lost({ imageId: task.imageId, uploadId: task.id })
+  // A process that ended between the image's success and the task's.
+  if (image.status === 'active') return
+  const { uri } = task.request.method
+  if (uri === undefined) await importStaged(images, task, image)
+  else await importRemote(images, task, image, uri, signal)
+}
+
+async function importStaged(images: Images, task: ImageTask, image: Image): Promise<void> {
+  const upload = { imageId: image.id, uploadId: task.id }
+  const { staged } = image
+  if (staged === null) throw lost(upload)
+  const sample = await images.store.sample(staged.sha256)
+  const virtualSizeBytes = inspectContent(formatOf(image), sample)
+  const content = { ...staged, virtualSizeBytes }
+  const now = new Date(images.clock.now())
+  await images.db.transaction(async (tx) => {
+    if (!(await finishUpload(tx, { ...upload, to: 'active' }, content, now))) throw lost(upload)
+  })
+}
+
+async function importRemote(
+  images: Images,
+  task: ImageTask,
+  image: Image,
+  uri: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { importRules, clock, db, sizeMaxBytes } = images
+  const upload = { imageId: image.id, uploadId: task.id, owner: image.owner, to: 'active' } as const
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(importRules.timeoutMs)])
+  await using remote = await download(uri, importRules, limit)
+  await using incoming = await images.store.receive()
+  const content = await receiveContent(incoming, {
+    body: remote.body,
+    declaredBytes: remote.declaredBytes,
+    sizeMaxBytes,
+    format: formatOf(image),
+    now: () => clock.now(),
+    renew: async (nowMs) => {
+      if (!(await renewTask(db, task.id, new Date(nowMs + IMPORT_LEASE_MS)))) throw lost(upload)
+    },
+  })
+  await keepContent(images, upload, incoming, content)
+}
+
+async function fail(images: Images, task: ImageTask, message: string): Promise<void> {
+  const upload = { imageId: task.imageId, uploadId: task.id }
+  const staged = (await findImage(images.db, task.imageId))?.staged ?? null
+  const isDropped = await images.db.transaction(async (tx) => {
+    if (!(await abandonUpload(tx, upload, new Date(images.clock.now())))) return false
+    if (staged !== null) await discountContent(tx, staged.sha256)
+    return true
+  })
+  if (isDropped && staged !== null) await collectContent(images, staged.sha256)
+  await end(images, task, 'failure', message)
+}
+
+async function end(
+  { db, clock }: Images,
+  { id }: ImageTask,
+  status: 'success' | 'failure',
+  message: string,
+): Promise<void> {
+  const now = clock.now()
+  const expiresAt = new Date(now + KEPT_MS)
+  await endTask(db, { id, status, message, now: new Date(now), expiresAt })
+}

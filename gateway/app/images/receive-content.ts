@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { Failure } from '#common/errors.ts'
+import type { ImageContent } from '../../db/image.ts'
+import type { Incoming } from './content-store.ts'
+import { ContentSampler } from './formats/content-sampler.ts'
+import type { DiskFormat } from './formats/format.ts'
+import { inspectContent } from './formats/inspect.ts'
+import { withIdleLimit } from './idle-limit.ts'
+
+/** A sender that is silent for this long is given up. Shorter than any lease, so that no upload outlives its own. */
+const IDLE_MAX_MS = 60_000
+const RENEW_EVERY_MS = 30_000
+
+export interface Receipt {
+  readonly body: AsyncIterable<Uint8Array>
+  /** As the sender declared them, if it did. */
+  readonly declaredBytes: number | undefined
+  readonly sizeMaxBytes: number
+  /** Undefined for content that is only staged: it is looked at when it is imported. */
+  readonly format: DiskFormat | undefined
+  readonly now: () => number
+  /** Called every half minute; throws when the image is no longer ours to fill. */
+  readonly renew: (nowMs: number) => Promise<void>
+}
+
+/**
+ * Afterwards everything of the body is on disk. Throws `too-large`, and `invalid` for what breaks off, is silent too
+ * long, or is not what its format says.
+ */
+export async function receiveContent(incoming: Incoming, receipt: Receipt): Promise<ImageContent> {
+  const { declaredBytes, format, sizeMaxBytes, now } = receipt
+  refuseAbove(sizeMaxBytes, declaredBytes ?? 0)
+  const digests = new Digests()
+  const sampler = new ContentSampler()
+  let sizeBytes = 0
+  let renewedAt = now()
+  let isLookedAt = false
+  for await (const chunk of withIdleLimit(receipt.body, IDLE_MAX_MS)) {
+    sizeBytes += chunk.length
+    refuseAbove(sizeMaxBytes, sizeBytes)
+    digests.update(chunk)
+    sampler.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+    // Refused as soon as the front shows it; a fixed VHD only shows at its end.
+    if (!isLookedAt && format !== undefined && sampler.isHeadFull && format !== 'vhd') {
+      isLookedAt = true
+      inspectContent(format, sampler.sample())
+    }
+    await incoming.write(chunk)
+    if (now() - renewedAt < RENEW_EVERY_MS) continue
+    renewedAt = now()
+    await receipt.renew(renewedAt)
+  }
+  if (declaredBytes !== undefined && declaredBytes !== sizeBytes)
+    throw new Failure('invalid', 'The upload ended before all of its data was received.')
+  const virtualSizeBytes =
+    format === undefined ? sizeBytes : inspectContent(format, sampler.sample())
+  await incoming.flush()
+  return { sizeBytes, virtualSizeBytes, ...digests.digests() }
+}
+
+/** Throws `too-large`. */
+export function refuseAbove(sizeMaxBytes: number, sizeBytes: number): void {
+  if (sizeBytes > sizeMaxBytes)
+    throw new Failure('too-large', `Image size limit of ${sizeMaxBytes} bytes exceeded.`)
+}
+
+class Digests {
+  readonly #md5 = createHash('md5')
+  readonly #sha256 = createHash('sha256')
+  readonly #sha512 = createHash('sha512')
+
+  update(chunk: Uint8Array): void {
+    this.#md5.update(chunk)
+    this.#sha256.update(chunk)
+    this.#sha512.update(chunk)
+  }
+
+  digests(): Pick<ImageContent, 'md5' | 'sha256' | 'sha512'> {
+    return {
+      md5: this.#md5.digest('hex'),
+      sha256: this.#sha256.digest('hex'),
+      sha512: this.#sha512.digest('hex'),
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import { Failure } from '#common/errors.ts'
+import type { CellId, InstanceId } from '#common/ids.ts'
+import type { LocalStep, RemoteStep, Saga } from '#common/saga/saga.ts'
+import { recordedName } from '#common/states/server-actions.ts'
+import type { Act, ActName, PlainAct } from '#openapi/wire/act.ts'
+import type { CellAnswer } from '#openapi/wire/cell.ts'
+import { findMapping, releaseServer, takeServer } from '../../db/instance-mappings.ts'
+import { findRequestSpec } from '../../db/request-specs.ts'
+import { recordActions, type ServerAction } from '../../db/server-actions.ts'
+import { applyViews } from '../../db/server-index.ts'
+import type { ComputeDeps } from '../compute.ts'
+import type { BootImage } from '../images/image-for-boot.ts'
+import { buildRequest } from './build-request.ts'
+
+export type ActOnServerParams = {
+  readonly serverId: InstanceId
+  readonly cellId: CellId
+  readonly attempt: number
+  readonly operationId: string
+  readonly action: ActName
+  /** The image a rescue is done with; null: the server's own. */
+  readonly image: BootImage | null
+  /** The password it sets, sealed; null where it sets none. */
+  readonly sealedPassword: string | null
+  readonly userId: string
+  readonly projectId: string
+}
+
+const take: LocalStep<ComputeDeps, ActOnServerParams> = {
+  kind: 'local',
+  name: 'take',
+  run: async (tx, { params, sagaId, work }) => {
+    const { serverId, attempt } = params
+    if (!(await takeServer(tx, serverId, attempt, sagaId)))
+      throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
+    await recordActions(tx, [recordOf(params, work.requestId, null)])
+    return null
+  },
+  undo: async (tx, { params, sagaId, work }) => {
+    await releaseServer(tx, params.serverId, sagaId)
+    await recordActions(tx, [recordOf(params, work.requestId, 'Error')])
+  },
+}
+
+function recordOf(
+  { serverId, action, userId, projectId }: ActOnServerParams,
+  requestId: string,
+  message: string | null,
+): ServerAction {
+  const name = recordedName(action) ?? action
+  return { serverId, requestId, action: name, userId, projectId, message }
+}
+
+const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
+  kind: 'remote',
+  name: 'ask',
+  run: async ({ deps, params, work }) => {
+    const { serverId, cellId, attempt, operationId } = params
+    const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
+    const operation = { id: operationId, serverId, attempt }
+    const act = await actOf(deps, params)
+    try {
+      return await deps.askCell(cell, 'instance.act', { operation, act }, { work })
+    } catch (error) {
+      // A delete beats whatever was asked before it, and the cell need not be waited for.
+      const mapping = await findMapping(deps.db, serverId)
+      if (mapping === undefined || mapping.isDeleting || mapping.attempt !== attempt)
+        throw new Failure('conflict', `Instance ${serverId} is being deleted.`, { cause: error })
+      throw error
+    }
+  },
+  // A failure other than silence means that the cell did nothing.
+  undo: 'none',
+}
+
+/** What the cell is told. Throws `conflict` when the server went meanwhile. */
+async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<Act> {
+  const { serverId, cellId, action, image, sealedPassword } = params
+  const password =
+    sealedPassword === null ? '' : deps.secrets.open(sealedPassword, passwordPurpose(serverId))
+  if (action === 'change-password') return { name: action, password }
+  if (action !== 'rescue') return { name: action as PlainAct }
+  const request = await findRequestSpec(deps.db, serverId)
+  if (request === undefined) throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
+  const spec = image === null ? request.spec : { ...request.spec, image }
+  const build = buildRequest(deps, { ...request, spec, sealedPassword: null }, cellId)
+  return { name: action, build: { ...build, adminPassword: password } }
+}
+
+/** Binds a sealed password to the server it is for. */
+export function passwordPurpose(serverId: string): string {
+  return `new password of ${serverId}`
+}
+
+const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
+  kind: 'local',
+  name: 'settle',
+  run: async (tx, call) => {
+    const { params, sagaId } = call
+    const { view } = call.output<CellAnswer<'instance.act'>>('ask')!
+    await applyViews(tx, params.cellId, [view])
+    await releaseServer(tx, params.serverId, sagaId)
+    return null
+  },
+  forwardOnly: true,
+  // The view is the cell's truth; releasing is done by `take` too.
+  undo: 'none',
+}
+
+/** Has a server's cell do something to its guest; done when the cell has accepted, and its feed tells the rest. */
+export const actOnServerSaga: Saga<ComputeDeps, ActOnServerParams> = {
+  name: 'act-on-server',
+  version: 1,
+  steps: [take, ask, settle],
+}

@@ -1,0 +1,182 @@
+import { and, asc, desc, eq, inArray, lt, or, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import type { ImageTaskStatus } from '#common/states/image-states.ts'
+import { after, orderOf, type SortColumn } from './keyset.ts'
+import { imageTasks } from './schema/image.ts'
+
+/** What an import was asked to do. */
+export interface ImportRequest {
+  readonly method: { readonly name: 'glance-direct' | 'web-download'; readonly uri?: string }
+}
+
+/** An import, due, running or past. */
+export interface ImageTask {
+  readonly id: string
+  readonly imageId: string
+  readonly owner: string
+  readonly userId: string | null
+  readonly requestId: string
+  readonly status: ImageTaskStatus
+  readonly request: ImportRequest
+  /** Why it failed; '' otherwise. */
+  readonly message: string
+  readonly tries: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly expiresAt: Date | null
+}
+
+/** Afterwards the task is pending. */
+export async function insertTask(
+  tx: Tx,
+  task: Pick<ImageTask, 'id' | 'imageId' | 'owner' | 'userId' | 'requestId' | 'request'>,
+  now: Date,
+): Promise<void> {
+  await tx.orm.insert(imageTasks).values({
+    ...task,
+    status: 'pending',
+    message: '',
+    tries: 0,
+    createdAt: now,
+    updatedAt: now,
+  })
+}
+
+/** Tasks that nobody works on, oldest first. */
+export async function dueTasks(
+  db: Executor,
+  now: Date,
+  max: number,
+): Promise<readonly ImageTask[]> {
+  const rows = await db.orm
+    .select()
+    .from(imageTasks)
+    .where(isDue(now))
+    .orderBy(asc(imageTasks.createdAt))
+    .limit(max)
+  return rows.map(taskOf)
+}
+
+/** Makes the task the caller's until `leaseUntil`; false when another was quicker. */
+export async function takeTask(
+  db: Executor,
+  id: string,
+  now: Date,
+  leaseUntil: Date,
+): Promise<boolean> {
+  const [result] = await db.orm
+    .update(imageTasks)
+    .set({
+      status: 'processing',
+      leaseUntil,
+      tries: sql`${imageTasks.tries} + 1`,
+      updatedAt: now,
+    })
+    .where(and(eq(imageTasks.id, id), isDue(now)))
+  return result.affectedRows === 1
+}
+
+/** Keeps the task the caller's; false when it has ended. */
+export async function renewTask(db: Executor, id: string, leaseUntil: Date): Promise<boolean> {
+  const [result] = await db.orm
+    .update(imageTasks)
+    .set({ leaseUntil })
+    .where(and(eq(imageTasks.id, id), eq(imageTasks.status, 'processing')))
+  return result.affectedRows === 1
+}
+
+/** Afterwards the task has ended, if it had not before. */
+export async function endTask(
+  db: Executor,
+  end: Pick<ImageTask, 'id' | 'message' | 'expiresAt'> & {
+    readonly status: 'success' | 'failure'
+    readonly now: Date
+  },
+): Promise<void> {
+  const { id, status, message, now, expiresAt } = end
+  await db.orm
+    .update(imageTasks)
+    .set({ status, message, leaseUntil: null, updatedAt: now, expiresAt })
+    .where(and(eq(imageTasks.id, id), inArray(imageTasks.status, ['pending', 'processing'])))
+}
+
+export async function findTask(db: Executor, id: string): Promise<ImageTask | undefined> {
+  const [row] = await db.orm.select().from(imageTasks).where(eq(imageTasks.id, id))
+  return row === undefined ? undefined : taskOf(row)
+}
+
+/** The tasks of an image, newest first. */
+export async function tasksOfImage(db: Executor, imageId: string): Promise<readonly ImageTask[]> {
+  const rows = await db.orm
+    .select()
+    .from(imageTasks)
+    .where(eq(imageTasks.imageId, imageId))
+    .orderBy(desc(imageTasks.createdAt))
+  return rows.map(taskOf)
+}
+
+const SORT_COLUMNS = {
+  id: imageTasks.id,
+  status: imageTasks.status,
+  created_at: imageTasks.createdAt,
+  updated_at: imageTasks.updatedAt,
+} as const
+export type ImageTaskSortKey = keyof typeof SORT_COLUMNS
+
+export interface ImageTaskPage {
+  readonly status: string | undefined
+  readonly sortKey: ImageTaskSortKey
+  readonly isDescending: boolean
+  readonly marker: string | undefined
+  readonly limit: number
+}
+
+/** A page of tasks of every project; undefined when the marker is none. */
+export async function listTasks(
+  db: Executor,
+  page: ImageTaskPage,
+): Promise<readonly ImageTask[] | undefined> {
+  const { isDescending } = page
+  const keys: readonly SortColumn[] = [
+    { column: SORT_COLUMNS[page.sortKey], isDescending },
+    { column: imageTasks.id, isDescending },
+  ]
+  const conditions = page.status === undefined ? [] : [eq(imageTasks.status, page.status)]
+  if (page.marker !== undefined) {
+    const [row] = await db.orm
+      .select({ key: SORT_COLUMNS[page.sortKey], id: imageTasks.id })
+      .from(imageTasks)
+      .where(eq(imageTasks.id, page.marker))
+    if (row === undefined) return undefined
+    conditions.push(after(keys, [row.key, row.id]))
+  }
+  const rows = await db.orm
+    .select()
+    .from(imageTasks)
+    .where(and(...conditions))
+    .orderBy(...orderOf(keys))
+    .limit(page.limit)
+  return rows.map(taskOf)
+}
+
+/** Forgets tasks that expired before a time; the answer is how many. */
+export async function purgeTasks(db: Executor, before: Date, max: number): Promise<number> {
+  const [result] = await db.orm
+    .delete(imageTasks)
+    .where(lt(imageTasks.expiresAt, before))
+    .limit(max)
+  return result.affectedRows
+}
+
+function isDue(now: Date) {
+  const isLeft = and(eq(imageTasks.status, 'processing'), lt(imageTasks.leaseUntil, now))
+  return or(eq(imageTasks.status, 'pending'), isLeft)
+}
+
+function taskOf(row: typeof imageTasks.$inferSelect): ImageTask {
+  return {
+    ...row,
+    status: row.status as ImageTaskStatus,
+    request: row.request as ImportRequest,
+  }
+}

@@ -1,0 +1,31 @@
+import { HttpRefusal } from './http-refusal.ts'
+
+/** Positions of the first and the last byte. */
+export interface ByteRange {
+  readonly first: number
+  readonly last: number
+}
+
+const RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/
+
+/**
+ * The one range a Range header asks of so many bytes, cut at their end; undefined for all of them. Refuses with 416
+ * what is malformed or beyond, as Glance does.
+ */
+export function byteRange(header: string | undefined, sizeBytes: number): ByteRange | undefined {
+  if (header === undefined) return undefined
+  const [, from = '', to = ''] = RANGE.exec(header.replaceAll(' ', '')) ?? []
+  const range = from === '' ? suffix(to, sizeBytes) : between(from, to, sizeBytes)
+  if (range !== undefined && range.first <= range.last) return range
+  throw new HttpRefusal(416, `The range ${header} cannot be had of ${sizeBytes} bytes.`)
+}
+
+function between(from: string, to: string, sizeBytes: number): ByteRange {
+  const last = to === '' ? sizeBytes - 1 : Math.min(Number(to), sizeBytes - 1)
+  return { first: Number(from), last }
+}
+
+function suffix(length: string, sizeBytes: number): ByteRange | undefined {
+  if (length === '') return undefined
+  return { first: Math.max(sizeBytes - Number(length), 0), last: sizeBytes - 1 }
+}

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Browser, whyNoBrowser } from '#test/env/browser.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { isFullRun } from '#test/env/full-run.ts'
+
+const why = whyNoBrowser()
+
+describe.skipIf(why !== undefined || !isFullRun)('in a browser', () => {
+  let cloud: Cloud
+  let browser: Browser
+  let endpoint: string
+
+  beforeAll(async () => {
+    cloud = await startCloud({ gateways: 1, processesPerCell: 1 })
+    browser = await Browser.start()
+    endpoint = cloud.endpoints[0]!
+  })
+
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]()
+    await cloud?.[Symbol.asyncDispose]()
+  })
+
+  /** Nothing was asked of anyone but the gateway, and the page's policy forbade nothing it needs. */
+  function expectAtHome(): void {
+    const home = new URL(endpoint).host
+    const foreign = browser.requested.filter(
+      (url) => /^(http|ws)/.test(url) && new URL(url).host !== home,
+    )
+    expect(foreign).toEqual([])
+    expect(browser.complaints).toEqual([])
+  }
+
+  test('the reference shows any service at any microversion', async () => {
+    await browser.open(`${endpoint}/docs?service=compute&microversion=2.37`)
+    await browser.until('the operations', `document.querySelectorAll('.opblock').length > 50`)
+    expect(await browser.value(`document.querySelector('.info .version').textContent.trim()`)).toBe(
+      '2.37',
+    )
+
+    await browser.value(`service.value = 'network'; service.dispatchEvent(new Event('change'))`)
+    await browser.until('the networks', `document.body.innerText.includes('/v2.0/networks')`)
+    expectAtHome()
+  })
+})
