@@ -17,6 +17,7 @@ import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceChangeNic } from './handlers/instance-change-nic.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
+import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
 import { snapshotRead } from './handlers/snapshot-read.ts'
 
 type Handlers = {
@@ -33,6 +34,7 @@ const HANDLERS: Handlers = {
   'instance.change-nic': instanceChangeNic,
   'instance.act': instanceAct,
   'instance.console-log': instanceConsoleLog,
+  'instance.diagnostics': instanceDiagnostics,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
   'feed.read': feedRead,

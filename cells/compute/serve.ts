@@ -10,6 +10,7 @@ import { changeNic } from './change-nic.ts'
 import type { Compute } from './compute.ts'
 import { consoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
+import { diagnostics } from './diagnostics.ts'
 import { hostReport } from './report.ts'
 import { spawn } from './spawn.ts'
 
@@ -28,6 +29,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'change-nic': (ask) => changeNic(compute, ask),
     act: (ask) => act(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
+    diagnostics: (ask) => diagnostics(compute, ask),
     report: () => hostReport(compute),
   }
   return (Object.keys(handlers) as HostOperation[]).map((operation) => {

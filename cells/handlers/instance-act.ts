@@ -10,6 +10,7 @@ import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
+import { resetState } from '../conductor/reset-state.ts'
 import { type ActParams, acting, actSaga, sealedAct } from '../conductor/sagas/act.ts'
 import { findInstance } from '../db/instances.ts'
 import { findOperation, insertOperation } from '../db/operations.ts'
@@ -73,6 +74,10 @@ async function begin(
   work: WorkContext,
 ): Promise<ReturnType<typeof instanceView> | undefined> {
   const { conductor, sagas } = cell
+  if (act.name === 'reset-state') {
+    const reset = await resetState(conductor, operation, instance, act.state)
+    return reset && instanceView(reset)
+  }
   refuseUnable(conductor, instance, act.name)
   try {
     refuseInState(instance, act.name)

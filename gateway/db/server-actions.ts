@@ -56,10 +56,10 @@ export function recordActions(tx: Tx, actions: readonly ServerAction[]): Promise
   return INSERT.run(tx, actions)
 }
 
-/** Adds steps of actions, or their ends; the cell is who says so. At most one per server, request, event and start. */
+/** Adds steps of actions, or their ends; the cell is who says so, null for the gateway itself. At most one per server, request, event and start. */
 export function recordActionEvents(
   tx: Tx,
-  cellId: CellId,
+  cellId: CellId | null,
   events: readonly ActionEvent[],
 ): Promise<void> {
   const rows = events.map((event) => ({

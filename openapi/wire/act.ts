@@ -26,3 +26,10 @@ export const Act = Type.Union([
 ])
 export type Act = Static<typeof Act>
 export type ActName = Act['name']
+
+/** What a cell is asked to do with a server it has: a host's part, or a correction of what the cell believes. */
+export const CellAct = Type.Union([
+  ...Act.anyOf,
+  Type.Object({ name: Type.Literal('reset-state'), state: OneOf(['active', 'error'] as const) }),
+])
+export type CellAct = Static<typeof CellAct>

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { Act } from './act.ts'
+import { CellAct } from './act.ts'
+import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
 import { HostAggregate, HostView } from './host.ts'
 import { InstanceBuild, InstanceView, Nic, OperationRef } from './instance.ts'
@@ -33,7 +34,7 @@ export const CELL_OPERATIONS = {
   },
   'instance.delete': { ask: Type.Object({ operation: OperationRef }), answer: DeleteAnswer },
   'instance.act': {
-    ask: Type.Object({ operation: OperationRef, act: Act }),
+    ask: Type.Object({ operation: OperationRef, act: CellAct }),
     answer: Type.Object({ view: InstanceView }),
   },
   /** Afterwards the guest has the NIC, now and at every start, or does not have it. A repeat changes nothing. */
@@ -45,6 +46,7 @@ export const CELL_OPERATIONS = {
     }),
     answer: Type.Object({}),
   },
+  'instance.diagnostics': { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'instance.console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     answer: Type.Object({ output: Type.String() }),

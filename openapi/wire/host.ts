@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ERROR_KINDS } from '#common/errors.ts'
 import { Act } from './act.ts'
+import { GuestFigures } from './diagnostics.ts'
 import { InstanceBuild, Nic, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
@@ -97,6 +98,7 @@ export const HOST_OPERATIONS = {
     }),
     answer: Type.Object({}),
   },
+  diagnostics: { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     /** Bytes as Latin-1 text: a guest may print anything. */

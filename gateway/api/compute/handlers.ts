@@ -8,6 +8,7 @@ import { keypairHandlers } from './keypairs/handlers.ts'
 import { networkProxyHandlers } from './network-proxies/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
 import { serverGroupHandlers } from './server-groups/handlers.ts'
+import { serverInsideHandlers } from './server-insides/handlers.ts'
 import { serverMetadataHandlers } from './server-metadata/handlers.ts'
 import { serverNetworkHandlers } from './server-networks/handlers.ts'
 import { serverTagHandlers } from './server-tags/handlers.ts'
@@ -28,6 +29,7 @@ export const computeHandlers: Handlers = {
   ...keypairHandlers,
   ...networkProxyHandlers,
   ...quotaHandlers,
+  ...serverInsideHandlers,
   ...serverGroupHandlers,
   ...serverMetadataHandlers,
   ...serverNetworkHandlers,
