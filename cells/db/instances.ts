@@ -145,12 +145,8 @@ const PAGE = statement(
 )
 
 /** Throws a duplicate-key error when the cell has a row of this server already. */
-export async function insertInstance(
-  tx: Executor,
-  instance: Instance,
-  sealedBuild: string,
-): Promise<void> {
-  await tx.run(INSERT, { ...instance, ...instance.placed, sealedBuild })
+export function insertInstance(tx: Tx, instance: Instance, sealedBuild: string): void {
+  tx.queue(INSERT, { ...instance, ...instance.placed, sealedBuild })
 }
 
 /** What a saga leaves an instance like. `keepsBuild`: a host may still have to be asked to build it. */

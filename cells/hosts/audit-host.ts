@@ -76,7 +76,7 @@ async function believe(
   const to = { ...instance, ...change, version: instance.version + 1 }
   await conductor.db.transaction(async (tx) => {
     if (!(await updateSeenInstance(tx, instance, { to }))) return
-    await addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+    addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
   })
   conductor.log.info({ instance: instance.id, ...change }, 'instance changed behind our back')
 }

@@ -239,6 +239,24 @@ export const POLICY: Readonly<Record<string, Who>> = {
   reactivate: 'member',
   upload_image: 'member',
 
+  // Placement's; `…:other_project` is ours.
+  'placement:allocation_candidates:list': 'admin',
+  'placement:allocations:list': 'admin',
+  'placement:resource_classes:list': 'admin',
+  'placement:resource_classes:show': 'admin',
+  'placement:resource_providers:aggregates:list': 'admin',
+  'placement:resource_providers:allocations:list': 'admin',
+  'placement:resource_providers:inventories:list': 'admin',
+  'placement:resource_providers:inventories:show': 'admin',
+  'placement:resource_providers:list': 'admin',
+  'placement:resource_providers:show': 'admin',
+  'placement:resource_providers:traits:list': 'admin',
+  'placement:resource_providers:usages': 'admin',
+  'placement:traits:list': 'admin',
+  'placement:traits:show': 'admin',
+  'placement:usages': 'reader',
+  'placement:usages:other_project': 'admin',
+
   // Neutron's; `get_quota_of_others` is ours.
   create_network: 'member',
   create_port: 'member',

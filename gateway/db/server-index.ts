@@ -157,8 +157,8 @@ const OWN = sqlStatement(sql`
   where s.cell_id = ${sql.placeholder('cellId')}`)
 
 /** Adds what is shown of new servers before any cell has spoken. */
-export function insertServers(tx: Tx, servers: readonly NewServer[]): Promise<void> {
-  return INSERT.run(
+export function insertServers(tx: Tx, servers: readonly NewServer[]): void {
+  INSERT.queue(
     tx,
     servers.map((server) => ({
       ...server,
@@ -179,45 +179,39 @@ export interface ReassignedView {
 }
 
 /** Shows the server as pointed at another cell, or at none; what the earlier cell said of it is forgotten. */
-export async function reassignIndexed(tx: Tx, to: ReassignedView): Promise<void> {
-  await tx.run(REASSIGN, { ...to, fault: to.fault === null ? null : JSON.stringify(to.fault) })
+export function reassignIndexed(tx: Tx, to: ReassignedView): void {
+  tx.queue(REASSIGN, { ...to, fault: to.fault === null ? null : JSON.stringify(to.fault) })
 }
 
 /** Shows the server as being deleted, until it is gone. */
-export async function markIndexedDeleting(tx: Tx, serverId: string): Promise<void> {
-  await tx.run(MARK_DELETING, { serverId })
+export function markIndexedDeleting(tx: Tx, serverId: string): void {
+  tx.queue(MARK_DELETING, { serverId })
 }
 
 /**
  * Applies views from `cellId` that are newer than what is known; others change nothing. At most one per server.
- * `resync`: also older ones, after the cell's database was restored from a copy. Returns how many were matched.
+ * `resync`: also older ones, after the cell's database was restored from a copy.
  */
-export async function applyViews(
+export function applyViews(
   tx: Tx,
   cellId: CellId,
   views: readonly InstanceView[],
   mode: 'newer' | 'resync' = 'newer',
-): Promise<number> {
+): void {
   const [first] = views
-  if (first === undefined) return 0
-  if (views.length === 1 && mode === 'newer') return applyOne(tx, cellId, first)
+  if (first === undefined) return
+  if (views.length === 1 && mode === 'newer') {
+    const fault = first.fault === null ? null : JSON.stringify(first.fault)
+    tx.queue(APPLY_ONE, { ...first, cellId, fault })
+    return
+  }
   const ordered = views.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
-  const { affectedRows } = await tx.run(APPLY, {
-    views: JSON.stringify(ordered),
-    cellId,
-    isResync: mode === 'resync',
-  })
-  return affectedRows
-}
-
-async function applyOne(tx: Tx, cellId: CellId, view: InstanceView): Promise<number> {
-  const fault = view.fault === null ? null : JSON.stringify(view.fault)
-  return (await tx.run(APPLY_ONE, { ...view, cellId, fault })).affectedRows
+  tx.queue(APPLY, { views: JSON.stringify(ordered), cellId, isResync: mode === 'resync' })
 }
 
 /** Shows servers as deleted; their rows stay for the retention time. */
-export async function markIndexedDeleted(tx: Tx, servers: readonly ServerAttempt[]): Promise<void> {
-  await tx.run(MARK_DELETED, { servers: JSON.stringify(servers) })
+export function markIndexedDeleted(tx: Tx, servers: readonly ServerAttempt[]): void {
+  tx.queue(MARK_DELETED, { servers: JSON.stringify(servers) })
 }
 
 /** Those of the servers that are, or last were, in the cell: server -> attempt. */

@@ -105,8 +105,8 @@ async function runStages(
   const caller = isPublic ? ANONYMOUS : await authenticate(gateway.identity, exchange.input)
   single?.check?.(caller)
 
-  const version = service.hasMicroversions ? negotiate(exchange) : UNVERSIONED
-  if (service.hasMicroversions && !isPublic) refuseForeignProject(exchange.input.request, caller)
+  const version = service.hasMicroversions ? negotiate(endpoint, exchange) : UNVERSIONED
+  if (service.name === 'compute' && !isPublic) refuseForeignProject(exchange.input.request, caller)
   const body = single?.isStreaming === true ? undefined : await bodyOf(endpoint, exchange)
   const bound = single ?? chosenAction(endpoint, caller, version, body)
   const { operation } = bound
@@ -119,11 +119,12 @@ async function runStages(
   return answerResponse(answer, status, operation.response(version, status), service, exchange)
 }
 
-function negotiate(exchange: Exchange): Microversion {
+function negotiate({ contract }: Endpoint, exchange: Exchange): Microversion {
   const { header } = exchange.input
   const version = negotiateMicroversion(
+    contract,
     header('openstack-api-version'),
-    header('x-openstack-nova-api-version'),
+    contract.name === 'compute' ? header('x-openstack-nova-api-version') : undefined,
   )
   exchange.microversion = version
   return version

@@ -131,7 +131,7 @@ async function end(tx: Tx, call: ActCall, done: Done): Promise<void> {
     host: to.placed.host,
     failure: done.outcome === 'failed' ? done.reason : undefined,
   })
-  await addToFeed(tx, [
+  addToFeed(tx, [
     { kind: 'instance', view: instanceView(to) },
     { kind: 'action-event', event },
   ])

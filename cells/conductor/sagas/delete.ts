@@ -65,7 +65,7 @@ async function leaveNothing(tx: Tx, { deps, params, sagaId, work }: DeleteCall):
   const { operation, instance, startedAt } = params
   if (!(await removeOwnInstance(tx, sagaId, instance))) return null
   await release(tx, instance.id)
-  await endAttempt(tx, instance, 'deleted', null)
+  endAttempt(tx, instance, 'deleted', null)
   const at = deps.clock.now()
   const event = endedEvent({
     serverId: instance.id,
@@ -75,7 +75,7 @@ async function leaveNothing(tx: Tx, { deps, params, sagaId, work }: DeleteCall):
     finishedAt: at,
     host: instance.placed.host,
   })
-  await addToFeed(tx, [
+  addToFeed(tx, [
     { kind: 'deleted', serverId: instance.id, attempt: operation.attempt, at },
     { kind: 'action-event', event },
   ])

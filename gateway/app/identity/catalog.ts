@@ -28,6 +28,7 @@ const SERVICES = [
   { type: 'compute', name: 'nova', path: '/compute/v2.1', description: 'Compute' },
   { type: 'image', name: 'glance', path: '/image', description: 'Images' },
   { type: 'network', name: 'neutron', path: '/networking', description: 'Networks' },
+  { type: 'placement', name: 'placement', path: '/placement', description: 'Placement' },
 ] as const
 
 /** The services of this deployment for whoever reaches it at `root`; derived, so it is the same at every gateway. */

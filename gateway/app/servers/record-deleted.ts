@@ -22,16 +22,11 @@ export async function recordDeleted(
   if (servers.length === 0) return 0
   const going = await lockDeleting(tx, cell, inOrder(servers))
   if (going.length === 0) return 0
-  await removeMappings(tx, going)
-  await markIndexedDeleted(tx, going)
-  await deps.network.release(
-    tx,
-    going.map(({ serverId }) => serverId),
-  )
-  await leaveServerGroups(
-    tx,
-    going.map(({ serverId }) => serverId),
-  )
+  removeMappings(tx, going)
+  markIndexedDeleted(tx, going)
+  const ids = going.map(({ serverId }) => serverId)
+  await leaveServerGroups(tx, ids)
+  await deps.network.release(tx, ids)
   await refund(tx, going)
   return going.length
 }
