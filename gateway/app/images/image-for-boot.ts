@@ -46,7 +46,8 @@ export async function imageForBoot(
   return {
     id: image.id as ImageId,
     name: image.name ?? '',
-    diskFormat,
+    // What Glance calls a raw disk in a docker container is an archive that only a container engine reads.
+    diskFormat: image.containerFormat === 'docker' ? 'docker' : diskFormat,
     sizeBytes: content.sizeBytes,
     sha256: content.sha256,
     minDiskGb: image.minDiskGb,
