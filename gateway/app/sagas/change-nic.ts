@@ -30,14 +30,14 @@ const take: LocalStep<ComputeDeps, ChangeNicParams> = {
     const nic = await deps.network.nicOf(tx, serverId, portId)
     if (nic === undefined)
       throw new Failure('not-found', `Instance ${serverId} does not have a port with id ${portId}`)
-    await recordActions(tx, [actionOf(params, work.requestId, null)])
+    recordActions(tx, [actionOf(params, work.requestId, null)])
     return nic
   },
   undo: async (tx, { deps, params, sagaId, work }) => {
     const { serverId, action, portId } = params
     if (action === 'attach-interface') await deps.network.releaseNic(tx, serverId, portId)
-    await releaseServer(tx, serverId, sagaId)
-    await recordActions(tx, [actionOf(params, work.requestId, 'Error')])
+    releaseServer(tx, serverId, sagaId)
+    recordActions(tx, [actionOf(params, work.requestId, 'Error')])
   },
 }
 
@@ -70,7 +70,7 @@ const settle: LocalStep<ComputeDeps, ChangeNicParams> = {
   run: async (tx, { deps, params, sagaId }) => {
     const { serverId, action, portId } = params
     if (action === 'detach-interface') await deps.network.releaseNic(tx, serverId, portId)
-    await releaseServer(tx, serverId, sagaId)
+    releaseServer(tx, serverId, sagaId)
     return null
   },
   forwardOnly: true,
