@@ -19,7 +19,7 @@ export async function instanceChangeNic(
   const instance = await findInstance(conductor.db, serverId as InstanceId)
   if (instance === undefined || instance.attempt !== attempt)
     throw new Failure('not-found', `Instance ${serverId} could not be found.`)
-  if (instance.sagaId !== null)
+  if (instance.sagaId !== null || instance.placed === null)
     throw new Failure('conflict', `Instance ${serverId} is being changed.`)
   return askHost(conductor, instance.placed.hostId, 'change-nic', ask, work)
 }
