@@ -114,7 +114,7 @@ async function attemptToRemove(
 ): Promise<number | undefined> {
   const instance = await findInstance(db, id)
   if (instance !== undefined) {
-    const isElsewhere = instance.placed.hostId !== hostId && instance.sagaId === null
+    const isElsewhere = instance.placed?.hostId !== hostId && instance.sagaId === null
     return isElsewhere ? instance.attempt : undefined
   }
   const record = await newestBuildRecord(db, id)

@@ -99,6 +99,9 @@ const APPLY = sqlStatement(sql`
     instance_name ${ascii(64)} path '$.instanceName',
     zone varchar(255) path '$.zone',
     fault json path '$.fault',
+    flavor_id varchar(255) path '$.flavor.id',
+    flavor json path '$.flavor',
+    image_id ${ascii(36)} path '$.imageId',
     launched_at bigint path '$.launchedAt',
     terminated_at bigint path '$.terminatedAt'
   )) v straight_join server_index s on s.server_id = v.server_id
@@ -106,6 +109,8 @@ const APPLY = sqlStatement(sql`
     s.power_state = v.power_state, s.host_id = v.host_id, s.host = v.host,
     s.hypervisor_hostname = v.hypervisor_hostname, s.instance_name = v.instance_name,
     s.zone = v.zone, s.fault = v.fault,
+    s.flavor_id = coalesce(v.flavor_id, s.flavor_id), s.flavor = coalesce(v.flavor, s.flavor),
+    s.image_id = coalesce(v.image_id, s.image_id),
     s.launched_at = from_unixtime(v.launched_at / 1000),
     s.terminated_at = from_unixtime(v.terminated_at / 1000), s.updated_at = now(3),
     s.missing_since = null
@@ -130,6 +135,9 @@ const APPLY_ONE = statement(
       instanceName: sql`${sql.placeholder('instanceName')}`,
       zone: sql`${sql.placeholder('zone')}`,
       fault: sql`${sql.placeholder('fault')}`,
+      flavorId: sql`coalesce(${sql.placeholder('flavorId')}, flavor_id)`,
+      flavor: sql`coalesce(${sql.placeholder('flavor')}, flavor)`,
+      imageId: sql`coalesce(${sql.placeholder('imageId')}, image_id)`,
       launchedAt: sql`from_unixtime(${sql.placeholder('launchedAt')} / 1000)`,
       terminatedAt: sql`from_unixtime(${sql.placeholder('terminatedAt')} / 1000)`,
       updatedAt: now,
@@ -201,8 +209,15 @@ export function applyViews(
   const [first] = views
   if (first === undefined) return
   if (views.length === 1 && mode === 'newer') {
-    const fault = first.fault === null ? null : JSON.stringify(first.fault)
-    tx.queue(APPLY_ONE, { ...first, cellId, fault })
+    const { fault, flavor, imageId = null } = first
+    tx.queue(APPLY_ONE, {
+      ...first,
+      cellId,
+      fault: fault === null ? null : JSON.stringify(fault),
+      flavorId: flavor?.id ?? null,
+      flavor: flavor === undefined ? null : JSON.stringify(flavor),
+      imageId,
+    })
     return
   }
   const ordered = views.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))

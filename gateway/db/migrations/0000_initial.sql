@@ -281,6 +281,9 @@ CREATE TABLE `images` (
 	`properties` json NOT NULL,
 	`upload_id` char(36) character set ascii collate ascii_bin,
 	`upload_expires_at` datetime(3),
+	`snapshot_of` char(36) character set ascii collate ascii_bin,
+	`snapshot_for` varchar(8) character set ascii collate ascii_bin,
+	`backups_kept` int,
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
 	`revision` int NOT NULL,
@@ -672,6 +675,7 @@ CREATE INDEX `image_tags_by_tag` ON `image_tags` (`tag`);--> statement-breakpoin
 CREATE INDEX `image_tasks_by_image` ON `image_tasks` (`image_id`);--> statement-breakpoint
 CREATE INDEX `image_tasks_by_status` ON `image_tasks` (`status`,`created_at`);--> statement-breakpoint
 CREATE INDEX `image_tasks_by_expiry` ON `image_tasks` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `images_by_server` ON `images` (`snapshot_of`);--> statement-breakpoint
 CREATE INDEX `images_by_owner` ON `images` (`owner`,`created_at`);--> statement-breakpoint
 CREATE INDEX `images_by_visibility` ON `images` (`visibility`,`created_at`);--> statement-breakpoint
 CREATE INDEX `images_by_name` ON `images` (`name`);--> statement-breakpoint
