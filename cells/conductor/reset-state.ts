@@ -34,7 +34,7 @@ export async function resetState(
   const isWritten = await db.transaction(async (tx) => {
     if (!(await updateSeenInstance(tx, instance, { to }))) return false
     await insertOperation(tx, operation, { outcome: 'accepted', reason: null })
-    await addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+    addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
     return true
   })
   feedChanged()

@@ -17,7 +17,7 @@ export async function instanceDiagnostics(
   if (instance === undefined)
     throw new Failure('not-found', `Instance ${ask.serverId} could not be found.`)
   const { id, powerState, placed } = instance
-  if (powerState !== POWER_STATES.running)
+  if (powerState !== POWER_STATES.running || placed === null)
     throw new Failure(
       'conflict',
       `Cannot 'get_diagnostics' instance ${id} while it is in power state ${powerState}`,

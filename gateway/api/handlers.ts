@@ -16,4 +16,8 @@ export const HANDLERS: Readonly<Record<DocumentName, Handlers>> = {
 }
 
 /** operationIds, of any document, whose handlers read the request body as a stream. */
-export const STREAMING: ReadonlySet<string> = new Set(['stageImage', 'uploadImage'])
+export const STREAMING: ReadonlySet<string> = new Set([
+  'stageImage',
+  'uploadImage',
+  'uploadImageWithTicket',
+])

@@ -5,6 +5,7 @@ import { Failure } from '#common/errors.ts'
 import { type Contract, UNVERSIONED } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import type { Operation } from '#openapi/projection/operation.ts'
+import { allowsRequest } from '../app/identity/access-rule.ts'
 import type { PolicyCheck } from '../app/policy.ts'
 import { ANONYMOUS, type Caller } from '../app/request-context.ts'
 import type { Gateway } from '../context.ts'
@@ -103,6 +104,7 @@ async function runStages(
   const { service, single } = endpoint
   const isPublic = single !== undefined && single.check === undefined
   const caller = isPublic ? ANONYMOUS : await authenticate(gateway.identity, exchange.input)
+  refuseOutsideRules(endpoint, exchange, caller)
   single?.check?.(caller)
 
   const version = service.hasMicroversions ? negotiate(endpoint, exchange) : UNVERSIONED
@@ -117,6 +119,18 @@ async function runStages(
   const answer = await bound.handle(call as never)
   const status = answer.status ?? operation.successStatus(version)
   return answerResponse(answer, status, operation.response(version, status), service, exchange)
+}
+
+/** A token got with an application credential that has access rules makes those requests and no others. */
+function refuseOutsideRules({ service }: Endpoint, { c }: Exchange, { accessRules }: Caller): void {
+  if (accessRules === null) return
+  const path = c.req.path.slice(service.prefix.length)
+  const { method } = c.req
+  if (!allowsRequest(accessRules, { service: service.name, method, path }))
+    throw new Failure(
+      'forbidden',
+      `The application credential's access rules do not allow ${method} ${path} of ${service.name}.`,
+    )
 }
 
 function negotiate({ contract }: Endpoint, exchange: Exchange): Microversion {

@@ -19,7 +19,15 @@ export function answerResponse(
   const text = serialize(answer.body)
   if (text !== '') headers['Content-Type'] = 'application/json'
   if (answer.headers !== undefined) Object.assign(headers, answer.headers)
-  return new Response(text === '' ? null : text, { status, headers })
+  return new Response(bodyOf(text), { status, headers })
+}
+
+/** A longer text goes out as bytes: else it is gone through once for its length and once more to be sent. */
+const BYTES_FROM_CHARS = 16_384
+
+function bodyOf(text: string): string | Uint8Array<ArrayBuffer> | null {
+  if (text === '') return null
+  return text.length < BYTES_FROM_CHARS ? text : Buffer.from(text)
 }
 
 /** A refusal or failure in the words of the service; what is ours to fix is logged with its whole chain. */

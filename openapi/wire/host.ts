@@ -87,6 +87,8 @@ export const HOST_OPERATIONS = {
       act: Act,
       /** How long a guest is given to shut down before it is cut off. */
       graceMs: Type.Integer({ minimum: 0 }),
+      /** False: a guest that the act starts anew is off afterwards. */
+      runs: Type.Optional(Type.Boolean()),
     }),
     answer: HostAnswer,
   },

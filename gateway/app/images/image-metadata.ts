@@ -60,9 +60,9 @@ export async function deleteImageMetadataItem(
   key: string,
 ): Promise<void> {
   itemOf((await proxiedImage(images, requester, id)).properties, key)
-  await inNovasWords(
-    changeProperties(images, requester, id, ({ [key]: _, ...properties }) => properties),
-  )
+  const without = (properties: ImageMetadata) =>
+    Object.fromEntries(Object.entries(properties).filter(([name]) => name !== key))
+  await inNovasWords(changeProperties(images, requester, id, without))
 }
 
 function itemOf(metadata: ImageMetadata, key: string): string {

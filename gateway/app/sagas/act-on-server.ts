@@ -35,12 +35,12 @@ const take: LocalStep<ComputeDeps, ActOnServerParams> = {
     const { serverId, attempt } = params
     if (!(await takeServer(tx, serverId, attempt, sagaId)))
       throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
-    await recordActions(tx, [recordOf(params, work.requestId, null)])
+    recordActions(tx, [recordOf(params, work.requestId, null)])
     return null
   },
   undo: async (tx, { params, sagaId, work }) => {
-    await releaseServer(tx, params.serverId, sagaId)
-    await recordActions(tx, [recordOf(params, work.requestId, 'Error')])
+    releaseServer(tx, params.serverId, sagaId)
+    recordActions(tx, [recordOf(params, work.requestId, 'Error')])
   },
 }
 
@@ -101,8 +101,8 @@ const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
   run: async (tx, call) => {
     const { params, sagaId } = call
     const { view } = call.output<CellAnswer<'instance.act'>>('ask')!
-    await applyViews(tx, params.cellId, [view])
-    await releaseServer(tx, params.serverId, sagaId)
+    applyViews(tx, params.cellId, [view])
+    releaseServer(tx, params.serverId, sagaId)
     return null
   },
   forwardOnly: true,

@@ -66,6 +66,6 @@ async function record(
   const at = Date.now()
   const times = { startedAt: at, finishedAt: at }
   const event = { serverId, requestId, event: `api_${action}`, host: null, details: null }
-  await recordActions(tx, [{ serverId, requestId, action, projectId, userId, message: null }])
-  await recordActionEvents(tx, null, [{ ...event, ...times, result: 'Success' }])
+  recordActions(tx, [{ serverId, requestId, action, projectId, userId, message: null }])
+  recordActionEvents(tx, null, [{ ...event, ...times, result: 'Success' }])
 }

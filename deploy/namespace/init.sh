@@ -1,6 +1,6 @@
 #!/bin/sh
 # Process 1 of a host: holds its namespaces, and waits, which reaps guests whose parent is gone. Told to end, it
-# first lets QEMU write out what it holds; when it exits, everything in its PID namespace is gone.
+# first lets everything in it write out what it holds; when it exits, everything in its PID namespace is gone.
 end() {
   trap - TERM
   kill -TERM -1 2>/dev/null

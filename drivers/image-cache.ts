@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
-import { abortable } from '../../abortable.ts'
-import type { ImageSource, ImageSpec } from '../../driver.ts'
+import { abortable } from './abortable.ts'
+import type { ImageSource, ImageSpec } from './driver.ts'
 
 const SHA256 = /^[0-9a-f]{64}$/
 const PARTIAL = '.part-'

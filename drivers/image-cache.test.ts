@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ImageShelf } from '../../testing/image-shelf.ts'
 import { ImageCache } from './image-cache.ts'
+import { ImageShelf } from './testing/image-shelf.ts'
 
 describe('ImageCache', () => {
   let folder: string
