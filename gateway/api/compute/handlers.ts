@@ -3,6 +3,7 @@ import { aggregateHandlers } from './aggregates/handlers.ts'
 import { extensionHandlers } from './extensions/handlers.ts'
 import { flavorHandlers } from './flavors/handlers.ts'
 import { hypervisorHandlers } from './hypervisors/handlers.ts'
+import { imageHandlers } from './images/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
 import { migrationHandlers } from './migrations/handlers.ts'
@@ -26,6 +27,7 @@ export const computeHandlers: Handlers = {
   ...extensionHandlers,
   ...flavorHandlers,
   ...hypervisorHandlers,
+  ...imageHandlers,
   ...instanceActionHandlers,
   ...keypairHandlers,
   ...migrationHandlers,
