@@ -65,6 +65,7 @@ const ALLOWED: Readonly<Record<Who, readonly string[]>> = {
   admin: ['administrator', 'system administrator'],
   'system-reader': ['administrator', 'system administrator', 'system reader'],
   service: ['administrator', 'system administrator', 'system reader', 'service'],
+  'service-or-admin': ['administrator', 'system administrator', 'service'],
 }
 
 describe.each(Object.entries(POLICY))('%s', (rule, who) => {

@@ -25,6 +25,8 @@ const WHO = {
     caller.isAdmin ||
     caller.roles.has('service') ||
     (caller.isSystemScoped && caller.roles.has('reader')),
+  /** `service_or_admin`: other services of the cloud. */
+  'service-or-admin': (caller: Caller) => caller.isAdmin || caller.roles.has('service'),
 } as const
 export type Who = keyof typeof WHO
 
@@ -105,6 +107,12 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-flavor-manage:create': 'admin',
   'os_compute_api:os-flavor-manage:delete': 'admin',
   'os_compute_api:os-flavor-manage:update': 'admin',
+  'os_compute_api:os-hosts:list': 'admin',
+  'os_compute_api:os-hosts:reboot': 'admin',
+  'os_compute_api:os-hosts:show': 'admin',
+  'os_compute_api:os-hosts:shutdown': 'admin',
+  'os_compute_api:os-hosts:start': 'admin',
+  'os_compute_api:os-hosts:update': 'admin',
   'os_compute_api:os-hypervisors:list': 'admin',
   'os_compute_api:os-hypervisors:list-detail': 'admin',
   'os_compute_api:os-hypervisors:search': 'admin',
@@ -116,6 +124,8 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-instance-actions:events:details': 'admin',
   'os_compute_api:os-instance-actions:list': 'reader',
   'os_compute_api:os-instance-actions:show': 'reader',
+  'os_compute_api:os-instance-usage-audit-log:list': 'admin',
+  'os_compute_api:os-instance-usage-audit-log:show': 'admin',
   'os_compute_api:os-keypairs:create': 'authenticated',
   'os_compute_api:os-keypairs:delete': 'authenticated',
   'os_compute_api:os-keypairs:index': 'authenticated',
@@ -130,6 +140,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-quota-sets:show': 'reader',
   'os_compute_api:os-quota-sets:update': 'admin',
   'os_compute_api:os-rescue': 'member',
+  'os_compute_api:os-server-external-events:create': 'service-or-admin',
   'os_compute_api:os-server-groups:create': 'member',
   'os_compute_api:os-server-groups:delete': 'member',
   'os_compute_api:os-server-groups:index': 'reader',
@@ -147,6 +158,8 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-suspend-server:resume': 'member',
   'os_compute_api:os-suspend-server:suspend': 'member',
   'os_compute_api:os-unrescue': 'member',
+  'os_compute_api:os-simple-tenant-usage:list': 'admin',
+  'os_compute_api:os-simple-tenant-usage:show': 'reader',
   'os_compute_api:server-metadata:create': 'member',
   'os_compute_api:server-metadata:delete': 'member',
   'os_compute_api:server-metadata:index': 'reader',
