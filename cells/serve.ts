@@ -16,6 +16,7 @@ import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
+import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
 import { snapshotRead } from './handlers/snapshot-read.ts'
 
 type Handlers = {
@@ -31,6 +32,7 @@ const HANDLERS: Handlers = {
   'instance.delete': instanceDelete,
   'instance.act': instanceAct,
   'instance.console-log': instanceConsoleLog,
+  'instance.diagnostics': instanceDiagnostics,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
   'feed.read': feedRead,

@@ -44,7 +44,7 @@ export interface Driver extends AsyncDisposable {
   readonly resize?: Resize
 }
 
-export const DRIVER_NAMES = ['fake', 'libvirt'] as const
+export const DRIVER_NAMES = ['docker', 'fake', 'libvirt'] as const
 export type DriverName = (typeof DRIVER_NAMES)[number]
 
 /** The optional parts, by the name of the property that holds them. The matrix in the docs is made from this. */
@@ -165,8 +165,8 @@ export interface Snapshot {
 
 /** A disk's content, kept on the host until it is disposed. */
 export interface DiskImage extends AsyncDisposable {
-  /** Glance's name. */
-  readonly diskFormat: 'qcow2' | 'raw'
+  /** Glance's name, or `docker` for what it calls a raw disk in a docker container. */
+  readonly diskFormat: 'qcow2' | 'raw' | 'docker'
   readonly sizeBytes: number
   content(): AsyncIterable<Uint8Array>
 }

@@ -9,6 +9,7 @@ import { act } from './act.ts'
 import type { Compute } from './compute.ts'
 import { consoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
+import { diagnostics } from './diagnostics.ts'
 import { hostReport } from './report.ts'
 import { spawn } from './spawn.ts'
 
@@ -26,6 +27,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     destroy: ({ operation }) => destroy(compute, operation),
     act: (ask) => act(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
+    diagnostics: (ask) => diagnostics(compute, ask),
     report: () => hostReport(compute),
   }
   return (Object.keys(handlers) as HostOperation[]).map((operation) => {

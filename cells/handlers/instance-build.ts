@@ -20,6 +20,7 @@ import {
   type AttemptRecord,
   findBuildRecord,
   insertBuildRecord,
+  queueBuildRecord,
   recordTrace,
 } from '../db/operations.ts'
 import { resourcesOf } from '../placement/resources.ts'
@@ -84,11 +85,8 @@ async function accept(
   conductor.builds.keep(attempt, build)
   if (best !== undefined) conductor.hosts.reserve(best.hostId, params.resources)
   const expected = decision.trace({ lostClaims: [], chosen: best?.name ?? null })
-  const before = async (tx: Tx) => {
-    const trace = JSON.stringify(expected)
-    if (!(await insertBuildRecord(tx, { operation, outcome: 'accepted', trace })))
-      throw new Failure('conflict', 'A newer attempt of the server is known here.')
-  }
+  const record = { operation, outcome: 'accepted', trace: JSON.stringify(expected) } as const
+  const before = (tx: Tx) => queueBuildRecord(tx, record, newerAttempt)
   try {
     const start = { id, subject: operation.serverId, params, work, before }
     const run = await sagas.start(bootSaga, start)
@@ -99,6 +97,10 @@ async function accept(
     if (!isFailure(error, 'conflict')) throw error
     return { outcome: 'refused', reason: error.message, trace: expected }
   }
+}
+
+function newerAttempt(): Failure {
+  return new Failure('conflict', 'A newer attempt of the server is known here.')
 }
 
 function bootParams(

@@ -57,11 +57,11 @@ export async function release(tx: Tx, consumer: string): Promise<void> {
   // Before the providers, as a claim locks them.
   if (first.group_id !== null && first.host_id !== null)
     await leaveGroup(tx, consumer, { groupId: first.group_id, hostId: first.host_id })
-  await tx.run(FORGET, { consumer })
+  tx.queue(FORGET, { consumer })
   for (const provider of new Set(held.map((row) => row.provider_id))) {
     const amounts: Record<string, number> = {}
     for (const resourceClass of Object.values(RESOURCE_CLASSES)) amounts[resourceClass] = 0
     for (const row of held) if (row.provider_id === provider) amounts[row.resource_class] = row.used
-    await tx.run(GIVE_BACK, { provider, ...amounts })
+    tx.queue(GIVE_BACK, { provider, ...amounts })
   }
 }

@@ -3,14 +3,14 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { type RunOptions, type RunResult } from '#drivers/run.ts'
-import { clearRunFolder, FILES, FOLDERS, writeConfigFiles } from './config-files.ts'
 import {
   endNamespace,
   type Holder,
   holdsNamespace,
   runInside,
   startNamespace,
-} from './namespace.ts'
+} from '../namespace/namespace.ts'
+import { clearRunFolder, FILES, FOLDERS, writeConfigFiles } from './config-files.ts'
 
 export interface LibvirtHostOptions {
   /** Everything of the host lies here. Short enough that a socket path below it fits (about 80 characters). */

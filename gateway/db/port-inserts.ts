@@ -36,6 +36,7 @@ export async function insertPort(
   tx: Tx,
   port: Omit<Port, 'fixedIps' | 'securityGroupIds'>,
 ): Promise<boolean> {
+  await tx.flush()
   try {
     await tx.run(INSERT_PORT, { ...port })
     return true

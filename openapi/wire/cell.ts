@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { Act } from './act.ts'
+import { CellAct } from './act.ts'
+import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
 import { HostAggregate, HostView } from './host.ts'
 import { InstanceBuild, InstanceView, OperationRef } from './instance.ts'
@@ -33,9 +34,10 @@ export const CELL_OPERATIONS = {
   },
   'instance.delete': { ask: Type.Object({ operation: OperationRef }), answer: DeleteAnswer },
   'instance.act': {
-    ask: Type.Object({ operation: OperationRef, act: Act }),
+    ask: Type.Object({ operation: OperationRef, act: CellAct }),
     answer: Type.Object({ view: InstanceView }),
   },
+  'instance.diagnostics': { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'instance.console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     answer: Type.Object({ output: Type.String() }),

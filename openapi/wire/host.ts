@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ERROR_KINDS } from '#common/errors.ts'
 import { Act } from './act.ts'
+import { GuestFigures } from './diagnostics.ts'
 import { InstanceBuild, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
@@ -86,9 +87,12 @@ export const HOST_OPERATIONS = {
       act: Act,
       /** How long a guest is given to shut down before it is cut off. */
       graceMs: Type.Integer({ minimum: 0 }),
+      /** False: a guest that the act starts anew is off afterwards. */
+      runs: Type.Optional(Type.Boolean()),
     }),
     answer: HostAnswer,
   },
+  diagnostics: { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     /** Bytes as Latin-1 text: a guest may print anything. */

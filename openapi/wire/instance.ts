@@ -125,5 +125,8 @@ export const InstanceView = Type.Object({
   launchedAt: Nullable(Time),
   terminatedAt: Nullable(Time),
   fault: Nullable(Fault),
+  /** Absent: those it was built with. */
+  flavor: Type.Optional(FlavorSnapshot),
+  imageId: Type.Optional(Uuid),
 })
 export type InstanceView = Static<typeof InstanceView>

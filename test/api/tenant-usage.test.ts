@@ -74,7 +74,7 @@ test('a project is told what its servers took in a period, deleted ones included
     total_local_gb_usage: 30,
   })
   const byName = new Map(usage.server_usages!.map((each) => [each['name'], each]))
-  expect([...byName.keys()].toSorted()).toEqual(['ended', 'whole'])
+  expect(new Set(byName.keys())).toEqual(new Set(['ended', 'whole']))
   expect(byName.get('whole')).toMatchObject({ hours: 24, state: 'active', ended_at: null })
   expect(byName.get('ended')).toMatchObject({ hours: 6, state: 'terminated', uptime: 6 * 3_600 })
 

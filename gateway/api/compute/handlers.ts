@@ -9,6 +9,7 @@ import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
 import { serverGroupHandlers } from './server-groups/handlers.ts'
+import { serverInsideHandlers } from './server-insides/handlers.ts'
 import { serverMetadataHandlers } from './server-metadata/handlers.ts'
 import { serverTagHandlers } from './server-tags/handlers.ts'
 import { serverReadHandlers } from './servers/read-handlers.ts'
@@ -29,6 +30,7 @@ export const computeHandlers: Handlers = {
   ...instanceActionHandlers,
   ...keypairHandlers,
   ...quotaHandlers,
+  ...serverInsideHandlers,
   ...serverGroupHandlers,
   ...serverMetadataHandlers,
   ...serverReadHandlers,

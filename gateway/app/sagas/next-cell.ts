@@ -50,7 +50,7 @@ export async function assignNextCell(
   if (!isMine) return undefined
   if (mayGo) await moveServerGroup(tx, group, chosen)
   const isLast = chosen === null
-  await reassignIndexed(tx, {
+  reassignIndexed(tx, {
     serverId,
     cellId: chosen,
     attempt: attempt + 1,
@@ -58,9 +58,9 @@ export async function assignNextCell(
     taskState: isLast ? null : 'scheduling',
     fault: isLast ? noValidHost(deps.clock.now(), choice, round.reason) : null,
   })
-  await recordTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
+  recordTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
   if (chosen === null) {
-    await erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
+    erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
     return undefined
   }
   deps.cells.promise(chosen, resourcesOf(flavor))

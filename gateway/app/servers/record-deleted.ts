@@ -22,8 +22,8 @@ export async function recordDeleted(
   if (servers.length === 0) return 0
   const going = await lockDeleting(tx, cell, inOrder(servers))
   if (going.length === 0) return 0
-  await removeMappings(tx, going)
-  await markIndexedDeleted(tx, going)
+  removeMappings(tx, going)
+  markIndexedDeleted(tx, going)
   await leaveServerGroups(
     tx,
     going.map(({ serverId }) => serverId),

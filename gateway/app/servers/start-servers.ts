@@ -34,7 +34,25 @@ export async function startServers(
   order: ServerOrder,
 ): Promise<readonly SagaRun[]> {
   const begun = order.servers.map((planned) => ({ planned, sagaId: newId<SagaId>() }))
-  const runs = await compute.sagas.startTogether(
+  const forget = (serverId: string) => compute.promisedSpecs.drop(serverId)
+  const runs = await begin(compute, work, order, begun).catch((error: unknown) => {
+    serverIds(order).forEach(forget)
+    throw error
+  })
+  for (const [index, { row }] of order.servers.entries()) {
+    void runs[index]!.finished.finally(() => forget(row.id))
+    if (row.cellId !== null) compute.cells.promise(row.cellId, resourcesOf(row.flavor))
+  }
+  return runs
+}
+
+function begin(
+  compute: Compute,
+  work: WorkContext,
+  order: ServerOrder,
+  begun: readonly Begun[],
+): Promise<readonly SagaRun[]> {
+  return compute.sagas.startTogether(
     createServerSaga,
     begun.map(({ planned: { row }, sagaId }) => ({
       id: sagaId,
@@ -47,9 +65,6 @@ export async function startServers(
       after: (tx) => charge(tx, order),
     },
   )
-  for (const { row } of order.servers)
-    if (row.cellId !== null) compute.cells.promise(row.cellId, resourcesOf(row.flavor))
-  return runs
 }
 
 function operationIds(): readonly string[] {
@@ -66,7 +81,7 @@ async function record(
   const reservationId = order.servers[0]!.row.reservationId
   if (order.key !== null)
     await takeIdempotencyKey(tx, order.key, { serverIds: serverIds(order), reservationId })
-  await insertMappings(tx, begun.map(mappingOf))
+  insertMappings(tx, begun.map(mappingOf))
   const rows: NewServer[] = []
   const specs: RequestSpec[] = []
   for (const { row, spec } of order.servers) {
@@ -74,14 +89,15 @@ async function record(
     rows.push({ ...row, addresses })
     specs.push(sealed(compute, order, row.id, { ...spec, nics }))
   }
-  await insertServers(tx, rows)
+  insertServers(tx, rows)
   await joinGroup(tx, order)
-  await insertRequestSpecs(tx, specs)
-  await recordActions(
+  insertRequestSpecs(tx, specs)
+  for (const spec of specs) compute.promisedSpecs.keep(spec)
+  recordActions(
     tx,
     rows.map((row) => createAction(row, work)),
   )
-  await recordTraces(
+  recordTraces(
     tx,
     order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: 1, trace })),
   )

@@ -43,7 +43,7 @@ async function finish(tx: Tx, call: BootCall): Promise<Ended> {
     finishedAt: at,
     host: claimed.placed.host,
   })
-  await addToFeed(tx, [
+  addToFeed(tx, [
     { kind: 'instance', view: instanceView(to) },
     { kind: 'action-event', event },
   ])

@@ -46,10 +46,10 @@ async function moveOn(tx: Tx, call: BootCall, nth: number): Promise<Claimed> {
   const { placed, lost } = await claimCandidate(tx, deps, candidates, claimant)
   const trace = decision.trace({ lostClaims: lost, chosen: placed?.host ?? null })
   await recordTrace(tx, { id, attempt }, trace)
-  await addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
+  addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
   if (placed === undefined) return { outcome: 'none', reason: noHostReason(decision.selection) }
   const to = building(params, placed, before.version + 1, sagaId)
   await updateOwnInstance(tx, sagaId, { to, keepsBuild: true })
-  await addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+  addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
   return { outcome: 'claimed', placed: { ...placed }, version: to.version, lost }
 }

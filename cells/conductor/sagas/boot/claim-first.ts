@@ -30,6 +30,6 @@ async function claimOneOf(tx: Tx, call: BootCall): Promise<Claimed> {
   if (placed === undefined)
     throw new Failure('no-capacity', 'Every host that fitted filled up while it was claimed.')
   const sealed = deps.builds.sealed({ id: serverId as InstanceId, attempt })
-  await insertInstance(tx, building(params, placed, 1, sagaId), sealed)
+  insertInstance(tx, building(params, placed, 1, sagaId), sealed)
   return { outcome: 'claimed', placed: { ...placed }, version: 1, lost }
 }

@@ -22,7 +22,7 @@ export const tellPreempted: LocalStep<Conductor, BootParams> = {
       host: claimed.outcome === 'claimed' ? claimed.placed.host : null,
       failure: 'The server was deleted while it was being built.',
     })
-    await addToFeed(tx, [{ kind: 'action-event', event }])
+    addToFeed(tx, [{ kind: 'action-event', event }])
     deps.feedChanged()
     return null
   },

@@ -1,9 +1,14 @@
 import type { Handlers } from '../../../http/operation.ts'
+import { gone } from '../gone.ts'
 import { changeServerPassword } from './actions/change-server-password.ts'
+import { injectNetworkInfo } from './actions/inject-network-info.ts'
+import { lockServer } from './actions/lock-server.ts'
 import { plainActionHandlers } from './actions/plain-actions.ts'
 import { rebootServer } from './actions/reboot-server.ts'
 import { rescueServer } from './actions/rescue-server.ts'
+import { resetServerState } from './actions/reset-server-state.ts'
 import { showServerConsoleOutput } from './actions/show-server-console-output.ts'
+import { unlockServer } from './actions/unlock-server.ts'
 import { createServer } from './create-server.ts'
 import { deleteServer } from './delete-server.ts'
 import { updateServer } from './update-server.ts'
@@ -17,5 +22,10 @@ export const serverWriteHandlers: Handlers = {
   rebootServer,
   rescueServer,
   changeServerPassword,
+  lockServer,
+  unlockServer,
+  resetServerState,
+  injectNetworkInfo,
+  resetServerNetwork: gone,
   showServerConsoleOutput,
 }
