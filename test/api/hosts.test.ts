@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { db } = api.gateway
   await db.transaction(async (tx) => {
     await applyHostViews(tx, api.cells[0]!.id, [host, sampleHost('west-2')])
-    await insertServers(
+    insertServers(
       tx,
       [1, 2].map(() => sampleServer(alice, api.cells[0]!.id)),
     )

@@ -16,7 +16,7 @@ const at = (time: string) => new Date(`2026-10-${time}:00:00Z`)
 async function ran(owner: ApiClient, name: string, started: string | null, ended: string | null) {
   const server = sampleServer(owner, null, { name, vmState: 'active', taskState: null })
   const { db } = api.gateway
-  await db.transaction((tx) => insertServers(tx, [{ ...server, addresses: {} }]))
+  await db.transaction(async (tx) => insertServers(tx, [{ ...server, addresses: {} }]))
   await db.orm
     .update(serverIndex)
     .set({

@@ -72,5 +72,5 @@ async function heed(
   const action = ACTIONS[name]
   if (action === undefined) return
   const who = { userId, projectId: projectId ?? server.projectId }
-  await recordActions(tx, [{ serverId: server.id, requestId, action, message: null, ...who }])
+  recordActions(tx, [{ serverId: server.id, requestId, action, message: null, ...who }])
 }
