@@ -28,6 +28,8 @@ const CONNECTIONS = 16
 const NO_NETWORK: ServerNetwork = {
   reachOf: async () => () => true,
   bind: async () => {},
+  nicOf: async () => undefined,
+  releaseNic: async () => {},
   release: async () => {},
 }
 const NO_NICS: NicsPlan = {
