@@ -174,6 +174,7 @@ describe('operations come and go as in the history of Nova:', () => {
       'showProxiedSecurityGroup -2.35',
       'showProxiedSnapshot -2.35',
       'showProxiedVolume -2.35',
+      'showServerTopology 2.78-',
       'showTenantNetwork -2.35',
       'shutHostDown -2.42',
       'startHostUp -2.42',
