@@ -5,6 +5,7 @@ import { extensionHandlers } from './extensions/handlers.ts'
 import { flavorHandlers } from './flavors/handlers.ts'
 import { hostHandlers } from './hosts/handlers.ts'
 import { hypervisorHandlers } from './hypervisors/handlers.ts'
+import { imageHandlers } from './images/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
 import { networkProxyHandlers } from './network-proxies/handlers.ts'
@@ -30,6 +31,7 @@ export const computeHandlers: Handlers = {
   ...flavorHandlers,
   ...hostHandlers,
   ...hypervisorHandlers,
+  ...imageHandlers,
   ...instanceActionHandlers,
   ...keypairHandlers,
   ...networkProxyHandlers,
