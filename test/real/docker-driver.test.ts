@@ -56,10 +56,13 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
     })
 
     test('a guest is told who it is, has its limits, its addresses, and answers on them', async () => {
-      const configDrive = { 'openstack/latest/user_data': Buffer.from('told\n') }
+      const configDrive = {
+        'openstack/latest/user_data': Buffer.from('told'),
+        'openstack/latest/meta_data.json': Buffer.from('{}'),
+      }
       const spec = await spawnNew({ nics: [nicWith('10.90.0.10')], configDrive })
 
-      await expect.poll(() => logOf(spec)).toMatch(/READY guest-1\r\ntold/)
+      await expect.poll(() => logOf(spec)).toMatch(/user data: told[^]*READY on guest-1/)
       expect((await inspect(spec)).HostConfig).toMatchObject({
         Memory: 128 * 1024 ** 2,
         NanoCpus: 1e9,
@@ -68,7 +71,7 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       await expect.poll(() => fetchFrom('10.90.0.10').catch(String)).toBe('guest-1')
 
       await driver.stop(spec.id, 10_000, signal())
-      expect(await logOf(spec)).toContain('asked to go')
+      expect(await logOf(spec)).toContain('asked to shut down')
       await driver.start(spec.id, signal())
       await expect.poll(() => fetchFrom('10.90.0.10').catch(String)).toBe('guest-1')
     })
