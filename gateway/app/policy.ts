@@ -163,8 +163,6 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-server-groups:index': 'reader',
   'os_compute_api:os-server-groups:index:all_projects': 'admin',
   'os_compute_api:os-server-groups:show': 'reader',
-  'os_compute_api:os-server-password:clear': 'member',
-  'os_compute_api:os-server-password:show': 'reader',
   'os_compute_api:os-server-tags:delete': 'member',
   'os_compute_api:os-server-tags:delete_all': 'member',
   'os_compute_api:os-server-tags:index': 'reader',
