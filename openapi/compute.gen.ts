@@ -381,6 +381,109 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/images": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The ids and names of images.
+         * @description A parameter that begins with `property-` selects by the metadata under the rest of its name.
+         */
+        readonly get: operations["listImages"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Images with their details.
+         * @description A parameter that begins with `property-` selects by the metadata under the rest of its name.
+         */
+        readonly get: operations["listImagesDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/{image_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One image. */
+        readonly get: operations["showImage"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Deletes an image. */
+        readonly delete: operations["deleteImage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/{image_id}/metadata": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The properties of an image. */
+        readonly get: operations["listImageMetadata"];
+        /** Replaces all properties. */
+        readonly put: operations["replaceImageMetadata"];
+        /** Adds properties or changes what there are. */
+        readonly post: operations["updateImageMetadata"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/{image_id}/metadata/{key}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One property. */
+        readonly get: operations["showImageMetadataItem"];
+        /** Sets one property. */
+        readonly put: operations["updateImageMetadataItem"];
+        readonly post?: never;
+        /** Removes one property. */
+        readonly delete: operations["deleteImageMetadataItem"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/os-instance-actions": {
         readonly parameters: {
             readonly query?: never;
@@ -2156,6 +2259,35 @@ export interface components {
             readonly vcpus: number;
             readonly vcpus_used: number;
         };
+        readonly ProxiedImageSummary: {
+            readonly id: string;
+            readonly name: string | null;
+            readonly links: components["schemas"]["Links"];
+        };
+        readonly ProxiedImage: {
+            readonly id: string;
+            readonly name: string | null;
+            readonly links: components["schemas"]["Links"];
+            /** @description MiB. */
+            readonly minRam: number;
+            /** @description GiB. */
+            readonly minDisk: number;
+            readonly metadata: components["schemas"]["MetadataView"];
+            /** Format: date-time */
+            readonly created: string;
+            /** Format: date-time */
+            readonly updated: string;
+            readonly status: string;
+            readonly progress: number;
+            /** @description Bytes. */
+            readonly "OS-EXT-IMG-SIZE:size": number | null;
+            /** @enum {string} */
+            readonly "OS-DCF:diskConfig"?: "AUTO" | "MANUAL";
+            readonly server?: {
+                readonly id: string;
+                readonly links: components["schemas"]["Links"];
+            };
+        };
         readonly InstanceAction: {
             readonly action: string;
             /** Format: uuid */
@@ -2962,6 +3094,7 @@ export interface components {
         /** @description The user whose items are meant; administrators only. */
         readonly userId: string;
         readonly flavorId: string;
+        readonly imageId: string;
         readonly projectId: string;
     };
     requestBodies: never;
@@ -2998,6 +3131,8 @@ export type HostedServers = components['schemas']['HostedServers'];
 export type HypervisorSummary = components['schemas']['HypervisorSummary'];
 export type Hypervisor = components['schemas']['Hypervisor'];
 export type HypervisorStatistics = components['schemas']['HypervisorStatistics'];
+export type ProxiedImageSummary = components['schemas']['ProxiedImageSummary'];
+export type ProxiedImage = components['schemas']['ProxiedImage'];
 export type InstanceAction = components['schemas']['InstanceAction'];
 export type InstanceActionDetail = components['schemas']['InstanceActionDetail'];
 export type InstanceActionEvent = components['schemas']['InstanceActionEvent'];
@@ -3064,6 +3199,7 @@ export type ParameterChangesSince = components['parameters']['changesSince'];
 export type ParameterChangesBefore = components['parameters']['changesBefore'];
 export type ParameterUserId = components['parameters']['userId'];
 export type ParameterFlavorId = components['parameters']['flavorId'];
+export type ParameterImageId = components['parameters']['imageId'];
 export type ParameterProjectId = components['parameters']['projectId'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -3981,6 +4117,313 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listImages: {
+        readonly parameters: {
+            readonly query?: {
+                readonly name?: string;
+                /** @description ACTIVE, SAVING, ERROR, DELETED or UNKNOWN. */
+                readonly status?: string;
+                /** @description The server a snapshot is of. */
+                readonly server?: string;
+                readonly type?: string;
+                readonly minRam?: string;
+                readonly minDisk?: string;
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of images. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly images: readonly components["schemas"]["ProxiedImageSummary"][];
+                        readonly images_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listImagesDetail: {
+        readonly parameters: {
+            readonly query?: {
+                readonly name?: string;
+                /** @description ACTIVE, SAVING, ERROR, DELETED or UNKNOWN. */
+                readonly status?: string;
+                /** @description The server a snapshot is of. */
+                readonly server?: string;
+                readonly type?: string;
+                readonly minRam?: string;
+                readonly minDisk?: string;
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of images. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly images: readonly components["schemas"]["ProxiedImage"][];
+                        readonly images_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The image. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly image: components["schemas"]["ProxiedImage"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly updateImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showImageMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The property under its name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateImageMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly meta: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The property under its name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteImageMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listInstanceActions: {

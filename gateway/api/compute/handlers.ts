@@ -3,6 +3,7 @@ import { aggregateHandlers } from './aggregates/handlers.ts'
 import { extensionHandlers } from './extensions/handlers.ts'
 import { flavorHandlers } from './flavors/handlers.ts'
 import { hypervisorHandlers } from './hypervisors/handlers.ts'
+import { imageHandlers } from './images/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
 import { networkProxyHandlers } from './network-proxies/handlers.ts'
@@ -25,6 +26,7 @@ export const computeHandlers: Handlers = {
   ...extensionHandlers,
   ...flavorHandlers,
   ...hypervisorHandlers,
+  ...imageHandlers,
   ...instanceActionHandlers,
   ...keypairHandlers,
   ...networkProxyHandlers,
