@@ -92,9 +92,9 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
     test('a guest gets another NIC while it runs, keeps it, and loses it', async () => {
       const spec = await spawnNew({ nics: [nicWith('10.92.0.10')] })
       const second = nicWith('10.93.0.10')
-      const { attach, detach } = driver.interfaces!
+      const interfaces = driver.interfaces!
 
-      for (const _ of [1, 2]) await attach(spec.id, second, signal())
+      for (const _ of [1, 2]) await interfaces.attach(spec.id, second, signal())
       await expect.poll(() => fetchFrom('10.93.0.10').catch(String)).toBe('guest-1')
       await driver.reboot(spec.id, 'hard', 0, signal())
       await expect.poll(() => fetchFrom('10.93.0.10').catch(String)).toBe('guest-1')
@@ -103,7 +103,7 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       expect(nics[0]!.rxPackets).toBeGreaterThan(0)
       expect(memory.maximumMb).toBe(128)
 
-      for (const _ of [1, 2]) await detach(spec.id, second, signal())
+      for (const _ of [1, 2]) await interfaces.detach(spec.id, second, signal())
       await expect(fetchFrom('10.93.0.10')).rejects.toThrow()
       expect(await fetchFrom('10.92.0.10')).toBe('guest-1')
       await driver.stop(spec.id, 0, signal())
