@@ -4,6 +4,7 @@ import { addServerFixedIp } from './actions/add-server-fixed-ip.ts'
 import { addServerSecurityGroup } from './actions/add-server-security-group.ts'
 import { changeServerPassword } from './actions/change-server-password.ts'
 import { evacuateServer } from './actions/evacuate-server.ts'
+import { forceDeleteServer } from './actions/force-delete-server.ts'
 import { injectNetworkInfo } from './actions/inject-network-info.ts'
 import { liveMigrateServer } from './actions/live-migrate-server.ts'
 import { lockServer } from './actions/lock-server.ts'
@@ -15,6 +16,7 @@ import { removeServerFixedIp } from './actions/remove-server-fixed-ip.ts'
 import { removeServerSecurityGroup } from './actions/remove-server-security-group.ts'
 import { rescueServer } from './actions/rescue-server.ts'
 import { resetServerState } from './actions/reset-server-state.ts'
+import { restoreServer } from './actions/restore-server.ts'
 import { showServerConsoleOutput } from './actions/show-server-console-output.ts'
 import { unlockServer } from './actions/unlock-server.ts'
 import { createServer } from './create-server.ts'
@@ -34,6 +36,8 @@ export const serverWriteHandlers: Handlers = {
   unlockServer,
   resetServerState,
   injectNetworkInfo,
+  forceDeleteServer,
+  restoreServer,
   migrateServer,
   liveMigrateServer,
   evacuateServer,
