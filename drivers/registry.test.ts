@@ -21,8 +21,12 @@ describe('createDriver()', () => {
 
     expect(driver.name).toBe(name)
     expect(driver.simulated).toBe(name === 'fake')
-    const libvirt = ['pause', 'interfaces', 'consoleLog', 'snapshot', 'rebuild', 'resize']
-    expect(capabilitiesOf(driver)).toEqual(name === 'fake' ? CAPABILITIES : libvirt)
+    const parts = {
+      docker: ['pause', 'consoleLog', 'snapshot', 'rebuild', 'resize'],
+      fake: CAPABILITIES.filter((part) => part !== 'firewall'),
+      libvirt: ['pause', 'interfaces', 'firewall', 'consoleLog', 'snapshot', 'rebuild', 'resize'],
+    }
+    expect(capabilitiesOf(driver)).toEqual(parts[name])
   })
 
   test('names every setting that is wrong, at once', async () => {

@@ -11,6 +11,8 @@ import { deviceCalls } from './domains/device-calls.ts'
 import { domainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import { listOwnDomains } from './domains/own-domains.ts'
+import { filterCalls } from './firewall/filter-calls.ts'
+import { libvirtFirewall } from './firewall/firewall.ts'
 import type { LibvirtHost } from './host.ts'
 import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
@@ -69,6 +71,7 @@ export async function createLibvirtDriver(
     watch: (listener) => watch(host, listener),
     pause: libvirtPause(host),
     interfaces: libvirtInterfaces(host),
+    firewall: libvirtFirewall(host),
     consoleLog: libvirtConsoleLog(host),
     snapshot: libvirtSnapshot(host),
     rebuild: libvirtRebuild(host),
@@ -93,6 +96,7 @@ async function createHost(
   await images.prepare()
   const session = new LibvirtSession(address, logger)
   const slowSession = new LibvirtSession(address)
+  const filters = filterCalls(slowSession)
   return {
     owner,
     stateDirectory,
@@ -100,7 +104,8 @@ async function createHost(
     slowSession,
     domains: domainCalls(session, slowSession),
     devices: deviceCalls(session, slowSession),
-    networks: new HostNetworks(networkCalls(slowSession), owner),
+    networks: new HostNetworks(networkCalls(slowSession), filters, owner),
+    filters,
     images,
     locks: new InstanceLocks(),
     leaving: new Set(),
