@@ -1,10 +1,14 @@
 import type { Handlers } from '../../http/operation.ts'
 import { aggregateHandlers } from './aggregates/handlers.ts'
+import { eventHandlers } from './events/handlers.ts'
 import { extensionHandlers } from './extensions/handlers.ts'
 import { flavorHandlers } from './flavors/handlers.ts'
+import { hostHandlers } from './hosts/handlers.ts'
 import { hypervisorHandlers } from './hypervisors/handlers.ts'
+import { imageHandlers } from './images/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
+import { migrationHandlers } from './migrations/handlers.ts'
 import { networkProxyHandlers } from './network-proxies/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
 import { serverGroupHandlers } from './server-groups/handlers.ts'
@@ -15,6 +19,7 @@ import { serverTagHandlers } from './server-tags/handlers.ts'
 import { serverReadHandlers } from './servers/read-handlers.ts'
 import { serverWriteHandlers } from './servers/write-handlers.ts'
 import { serviceHandlers } from './services/handlers.ts'
+import { usageHandlers } from './usage/handlers.ts'
 import { versionHandlers } from './versions/handlers.ts'
 import { volumeHandlers } from './volumes/handlers.ts'
 import { zoneHandlers } from './zones/handlers.ts'
@@ -22,11 +27,15 @@ import { zoneHandlers } from './zones/handlers.ts'
 /** The handlers of openapi/compute.yaml. */
 export const computeHandlers: Handlers = {
   ...aggregateHandlers,
+  ...eventHandlers,
   ...extensionHandlers,
   ...flavorHandlers,
+  ...hostHandlers,
   ...hypervisorHandlers,
+  ...imageHandlers,
   ...instanceActionHandlers,
   ...keypairHandlers,
+  ...migrationHandlers,
   ...networkProxyHandlers,
   ...quotaHandlers,
   ...serverInsideHandlers,
@@ -36,6 +45,7 @@ export const computeHandlers: Handlers = {
   ...serverReadHandlers,
   ...serverTagHandlers,
   ...serviceHandlers,
+  ...usageHandlers,
   ...versionHandlers,
   ...volumeHandlers,
   ...zoneHandlers,
