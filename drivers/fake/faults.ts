@@ -23,6 +23,7 @@ const FAULTY_METHODS = [
   'crashDump',
   'diagnostics',
   'consoleLog',
+  'console',
   'snapshot',
   'rebuild',
   'resize',

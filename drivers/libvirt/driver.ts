@@ -4,6 +4,7 @@ import type { Logger } from '#common/log.ts'
 import { abortable } from '../abortable.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { libvirtConsole } from './console.ts'
 import { libvirtConsoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
 import { domainCalls } from './domains/domain-calls.ts'
@@ -11,6 +12,7 @@ import type { VirtType } from './domains/domain-xml.ts'
 import { listOwnDomains } from './domains/own-domains.ts'
 import type { LibvirtHost } from './host.ts'
 import { ImageCache } from './images/image-cache.ts'
+import { screensFolder } from './instance-files.ts'
 import { inventory } from './inventory.ts'
 import { HostNetworks } from './networks/host-networks.ts'
 import { networkCalls } from './networks/network-calls.ts'
@@ -67,6 +69,7 @@ export async function createLibvirtDriver(
     watch: (listener) => watch(host, listener),
     pause: libvirtPause(host),
     consoleLog: libvirtConsoleLog(host),
+    console: libvirtConsole(host),
     snapshot: libvirtSnapshot(host),
     rebuild: libvirtRebuild(host),
     resize: libvirtResize(host),
@@ -85,7 +88,7 @@ async function createHost(
 ): Promise<LibvirtHost> {
   const { owner, stateDirectory } = environment
   const address = parseLibvirtUri(settings.uri)
-  await mkdir(stateDirectory, { recursive: true, mode: 0o711 })
+  await mkdir(screensFolder(stateDirectory), { recursive: true, mode: 0o711 })
   const images = new ImageCache(join(stateDirectory, 'images'), environment.images)
   await images.prepare()
   const session = new LibvirtSession(address, logger)
@@ -93,6 +96,7 @@ async function createHost(
   return {
     owner,
     stateDirectory,
+    address,
     session,
     slowSession,
     domains: domainCalls(session, slowSession),

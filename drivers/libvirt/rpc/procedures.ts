@@ -20,6 +20,7 @@ export const PROCEDURES = {
   connectGetLibVersion: 157,
   domainAbortJob: 164,
   domainCreateWithFlags: 196,
+  domainOpenConsole: 201,
   domainGetState: 212,
   nodeGetMemoryStats: 228,
   domainUndefineFlags: 231,
