@@ -124,6 +124,7 @@ describe('operations come and go as in the history of Nova:', () => {
     expect(lives.toSorted((a, b) => a.localeCompare(b))).toEqual([
       'addServerTag 2.26-',
       'checkServerTag 2.26-',
+      'createRemoteConsole 2.6-',
       'deleteServerTag 2.26-',
       'deleteServerTags 2.26-',
       'disableService -2.52',
@@ -136,6 +137,10 @@ describe('operations come and go as in the history of Nova:', () => {
       'searchHypervisors -2.52',
       'showHypervisorStatistics -2.87',
       'showHypervisorUptime -2.87',
+      'showRdpConsole -2.5',
+      'showSerialConsole -2.5',
+      'showSpiceConsole -2.5',
+      'showVncConsole -2.5',
       'updateFlavor 2.55-',
       'updateService 2.53-',
     ])
