@@ -33,7 +33,8 @@ export interface CellConfig {
   readonly retention: Retention
 }
 
-const WEIGHTS = { ram: 1, cpu: 1, disk: 1, instances: 0 }
+/** What a group wishes outweighs all that the others come to. */
+const WEIGHTS = { ram: 1, cpu: 1, disk: 1, instances: 0, soft_affinity: 10, soft_anti_affinity: 10 }
 
 /** Reads the CELL_* variables; throws one error that names every problem. */
 export function configFromEnv(env: Env): CellConfig {

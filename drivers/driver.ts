@@ -39,6 +39,7 @@ export interface Driver extends AsyncDisposable {
   readonly password?: Password
   readonly crashDump?: CrashDump
   readonly diagnostics?: Diagnostics
+  readonly interfaces?: Interfaces
   readonly consoleLog?: ConsoleLog
   readonly console?: Console
   readonly snapshot?: Snapshot
@@ -46,7 +47,7 @@ export interface Driver extends AsyncDisposable {
   readonly resize?: Resize
 }
 
-export const DRIVER_NAMES = ['fake', 'libvirt'] as const
+export const DRIVER_NAMES = ['docker', 'fake', 'libvirt'] as const
 export type DriverName = (typeof DRIVER_NAMES)[number]
 
 /** The optional parts, by the name of the property that holds them. The matrix in the docs is made from this. */
@@ -57,6 +58,7 @@ export const CAPABILITIES = [
   'password',
   'crashDump',
   'diagnostics',
+  'interfaces',
   'consoleLog',
   'console',
   'snapshot',
@@ -156,6 +158,13 @@ export interface DiskFigures {
   readonly errors: number
 }
 
+export interface Interfaces {
+  /** Afterwards the instance has the NIC, now and at every start. One that it has stays as it is. */
+  attach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
+  /** Afterwards the instance does not have the NIC. Throws `conflict` when the guest does not let go of it. */
+  detach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
+}
+
 export interface ConsoleLog {
   /** The newest `maxBytes` of what the guest wrote on its serial console; empty when it wrote nothing yet. */
   read(id: InstanceId, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
@@ -168,8 +177,8 @@ export interface Snapshot {
 
 /** A disk's content, kept on the host until it is disposed. */
 export interface DiskImage extends AsyncDisposable {
-  /** Glance's name. */
-  readonly diskFormat: 'qcow2' | 'raw'
+  /** Glance's name, or `docker` for what it calls a raw disk in a docker container. */
+  readonly diskFormat: 'qcow2' | 'raw' | 'docker'
   readonly sizeBytes: number
   content(): AsyncIterable<Uint8Array>
 }

@@ -21,7 +21,15 @@ describe('createDriver()', () => {
 
     expect(driver.name).toBe(name)
     expect(driver.simulated).toBe(name === 'fake')
-    const libvirt = ['pause', 'consoleLog', 'console', 'snapshot', 'rebuild', 'resize']
+    const libvirt = [
+      'pause',
+      'interfaces',
+      'consoleLog',
+      'console',
+      'snapshot',
+      'rebuild',
+      'resize',
+    ]
     expect(capabilitiesOf(driver)).toEqual(name === 'fake' ? CAPABILITIES : libvirt)
   })
 

@@ -1,4 +1,6 @@
 import type { Logger } from '#common/log.ts'
+import { createDockerDriver } from './docker/driver.ts'
+import { dockerSettings } from './docker/settings.ts'
 import type { Driver, DriverEnvironment, DriverName } from './driver.ts'
 import { createFakeDriver } from './fake/driver.ts'
 import { fakeSettings } from './fake/settings.ts'
@@ -13,6 +15,8 @@ type Factory = (
 ) => Promise<Driver>
 
 const FACTORIES: Readonly<Record<DriverName, Factory>> = {
+  docker: (environment, settings, logger) =>
+    createDockerDriver(environment, dockerSettings(settings), logger),
   fake: async (environment, settings) => createFakeDriver(environment, fakeSettings(settings)),
   libvirt: (environment, settings, logger) =>
     createLibvirtDriver(environment, libvirtSettings(settings), logger),

@@ -49,11 +49,19 @@ export function createServer(
   return app
 }
 
+const NOT_FOUND = new HttpRefusal(404, 'There is nothing at this path with this method.')
+const READ_ONLY = new HttpRefusal(
+  405,
+  'Placement is read-only here: cells keep their providers, inventories and allocations themselves.',
+)
+
 function refuseTheRest(app: Hono, gateway: Gateway, linksOf: LinksSource): void {
-  const refusal = new HttpRefusal(404, 'There is nothing at this path with this method.')
-  app.notFound((c) =>
-    failureResponse(refusal, serviceAt(c.req.path), openExchange(c, linksOf), gateway.log),
-  )
+  app.notFound((c) => {
+    const service = serviceAt(c.req.path)
+    const isWrite = service.name === 'placement' && c.req.method !== 'GET'
+    const refusal = isWrite ? READ_ONLY : NOT_FOUND
+    return failureResponse(refusal, service, openExchange(c, linksOf), gateway.log)
+  })
   app.onError((error, c) => {
     const exchange = { ...openExchange(c, linksOf), work: workContext({}) }
     return failureResponse(error, serviceAt(c.req.path), exchange, gateway.log)

@@ -499,6 +499,248 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-security-groups": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The security groups of the project. */
+        readonly get: operations["listProxiedSecurityGroups"];
+        readonly put?: never;
+        /** Creates a security group. */
+        readonly post: operations["createProxiedSecurityGroup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-security-groups/{group_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One security group. */
+        readonly get: operations["showProxiedSecurityGroup"];
+        /** Changes name and description of a security group. */
+        readonly put: operations["updateProxiedSecurityGroup"];
+        readonly post?: never;
+        /** Deletes a security group that no port has. */
+        readonly delete: operations["deleteProxiedSecurityGroup"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-security-group-rules": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Lets some traffic in to the members of a group. */
+        readonly post: operations["createProxiedSecurityGroupRule"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-security-group-rules/{rule_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rule_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Deletes a rule. */
+        readonly delete: operations["deleteProxiedSecurityGroupRule"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-networks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The networks the caller may see. */
+        readonly get: operations["listProxiedNetworks"];
+        readonly put?: never;
+        /** Gone. */
+        readonly post: operations["createProxiedNetwork"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-networks/add": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Gone. */
+        readonly post: operations["addProxiedNetwork"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-networks/{network_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One network. */
+        readonly get: operations["showProxiedNetwork"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Gone. */
+        readonly delete: operations["deleteProxiedNetwork"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-networks/{network_id}/action": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Gone. */
+        readonly post: operations["actOnProxiedNetwork"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-tenant-networks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The networks the project may use. */
+        readonly get: operations["listTenantNetworks"];
+        readonly put?: never;
+        /** Gone. */
+        readonly post: operations["createTenantNetwork"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-tenant-networks/{network_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One network. */
+        readonly get: operations["showTenantNetwork"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Gone. */
+        readonly delete: operations["deleteTenantNetwork"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ips": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The floating addresses of the project; there are none without routers. */
+        readonly get: operations["listFloatingIps"];
+        readonly put?: never;
+        /** Refused, as there is no pool to take one from. */
+        readonly post: operations["createFloatingIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ips/{floating_ip_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floating_ip_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, as there are none. */
+        readonly get: operations["showFloatingIp"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Refused, as there are none. */
+        readonly delete: operations["deleteFloatingIp"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ip-pools": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Where floating addresses could come from; there are none without routers. */
+        readonly get: operations["listFloatingIpPools"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/limits": {
         readonly parameters: {
             readonly query?: never;
@@ -804,6 +1046,101 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/action#lock": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["lockServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#unlock": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["unlockServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-resetState": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["resetServerState"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#injectNetworkInfo": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["injectNetworkInfo"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#resetNetwork": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["resetServerNetwork"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/action#os-getVNCConsole": {
         readonly parameters: {
             readonly query?: never;
@@ -899,6 +1236,219 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/action#addSecurityGroup": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["addServerSecurityGroup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#removeSecurityGroup": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["removeServerSecurityGroup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#addFixedIp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["addServerFixedIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#removeFixedIp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["removeServerFixedIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#addFloatingIp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["addServerFloatingIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#removeFloatingIp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["removeServerFloatingIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-server-groups": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The groups of a project. */
+        readonly get: operations["listServerGroups"];
+        readonly put?: never;
+        /** Makes a group; servers join it when they are created. */
+        readonly post: operations["createServerGroup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-server-groups/{server_group_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly server_group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One group with its servers. */
+        readonly get: operations["showServerGroup"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Forgets a group; its servers stay where they are. */
+        readonly delete: operations["deleteServerGroup"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-server-password": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The password the guest made for itself, encrypted with the key of its owner; empty when it told none. */
+        readonly get: operations["showServerPassword"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Forgets the encrypted password; the guest keeps it. */
+        readonly delete: operations["clearServerPassword"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/topology": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** How the guest's processors and memory lie on those of its host; empty where that is left to the host. */
+        readonly get: operations["showServerTopology"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/diagnostics": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** What the guest has used, as its host counts it. */
+        readonly get: operations["showServerDiagnostics"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/metadata": {
         readonly parameters: {
             readonly query?: never;
@@ -984,6 +1534,132 @@ export interface paths {
         readonly post?: never;
         /** Removes one tag. */
         readonly delete: operations["deleteServerTag"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/ips": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The addresses of a server by network. */
+        readonly get: operations["listServerAddresses"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/ips/{network_label}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                /** @description The name of a network. */
+                readonly network_label: string;
+            };
+            readonly cookie?: never;
+        };
+        /** The addresses of a server on one network. */
+        readonly get: operations["showServerAddresses"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-security-groups": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The security groups of a server's ports. */
+        readonly get: operations["listServerSecurityGroups"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-interface": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The ports of a server. */
+        readonly get: operations["listServerInterfaces"];
+        readonly put?: never;
+        /** Gives a server another NIC, on a port there is or on a new one. */
+        readonly post: operations["attachServerInterface"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-interface/{port_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                /** @description The UUID of a port. */
+                readonly port_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One port of a server. */
+        readonly get: operations["showServerInterface"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Takes a NIC from a server; its port goes too where it was made for the server. */
+        readonly delete: operations["detachServerInterface"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-virtual-interfaces": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Gone. */
+        readonly get: operations["listServerVirtualInterfaces"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1181,6 +1857,160 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-volume_attachments": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The volumes of a server. */
+        readonly get: operations["listVolumeAttachments"];
+        readonly put?: never;
+        /** Refused, as there is no volume to be found. */
+        readonly post: operations["attachVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-volume_attachments/{volume_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, as nothing is attached. */
+        readonly get: operations["showVolumeAttachment"];
+        /** Refused, as there is no volume to be found. */
+        readonly put: operations["updateVolumeAttachment"];
+        readonly post?: never;
+        /** Refused, as nothing is attached. */
+        readonly delete: operations["detachVolume"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-volumes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The volumes of the project. */
+        readonly get: operations["listProxiedVolumes"];
+        readonly put?: never;
+        /** Refused. */
+        readonly post: operations["createProxiedVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-volumes/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The volumes of the project. */
+        readonly get: operations["listProxiedVolumesDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-volumes/{volume_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, as there are none. */
+        readonly get: operations["showProxiedVolume"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Refused, as there are none. */
+        readonly delete: operations["deleteProxiedVolume"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-snapshots": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The snapshots of the project's volumes. */
+        readonly get: operations["listProxiedSnapshots"];
+        readonly put?: never;
+        /** Refused. */
+        readonly post: operations["createProxiedSnapshot"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-snapshots/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The snapshots of the project's volumes. */
+        readonly get: operations["listProxiedSnapshotsDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-snapshots/{snapshot_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, as there are none. */
+        readonly get: operations["showProxiedSnapshot"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Refused, as there are none. */
+        readonly delete: operations["deleteProxiedSnapshot"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1523,6 +2353,46 @@ export interface components {
             readonly deleted_at: null;
             readonly type: components["schemas"]["KeypairType"];
         };
+        readonly ProxiedSecurityGroup: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly description: string;
+            readonly tenant_id: string;
+            /** @description What is let in; rules for what goes out have no place here. */
+            readonly rules: readonly components["schemas"]["ProxiedRule"][];
+        };
+        readonly ProxiedRule: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: uuid */
+            readonly parent_group_id: string;
+            readonly ip_protocol: string | null;
+            readonly from_port: number | null;
+            readonly to_port: number | null;
+            readonly ip_range: {
+                readonly cidr?: string;
+            };
+            readonly group: {
+                readonly name?: string;
+                readonly tenant_id?: string;
+            };
+        };
+        /** @description What only nova-network knew is null. */
+        readonly ProxiedNetwork: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly label: string;
+        } & {
+            readonly [key: string]: null;
+        };
+        readonly TenantNetwork: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly label: string;
+            /** @description What nova-network said; `None` here. */
+            readonly cidr: string;
+        };
         readonly QuotaLimit: number;
         readonly NewQuotaLimit: number;
         readonly QuotaUsage: {
@@ -1673,6 +2543,99 @@ export interface components {
             readonly maxImageMeta: components["schemas"]["QuotaLimit"];
             readonly maxPersonality: components["schemas"]["QuotaLimit"];
             readonly maxPersonalitySize: components["schemas"]["QuotaLimit"];
+        };
+        /** @enum {string} */
+        readonly GroupPolicy: "affinity" | "anti-affinity" | "soft-affinity" | "soft-anti-affinity";
+        readonly GroupPolicies: readonly components["schemas"]["GroupPolicy"][];
+        readonly NewServerGroup: {
+            readonly name: components["schemas"]["Name"];
+            readonly policies?: components["schemas"]["GroupPolicies"];
+            readonly policy?: components["schemas"]["GroupPolicy"];
+            /** @description Only for anti-affinity. */
+            readonly rules?: {
+                readonly max_server_per_host?: components["schemas"]["PositiveInteger"];
+            };
+        };
+        readonly ServerGroup: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly members: readonly string[];
+            readonly metadata: Record<string, never>;
+            readonly project_id: components["schemas"]["ProjectId"];
+            readonly user_id: components["schemas"]["UserId"];
+            readonly policies: readonly string[];
+            readonly policy: string;
+            readonly rules: {
+                readonly max_server_per_host?: number;
+            };
+        };
+        readonly ServerDiagnostics: {
+            readonly config_drive: boolean;
+            readonly cpu_details: readonly {
+                readonly id: number | null;
+                /** @description Nanoseconds. */
+                readonly time: number | null;
+                /** @description Percent. */
+                readonly utilisation: number | null;
+            }[];
+            readonly disk_details: readonly {
+                readonly errors_count: number | null;
+                readonly read_bytes: number | null;
+                readonly read_requests: number | null;
+                readonly write_bytes: number | null;
+                readonly write_requests: number | null;
+            }[];
+            readonly driver: string;
+            readonly hypervisor: string | null;
+            readonly hypervisor_os: string | null;
+            /** @description MiB. */
+            readonly memory_details: {
+                readonly maximum: number | null;
+                readonly used: number | null;
+            };
+            readonly nic_details: readonly {
+                readonly mac_address: string | null;
+                readonly rx_drop: number | null;
+                readonly rx_errors: number | null;
+                readonly rx_octets: number | null;
+                readonly rx_packets: number | null;
+                readonly rx_rate: number | null;
+                readonly tx_drop: number | null;
+                readonly tx_errors: number | null;
+                readonly tx_octets: number | null;
+                readonly tx_packets: number | null;
+                readonly tx_rate: number | null;
+            }[];
+            readonly num_cpus: number | null;
+            readonly num_disks: number | null;
+            readonly num_nics: number | null;
+            /** @enum {string} */
+            readonly state: "pending" | "running" | "paused" | "shutdown" | "crashed" | "suspended";
+            /** @description Seconds. */
+            readonly uptime: number | null;
+        };
+        readonly NetworkAddresses: {
+            readonly [key: string]: readonly {
+                readonly addr: string;
+                /** @enum {integer} */
+                readonly version: 4 | 6;
+            }[];
+        };
+        readonly InterfaceAttachment: {
+            readonly fixed_ips: readonly {
+                readonly ip_address: string;
+                /** Format: uuid */
+                readonly subnet_id: string;
+            }[];
+            readonly mac_addr: string;
+            /** Format: uuid */
+            readonly net_id: string;
+            /** Format: uuid */
+            readonly port_id: string;
+            /** @enum {string} */
+            readonly port_state: "ACTIVE" | "BUILD" | "DOWN";
+            readonly tag?: string | null;
         };
         /** @enum {string} */
         readonly DiskConfig: "AUTO" | "MANUAL";
@@ -2171,6 +3134,10 @@ export type KeypairType = components['schemas']['KeypairType'];
 export type NewKeypair = components['schemas']['NewKeypair'];
 export type KeypairSummary = components['schemas']['KeypairSummary'];
 export type Keypair = components['schemas']['Keypair'];
+export type ProxiedSecurityGroup = components['schemas']['ProxiedSecurityGroup'];
+export type ProxiedRule = components['schemas']['ProxiedRule'];
+export type ProxiedNetwork = components['schemas']['ProxiedNetwork'];
+export type TenantNetwork = components['schemas']['TenantNetwork'];
 export type QuotaLimit = components['schemas']['QuotaLimit'];
 export type NewQuotaLimit = components['schemas']['NewQuotaLimit'];
 export type QuotaUsage = components['schemas']['QuotaUsage'];
@@ -2182,6 +3149,13 @@ export type QuotaClassSet = components['schemas']['QuotaClassSet'];
 export type UpdatedQuotaClassSet = components['schemas']['UpdatedQuotaClassSet'];
 export type QuotaClassSetUpdate = components['schemas']['QuotaClassSetUpdate'];
 export type AbsoluteLimits = components['schemas']['AbsoluteLimits'];
+export type GroupPolicy = components['schemas']['GroupPolicy'];
+export type GroupPolicies = components['schemas']['GroupPolicies'];
+export type NewServerGroup = components['schemas']['NewServerGroup'];
+export type ServerGroup = components['schemas']['ServerGroup'];
+export type ServerDiagnostics = components['schemas']['ServerDiagnostics'];
+export type NetworkAddresses = components['schemas']['NetworkAddresses'];
+export type InterfaceAttachment = components['schemas']['InterfaceAttachment'];
 export type DiskConfig = components['schemas']['DiskConfig'];
 export type SecurityGroupNames = components['schemas']['SecurityGroupNames'];
 export type GuestHostName = components['schemas']['GuestHostName'];
@@ -3396,6 +4370,493 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly listProxiedSecurityGroups: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                readonly offset?: number;
+                /** @description Those of every project; administrators only. */
+                readonly all_tenants?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description By name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_groups: readonly components["schemas"]["ProxiedSecurityGroup"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createProxiedSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly security_group: {
+                        readonly name: string;
+                        readonly description: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_group: components["schemas"]["ProxiedSecurityGroup"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showProxiedSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_group: components["schemas"]["ProxiedSecurityGroup"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateProxiedSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly security_group: {
+                        readonly name: string;
+                        readonly description: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_group: components["schemas"]["ProxiedSecurityGroup"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProxiedSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createProxiedSecurityGroupRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly security_group_rule: {
+                        readonly parent_group_id: string;
+                        readonly group_id?: string | null;
+                        readonly cidr?: string | null;
+                        readonly ip_protocol?: string | null;
+                        readonly from_port?: number | null;
+                        readonly to_port?: number | null;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The rule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_group_rule: components["schemas"]["ProxiedRule"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProxiedSecurityGroupRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rule_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedNetworks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every network. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly networks: readonly components["schemas"]["ProxiedNetwork"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createProxiedNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly addProxiedNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showProxiedNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The network. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly network: components["schemas"]["ProxiedNetwork"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProxiedNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly actOnProxiedNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listTenantNetworks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every network. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly networks: readonly components["schemas"]["TenantNetwork"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createTenantNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showTenantNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The network. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly network: components["schemas"]["TenantNetwork"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteTenantNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listFloatingIps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floating_ips: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floating_ip_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floating_ip_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listFloatingIpPools: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every pool. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floating_ip_pools: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
     readonly showLimits: {
         readonly parameters: {
             readonly query?: {
@@ -3945,6 +5406,136 @@ export interface operations {
             readonly 501: components["responses"]["Fault"];
         };
     };
+    readonly lockServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly lock: unknown | ({
+                        readonly locked_reason?: string;
+                    } | null);
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly unlockServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly unlock: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly resetServerState: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-resetState": {
+                        /** @enum {string} */
+                        readonly state: "active" | "error";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly injectNetworkInfo: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly injectNetworkInfo: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly resetServerNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly resetNetwork: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
     readonly showVncConsole: {
         readonly parameters: {
             readonly query?: never;
@@ -4130,6 +5721,403 @@ export interface operations {
                 };
             };
             readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly addServerSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly addSecurityGroup: {
+                        /** @description The name or id of a security group. */
+                        readonly name: components["schemas"]["Name"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly removeServerSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly removeSecurityGroup: {
+                        /** @description The name or id of a security group. */
+                        readonly name: components["schemas"]["Name"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly addServerFixedIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly addFixedIp: {
+                        readonly networkId: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly removeServerFixedIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly removeFixedIp: {
+                        readonly address: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly addServerFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly addFloatingIp: {
+                        /** Format: ipv4 */
+                        readonly address: string;
+                        /** Format: ipv4 */
+                        readonly fixed_address?: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly removeServerFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly removeFloatingIp: {
+                        readonly address: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerGroups: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Those of all projects, whatever the value; administrators only. */
+                readonly all_projects?: string;
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description How many to leave out at the beginning. */
+                readonly offset?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The groups, oldest first. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server_groups: readonly components["schemas"]["ServerGroup"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createServerGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly server_group: components["schemas"]["NewServerGroup"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server_group: components["schemas"]["ServerGroup"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly server_group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server_group: components["schemas"]["ServerGroup"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteServerGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly server_group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerPassword: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The encrypted password. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly password: string;
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly clearServerPassword: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description None is kept. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerTopology: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The nodes. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly nodes: readonly {
+                            /** @description For administrators. */
+                            readonly cpu_pinning?: {
+                                readonly [key: string]: number;
+                            };
+                            /** @description For administrators. */
+                            readonly host_node?: number;
+                            readonly memory_mb: number;
+                            readonly siblings: readonly (readonly number[])[];
+                            readonly vcpu_set: readonly number[];
+                        }[];
+                        readonly pagesize_kb: number | null;
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerDiagnostics: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The figures. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ServerDiagnostics"];
+                };
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -4485,6 +6473,235 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerAddresses: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly addresses: components["schemas"]["NetworkAddresses"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerAddresses: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                /** @description The name of a network. */
+                readonly network_label: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Those addresses under the network's name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NetworkAddresses"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerSecurityGroups: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every group, once. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_groups: readonly components["schemas"]["ProxiedSecurityGroup"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerInterfaces: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description In the order of the server's NICs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly interfaceAttachments: readonly components["schemas"]["InterfaceAttachment"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly attachServerInterface: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly interfaceAttachment: {
+                        /** Format: uuid */
+                        readonly net_id?: string;
+                        /** Format: uuid */
+                        readonly port_id?: string;
+                        readonly fixed_ips?: readonly {
+                            readonly ip_address: string;
+                        }[];
+                        readonly tag?: components["schemas"]["Tag"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The port. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly interfaceAttachment: components["schemas"]["InterfaceAttachment"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 500: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerInterface: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                /** @description The UUID of a port. */
+                readonly port_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The port. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly interfaceAttachment: components["schemas"]["InterfaceAttachment"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly detachServerInterface: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                /** @description The UUID of a port. */
+                readonly port_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerVirtualInterfaces: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
         };
     };
     readonly listServers: {
@@ -5130,6 +7347,343 @@ export interface operations {
             };
             readonly 429: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listVolumeAttachments: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                readonly offset?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; servers have none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volumeAttachments: readonly unknown[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly attachVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly volumeAttachment: {
+                        /** Format: uuid */
+                        readonly volumeId: string;
+                        readonly device?: string | null;
+                        readonly tag?: components["schemas"]["Tag"];
+                        readonly delete_on_termination?: components["schemas"]["Boolean"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showVolumeAttachment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateVolumeAttachment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly volumeAttachment: {
+                        /** Format: uuid */
+                        readonly volumeId: string;
+                        /** Format: uuid */
+                        readonly id?: string;
+                        /** Format: uuid */
+                        readonly serverId?: string;
+                        readonly device?: string | null;
+                        readonly tag?: components["schemas"]["Tag"];
+                        readonly delete_on_termination?: components["schemas"]["Boolean"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly detachVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedVolumes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; there are none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volumes: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createProxiedVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedVolumesDetail: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; there are none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volumes: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showProxiedVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProxiedVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedSnapshots: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; there are none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly snapshots: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createProxiedSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedSnapshotsDetail: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; there are none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly snapshots: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showProxiedSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProxiedSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
     readonly listAvailabilityZones: {

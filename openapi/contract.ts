@@ -1,6 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import { type DocumentName, loadDocument } from './load-document.ts'
 import { type Microversion, supportedMicroversions } from './microversions.ts'
+import { PLACEMENT_HISTORY } from './placement-microversions.ts'
 import { isNode, type Node } from './projection/annotations.ts'
 import { breakpointsOf, stretchOf } from './projection/breakpoints.ts'
 import { createCompiler } from './projection/compiler.ts'
@@ -53,7 +54,7 @@ export function loadContract(name: DocumentName): Contract {
 
   return {
     name,
-    versions: annotated['x-microversions'] === true ? supportedMicroversions() : [UNVERSIONED],
+    versions: annotated['x-microversions'] === true ? VERSIONS[name]() : [UNVERSIONED],
     operations,
     operation: (id) => {
       const found = byId.get(id)
@@ -67,6 +68,17 @@ export function loadContract(name: DocumentName): Contract {
       return compiler.compiled
     },
   }
+}
+
+const NONE = () => [UNVERSIONED]
+
+/** The microversions of the documents that have any. */
+const VERSIONS: Readonly<Record<DocumentName, () => readonly Microversion[]>> = {
+  compute: supportedMicroversions,
+  identity: NONE,
+  image: NONE,
+  network: NONE,
+  placement: () => PLACEMENT_HISTORY.map(([version]) => version),
 }
 
 function chooseAction(

@@ -45,6 +45,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/users/{user_id}/access_rules": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The access rules of a user. */
+        readonly get: operations["listAccessRules"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/users/{user_id}/access_rules/{access_rule_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+                readonly access_rule_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One access rule. */
+        readonly get: operations["showAccessRule"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Ends an access rule that no application credential has. */
+        readonly delete: operations["deleteAccessRule"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/auth/tokens": {
         readonly parameters: {
             readonly query?: never;
@@ -139,10 +179,11 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The one region there is. */
+        /** The regions, those of this deployment first. */
         readonly get: operations["listRegions"];
         readonly put?: never;
-        readonly post?: never;
+        /** Registers a region. */
+        readonly post: operations["createRegion"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -153,17 +194,21 @@ export interface paths {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
-            readonly path?: never;
+            readonly path: {
+                readonly region_id: string;
+            };
             readonly cookie?: never;
         };
-        /** The region. */
+        /** One region. */
         readonly get: operations["showRegion"];
         readonly put?: never;
         readonly post?: never;
-        readonly delete?: never;
+        /** Ends a region that no endpoint is in. */
+        readonly delete: operations["deleteRegion"];
         readonly options?: never;
         readonly head?: never;
-        readonly patch?: never;
+        /** Changes what is given of a registered region. */
+        readonly patch: operations["updateRegion"];
         readonly trace?: never;
     };
     readonly "/v3/services": {
@@ -173,10 +218,11 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The services in the catalog. */
+        /** The services, those of this deployment first. */
         readonly get: operations["listServices"];
         readonly put?: never;
-        readonly post?: never;
+        /** Registers a service. */
+        readonly post: operations["createService"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -187,17 +233,21 @@ export interface paths {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
-            readonly path?: never;
+            readonly path: {
+                readonly service_id: string;
+            };
             readonly cookie?: never;
         };
         /** One service. */
         readonly get: operations["showService"];
         readonly put?: never;
         readonly post?: never;
-        readonly delete?: never;
+        /** Ends a service and its endpoints. */
+        readonly delete: operations["deleteService"];
         readonly options?: never;
         readonly head?: never;
-        readonly patch?: never;
+        /** Changes what is given of a registered service. */
+        readonly patch: operations["updateService"];
         readonly trace?: never;
     };
     readonly "/v3/endpoints": {
@@ -207,10 +257,11 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The endpoints in the catalog. */
+        /** The endpoints, those of this deployment first. */
         readonly get: operations["listEndpoints"];
         readonly put?: never;
-        readonly post?: never;
+        /** Registers an endpoint. */
+        readonly post: operations["createEndpoint"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -221,17 +272,21 @@ export interface paths {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
-            readonly path?: never;
+            readonly path: {
+                readonly endpoint_id: string;
+            };
             readonly cookie?: never;
         };
         /** One endpoint. */
         readonly get: operations["showEndpoint"];
         readonly put?: never;
         readonly post?: never;
-        readonly delete?: never;
+        /** Ends an endpoint. */
+        readonly delete: operations["deleteEndpoint"];
         readonly options?: never;
         readonly head?: never;
-        readonly patch?: never;
+        /** Changes what is given of a registered endpoint. */
+        readonly patch: operations["updateEndpoint"];
         readonly trace?: never;
     };
     readonly "/v3/domains": {
@@ -241,10 +296,11 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The domains, for administrators of the system. */
+        /** The domains the caller may see. */
         readonly get: operations["listDomains"];
         readonly put?: never;
-        readonly post?: never;
+        /** Makes a domain. */
+        readonly post: operations["createDomain"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -255,14 +311,524 @@ export interface paths {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
-            readonly path?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+            };
             readonly cookie?: never;
         };
-        /** One domain; the own one, or any for administrators of the system. */
+        /** One domain. */
         readonly get: operations["showDomain"];
         readonly put?: never;
         readonly post?: never;
+        /** Ends a disabled domain with its projects, users, groups and roles. */
+        readonly delete: operations["deleteDomain"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Changes what is given of a domain. */
+        readonly patch: operations["updateDomain"];
+        readonly trace?: never;
+    };
+    readonly "/v3/projects/{project_id}/users/{user_id}/roles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles an actor was given on a target. */
+        readonly get: operations["listUserRolesOnProject"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/projects/{project_id}/users/{user_id}/roles/{role_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether an actor was given a role on a target. */
+        readonly get: operations["checkUserRoleOnProject"];
+        /** Gives an actor a role on a target. */
+        readonly put: operations["addUserRoleOnProject"];
+        readonly post?: never;
+        /** Takes a role on a target from an actor. */
+        readonly delete: operations["removeUserRoleOnProject"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/OS-INHERIT/projects/{project_id}/users/{user_id}/roles/inherited_to_projects": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles an actor was given on a target. */
+        readonly get: operations["listUserRolesBelowProject"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/OS-INHERIT/projects/{project_id}/users/{user_id}/roles/{role_id}/inherited_to_projects": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether an actor was given a role on a target. */
+        readonly get: operations["checkUserRoleBelowProject"];
+        /** Gives an actor a role on a target. */
+        readonly put: operations["addUserRoleBelowProject"];
+        readonly post?: never;
+        /** Takes a role on a target from an actor. */
+        readonly delete: operations["removeUserRoleBelowProject"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/projects/{project_id}/groups/{group_id}/roles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles an actor was given on a target. */
+        readonly get: operations["listGroupRolesOnProject"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/projects/{project_id}/groups/{group_id}/roles/{role_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether an actor was given a role on a target. */
+        readonly get: operations["checkGroupRoleOnProject"];
+        /** Gives an actor a role on a target. */
+        readonly put: operations["addGroupRoleOnProject"];
+        readonly post?: never;
+        /** Takes a role on a target from an actor. */
+        readonly delete: operations["removeGroupRoleOnProject"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/OS-INHERIT/projects/{project_id}/groups/{group_id}/roles/inherited_to_projects": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles an actor was given on a target. */
+        readonly get: operations["listGroupRolesBelowProject"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/OS-INHERIT/projects/{project_id}/groups/{group_id}/roles/{role_id}/inherited_to_projects": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether an actor was given a role on a target. */
+        readonly get: operations["checkGroupRoleBelowProject"];
+        /** Gives an actor a role on a target. */
+        readonly put: operations["addGroupRoleBelowProject"];
+        readonly post?: never;
+        /** Takes a role on a target from an actor. */
+        readonly delete: operations["removeGroupRoleBelowProject"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/domains/{domain_id}/users/{user_id}/roles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles an actor was given on a target. */
+        readonly get: operations["listUserRolesOnDomain"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/domains/{domain_id}/users/{user_id}/roles/{role_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether an actor was given a role on a target. */
+        readonly get: operations["checkUserRoleOnDomain"];
+        /** Gives an actor a role on a target. */
+        readonly put: operations["addUserRoleOnDomain"];
+        readonly post?: never;
+        /** Takes a role on a target from an actor. */
+        readonly delete: operations["removeUserRoleOnDomain"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/OS-INHERIT/domains/{domain_id}/users/{user_id}/roles/inherited_to_projects": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles an actor was given on a target. */
+        readonly get: operations["listUserRolesBelowDomain"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/OS-INHERIT/domains/{domain_id}/users/{user_id}/roles/{role_id}/inherited_to_projects": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether an actor was given a role on a target. */
+        readonly get: operations["checkUserRoleBelowDomain"];
+        /** Gives an actor a role on a target. */
+        readonly put: operations["addUserRoleBelowDomain"];
+        readonly post?: never;
+        /** Takes a role on a target from an actor. */
+        readonly delete: operations["removeUserRoleBelowDomain"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/domains/{domain_id}/groups/{group_id}/roles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles an actor was given on a target. */
+        readonly get: operations["listGroupRolesOnDomain"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/domains/{domain_id}/groups/{group_id}/roles/{role_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether an actor was given a role on a target. */
+        readonly get: operations["checkGroupRoleOnDomain"];
+        /** Gives an actor a role on a target. */
+        readonly put: operations["addGroupRoleOnDomain"];
+        readonly post?: never;
+        /** Takes a role on a target from an actor. */
+        readonly delete: operations["removeGroupRoleOnDomain"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/OS-INHERIT/domains/{domain_id}/groups/{group_id}/roles/inherited_to_projects": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles an actor was given on a target. */
+        readonly get: operations["listGroupRolesBelowDomain"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/OS-INHERIT/domains/{domain_id}/groups/{group_id}/roles/{role_id}/inherited_to_projects": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether an actor was given a role on a target. */
+        readonly get: operations["checkGroupRoleBelowDomain"];
+        /** Gives an actor a role on a target. */
+        readonly put: operations["addGroupRoleBelowDomain"];
+        readonly post?: never;
+        /** Takes a role on a target from an actor. */
+        readonly delete: operations["removeGroupRoleBelowDomain"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/system/users/{user_id}/roles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles an actor was given on a target. */
+        readonly get: operations["listUserRolesOnSystem"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/system/users/{user_id}/roles/{role_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether an actor was given a role on a target. */
+        readonly get: operations["checkUserRoleOnSystem"];
+        /** Gives an actor a role on a target. */
+        readonly put: operations["addUserRoleOnSystem"];
+        readonly post?: never;
+        /** Takes a role on a target from an actor. */
+        readonly delete: operations["removeUserRoleOnSystem"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/system/groups/{group_id}/roles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles an actor was given on a target. */
+        readonly get: operations["listGroupRolesOnSystem"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/system/groups/{group_id}/roles/{role_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether an actor was given a role on a target. */
+        readonly get: operations["checkGroupRoleOnSystem"];
+        /** Gives an actor a role on a target. */
+        readonly put: operations["addGroupRoleOnSystem"];
+        readonly post?: never;
+        /** Takes a role on a target from an actor. */
+        readonly delete: operations["removeGroupRoleOnSystem"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/groups": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The groups the caller may see. */
+        readonly get: operations["listGroups"];
+        readonly put?: never;
+        /** Makes a group. */
+        readonly post: operations["createGroup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/groups/{group_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One group. */
+        readonly get: operations["showGroup"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Ends a group and the roles its members had by it. */
+        readonly delete: operations["deleteGroup"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Changes what is given of a group. */
+        readonly patch: operations["updateGroup"];
+        readonly trace?: never;
+    };
+    readonly "/v3/groups/{group_id}/users": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The members of a group. */
+        readonly get: operations["listGroupUsers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/groups/{group_id}/users/{user_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether a user is in a group. */
+        readonly get: operations["checkGroupUser"];
+        /** Puts a user in a group. */
+        readonly put: operations["addGroupUser"];
+        readonly post?: never;
+        /** Takes a user out of a group. */
+        readonly delete: operations["removeGroupUser"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -275,10 +841,11 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The projects, for administrators of the system. */
+        /** The projects the caller may see. */
         readonly get: operations["listProjects"];
         readonly put?: never;
-        readonly post?: never;
+        /** Makes a project. */
+        readonly post: operations["createProject"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -289,17 +856,21 @@ export interface paths {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
-            readonly path?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
             readonly cookie?: never;
         };
-        /** One project; the own one, or any for administrators of the system. */
+        /** One project. */
         readonly get: operations["showProject"];
         readonly put?: never;
         readonly post?: never;
-        readonly delete?: never;
+        /** Ends a project without children, the roles in it and its application credentials. Servers stay until an administrator deletes them. */
+        readonly delete: operations["deleteProject"];
         readonly options?: never;
         readonly head?: never;
-        readonly patch?: never;
+        /** Changes what is given of a project. */
+        readonly patch: operations["updateProject"];
         readonly trace?: never;
     };
     readonly "/v3/users/{user_id}/projects": {
@@ -321,35 +892,44 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v3/roles": {
+    readonly "/v3/projects/{project_id}/tags": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
-            readonly path?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
             readonly cookie?: never;
         };
-        /** The roles there are. */
-        readonly get: operations["listRoles"];
-        readonly put?: never;
+        /** The tags of a project. */
+        readonly get: operations["listProjectTags"];
+        /** Gives a project these tags and no others. */
+        readonly put: operations["replaceProjectTags"];
         readonly post?: never;
-        readonly delete?: never;
+        /** Takes all tags from a project. */
+        readonly delete: operations["removeProjectTags"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/v3/roles/{role_id}": {
+    readonly "/v3/projects/{project_id}/tags/{value}": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
-            readonly path?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly value: string;
+            };
             readonly cookie?: never;
         };
-        /** One role. */
-        readonly get: operations["showRole"];
-        readonly put?: never;
+        /** Whether a project has a tag. */
+        readonly get: operations["checkProjectTag"];
+        /** Gives a project a tag. */
+        readonly put: operations["addProjectTag"];
         readonly post?: never;
-        readonly delete?: never;
+        /** Takes a tag from a project. */
+        readonly delete: operations["removeProjectTag"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -372,6 +952,103 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/roles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The roles the caller may see. */
+        readonly get: operations["listRoles"];
+        readonly put?: never;
+        /** Makes a role. */
+        readonly post: operations["createRole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/roles/{role_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One role. */
+        readonly get: operations["showRole"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Ends a role everywhere it was given. */
+        readonly delete: operations["deleteRole"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Changes what is given of a role. */
+        readonly patch: operations["updateRole"];
+        readonly trace?: never;
+    };
+    readonly "/v3/roles/{role_id}/implies": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The roles a role implies. */
+        readonly get: operations["listImpliedRoles"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/roles/{role_id}/implies/{implied_role_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly role_id: components["parameters"]["roleId"];
+                readonly implied_role_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** That one role implies another. */
+        readonly get: operations["showImpliedRole"];
+        /** Lets a role imply another. */
+        readonly put: operations["addImpliedRole"];
+        readonly post?: never;
+        /** Lets a role no longer imply another. */
+        readonly delete: operations["removeImpliedRole"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/role_inferences": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Which role implies which. */
+        readonly get: operations["listRoleInferences"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/users": {
         readonly parameters: {
             readonly query?: never;
@@ -379,10 +1056,11 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The users, for administrators of the system. */
+        /** The users the caller may see. */
         readonly get: operations["listUsers"];
         readonly put?: never;
-        readonly post?: never;
+        /** Makes a user. */
+        readonly post: operations["createUser"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -393,11 +1071,53 @@ export interface paths {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
-            readonly path?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
             readonly cookie?: never;
         };
-        /** One user; oneself, or any for administrators of the system. */
+        /** One user. */
         readonly get: operations["showUser"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Ends a user with everything that was the user's. */
+        readonly delete: operations["deleteUser"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Changes what is given of a user. */
+        readonly patch: operations["updateUser"];
+        readonly trace?: never;
+    };
+    readonly "/v3/users/{user_id}/password": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Changes a password, which ends every token of the user. The old one is the proof. */
+        readonly post: operations["changePassword"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/users/{user_id}/groups": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The groups a user is in. */
+        readonly get: operations["listUserGroups"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -446,6 +1166,15 @@ export interface components {
     schemas: {
         readonly Flag: boolean;
         readonly Text: string;
+        readonly Name: string;
+        readonly Description: string | null;
+        readonly ResourceOptions: {
+            /** @description While true, it can be neither changed nor deleted. */
+            readonly immutable?: boolean | null;
+        };
+        readonly ShownOptions: {
+            readonly immutable?: boolean;
+        };
         /** @description At most 4096 characters. */
         readonly Secret: string;
         /** Format: date-time */
@@ -458,8 +1187,8 @@ export interface components {
             /** Format: uri */
             readonly self: string;
             readonly previous: null;
-            /** @description Lists are not paged; a longer one is marked truncated. */
-            readonly next: null;
+            /** @description The rest, where a limit was asked for. Without one, a longer list is marked truncated. */
+            readonly next: string | null;
         };
         readonly ApiVersion: {
             readonly id: string;
@@ -554,6 +1283,7 @@ export interface components {
                     readonly id: string;
                     readonly name: string;
                     readonly restricted: boolean;
+                    readonly access_rules?: readonly components["schemas"]["AccessRule"][];
                 };
             };
         };
@@ -565,12 +1295,33 @@ export interface components {
                 readonly id: string;
                 /** @enum {string} */
                 readonly interface: "public" | "internal" | "admin";
-                readonly region: string;
-                readonly region_id: string;
-                /** Format: uri */
+                readonly region: string | null;
+                readonly region_id: string | null;
                 readonly url: string;
             }[];
         }[];
+        readonly ApplicationCredentialList: {
+            readonly application_credentials: readonly components["schemas"]["ApplicationCredential"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
+        };
+        readonly AccessRuleList: {
+            readonly access_rules: readonly components["schemas"]["AccessRule"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
+        };
+        readonly AccessRuleAnswer: {
+            readonly access_rule: components["schemas"]["AccessRule"];
+        };
+        readonly AccessRule: {
+            readonly id: string;
+            readonly service: string;
+            readonly path: string;
+            readonly method: string;
+            readonly links?: components["schemas"]["SelfLink"];
+        };
         readonly ApplicationCredentialAnswer: {
             readonly application_credential: components["schemas"]["ApplicationCredential"];
         };
@@ -586,13 +1337,75 @@ export interface components {
             /** @description Only in the answer to its creation. */
             readonly secret?: string;
             readonly system?: null;
+            /** @description Where it has such. */
+            readonly access_rules?: readonly components["schemas"]["AccessRule"][];
             readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly RegionList: {
+            readonly regions: readonly components["schemas"]["Region"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
+        };
+        readonly RegionAnswer: {
+            readonly region: components["schemas"]["Region"];
+        };
+        readonly ServiceList: {
+            readonly services: readonly components["schemas"]["Service"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
+        };
+        readonly ServiceAnswer: {
+            readonly service: components["schemas"]["Service"];
+        };
+        readonly EndpointList: {
+            readonly endpoints: readonly components["schemas"]["Endpoint"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
+        };
+        readonly EndpointAnswer: {
+            readonly endpoint: components["schemas"]["Endpoint"];
+        };
+        readonly RegionId: string;
+        readonly NewRegion: {
+            readonly id?: components["schemas"]["RegionId"];
+            readonly description?: components["schemas"]["Description"];
+            readonly parent_region_id?: string | null;
+            /**
+             * @description Clients send it; a region cannot be disabled.
+             * @constant
+             */
+            readonly enabled?: true;
+        };
+        readonly RegionChange: {
+            readonly id?: components["schemas"]["RegionId"];
+            readonly description?: components["schemas"]["Description"];
+            readonly parent_region_id?: string | null;
+            /**
+             * @description Clients send it; a region cannot be disabled.
+             * @constant
+             */
+            readonly enabled?: true;
         };
         readonly Region: {
             readonly id: string;
             readonly description: string;
-            readonly parent_region_id: null;
+            readonly parent_region_id: string | null;
             readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly NewService: {
+            readonly type: components["schemas"]["Name"];
+            readonly name?: string | null;
+            readonly description?: components["schemas"]["Description"];
+            readonly enabled?: boolean;
+        };
+        readonly ServiceChange: {
+            readonly type?: components["schemas"]["Name"];
+            readonly name?: string | null;
+            readonly description?: components["schemas"]["Description"];
+            readonly enabled?: boolean;
         };
         readonly Service: {
             readonly id: string;
@@ -602,16 +1415,60 @@ export interface components {
             readonly enabled: boolean;
             readonly links: components["schemas"]["SelfLink"];
         };
+        /** @description May hold $(project_id)s, $(tenant_id)s and $(user_id)s, filled in for each token. */
+        readonly EndpointUrl: string;
+        /** @enum {string} */
+        readonly Interface: "public" | "internal" | "admin";
+        readonly NewEndpoint: {
+            readonly service_id: components["schemas"]["Text"];
+            readonly interface: components["schemas"]["Interface"];
+            readonly url: components["schemas"]["EndpointUrl"];
+            /** @description A region there is. */
+            readonly region_id?: string | null;
+            /** @description A region, made where it is not there. */
+            readonly region?: string | null;
+            readonly name?: string | null;
+            readonly enabled?: boolean;
+        };
+        readonly EndpointChange: {
+            readonly service_id?: components["schemas"]["Text"];
+            readonly interface?: components["schemas"]["Interface"];
+            readonly url?: components["schemas"]["EndpointUrl"];
+            readonly region_id?: string | null;
+            readonly region?: string | null;
+            readonly name?: string | null;
+            readonly enabled?: boolean;
+        };
         readonly Endpoint: {
             readonly id: string;
             readonly service_id: string;
             readonly interface: string;
-            readonly region: string;
-            readonly region_id: string;
-            /** Format: uri */
+            readonly region: string | null;
+            readonly region_id: string | null;
             readonly url: string;
             readonly enabled: boolean;
             readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly DomainList: {
+            readonly domains: readonly components["schemas"]["Domain"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
+        };
+        readonly DomainAnswer: {
+            readonly domain: components["schemas"]["Domain"];
+        };
+        readonly NewDomain: {
+            readonly name: components["schemas"]["Name"];
+            readonly description?: components["schemas"]["Description"];
+            readonly enabled?: boolean;
+            readonly options?: components["schemas"]["ResourceOptions"];
+        };
+        readonly DomainChange: {
+            readonly name?: components["schemas"]["Name"];
+            readonly description?: components["schemas"]["Description"];
+            readonly enabled?: boolean;
+            readonly options?: components["schemas"]["ResourceOptions"];
         };
         readonly Domain: {
             readonly id: string;
@@ -619,7 +1476,33 @@ export interface components {
             readonly description: string;
             readonly enabled: boolean;
             readonly tags: readonly string[];
-            readonly options: Record<string, never>;
+            readonly options: components["schemas"]["ShownOptions"];
+            readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly GroupList: {
+            readonly groups: readonly components["schemas"]["Group"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
+        };
+        readonly GroupAnswer: {
+            readonly group: components["schemas"]["Group"];
+        };
+        readonly NewGroup: {
+            readonly name: components["schemas"]["Name"];
+            readonly domain_id?: components["schemas"]["Text"];
+            readonly description?: components["schemas"]["Description"];
+        };
+        readonly GroupChange: {
+            readonly name?: components["schemas"]["Name"];
+            readonly domain_id?: components["schemas"]["Text"];
+            readonly description?: components["schemas"]["Description"];
+        };
+        readonly Group: {
+            readonly id: string;
+            readonly name: string;
+            readonly domain_id: string;
+            readonly description: string;
             readonly links: components["schemas"]["SelfLink"];
         };
         readonly ProjectList: {
@@ -628,25 +1511,84 @@ export interface components {
             /** @constant */
             readonly truncated?: true;
         };
+        readonly ProjectAnswer: {
+            readonly project: components["schemas"]["ProjectShown"];
+        };
+        readonly Tags: readonly string[];
+        readonly TagList: {
+            readonly tags: readonly string[];
+            readonly links: components["schemas"]["SelfLink"];
+        };
+        /** @description Further properties are kept and shown. */
+        readonly NewProject: {
+            readonly name: components["schemas"]["Name"];
+            readonly description?: components["schemas"]["Description"];
+            readonly domain_id?: components["schemas"]["Text"];
+            /** @description The domain when absent. */
+            readonly parent_id?: string | null;
+            /** @description Domains are made under /v3/domains. */
+            readonly is_domain?: boolean;
+            readonly enabled?: boolean;
+            readonly tags?: components["schemas"]["Tags"];
+            readonly options?: components["schemas"]["ResourceOptions"];
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description Further properties are kept and shown; null takes one away. */
+        readonly ProjectChange: {
+            readonly name?: components["schemas"]["Name"];
+            readonly description?: components["schemas"]["Description"];
+            readonly domain_id?: string | null;
+            readonly parent_id?: string | null;
+            readonly is_domain?: boolean;
+            readonly enabled?: boolean;
+            readonly tags?: components["schemas"]["Tags"];
+            readonly options?: components["schemas"]["ResourceOptions"];
+        } & {
+            readonly [key: string]: unknown;
+        };
         readonly Project: {
             readonly id: string;
             readonly name: string;
-            readonly domain_id: string;
+            readonly domain_id: string | null;
             readonly description: string;
             readonly enabled: boolean;
-            readonly parent_id: string;
+            readonly parent_id: string | null;
             readonly is_domain: boolean;
             readonly tags: readonly string[];
-            readonly options: Record<string, never>;
+            readonly options: components["schemas"]["ShownOptions"];
             readonly links: components["schemas"]["SelfLink"];
+        } & {
+            readonly [key: string]: unknown;
         };
-        readonly Role: {
+        readonly ProjectShown: {
             readonly id: string;
             readonly name: string;
+            readonly domain_id: string | null;
             readonly description: string;
-            readonly domain_id: null;
-            readonly options: Record<string, never>;
+            readonly enabled: boolean;
+            readonly parent_id: string | null;
+            readonly is_domain: boolean;
+            readonly tags: readonly string[];
+            readonly options: components["schemas"]["ShownOptions"];
             readonly links: components["schemas"]["SelfLink"];
+            readonly parents?: components["schemas"]["Relatives"];
+            readonly subtree?: components["schemas"]["Relatives"];
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description A list of projects, or their ids nested in each other. */
+        readonly Relatives: readonly components["schemas"]["ProjectAnswerPlain"][] | {
+            readonly [key: string]: unknown;
+        } | null;
+        readonly ProjectAnswerPlain: {
+            readonly project: components["schemas"]["Project"];
+        };
+        readonly RoleAssignmentList: {
+            readonly role_assignments: readonly components["schemas"]["RoleAssignment"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
         };
         readonly Assigned: {
             readonly id: string;
@@ -655,18 +1597,128 @@ export interface components {
         };
         readonly RoleAssignment: {
             readonly role: components["schemas"]["Assigned"];
-            readonly user: components["schemas"]["Assigned"];
+            readonly user?: components["schemas"]["Assigned"];
+            readonly group?: components["schemas"]["Assigned"];
             readonly scope: {
                 readonly project?: components["schemas"]["Assigned"];
                 readonly domain?: components["schemas"]["Assigned"];
                 readonly system?: {
                     readonly all: boolean;
                 };
+                /** @constant */
+                readonly "OS-INHERIT:inherited_to"?: "projects";
             };
             readonly links: {
                 /** Format: uri */
                 readonly assignment: string;
+                /** Format: uri */
+                readonly membership?: string;
             };
+        };
+        readonly RoleList: {
+            readonly roles: readonly components["schemas"]["Role"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
+        };
+        readonly RoleAnswer: {
+            readonly role: components["schemas"]["Role"];
+        };
+        readonly NewRole: {
+            readonly name: components["schemas"]["Name"];
+            readonly description?: components["schemas"]["Description"];
+            /** @description A role of a domain is given by its managers, and counts by what it implies. */
+            readonly domain_id?: string | null;
+            readonly options?: components["schemas"]["ResourceOptions"];
+        };
+        readonly RoleChange: {
+            readonly name?: components["schemas"]["Name"];
+            readonly description?: components["schemas"]["Description"];
+            readonly domain_id?: string | null;
+            readonly options?: components["schemas"]["ResourceOptions"];
+        };
+        readonly Role: {
+            readonly id: string;
+            readonly name: string;
+            readonly description: string;
+            readonly domain_id: string | null;
+            readonly options: components["schemas"]["ShownOptions"];
+            readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly InferredRole: {
+            readonly id: string;
+            readonly name: string;
+            readonly description: string;
+            readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly Inference: {
+            readonly prior_role: components["schemas"]["InferredRole"];
+            readonly implies: readonly components["schemas"]["InferredRole"][];
+        };
+        readonly InferenceAnswer: {
+            readonly role_inference: components["schemas"]["Inference"];
+            readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly OneInferenceAnswer: {
+            readonly role_inference: {
+                readonly prior_role: components["schemas"]["InferredRole"];
+                readonly implies: components["schemas"]["InferredRole"];
+            };
+            readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly InferenceList: {
+            readonly role_inferences: readonly components["schemas"]["Inference"][];
+            readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly UserList: {
+            readonly users: readonly components["schemas"]["User"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
+        };
+        readonly UserAnswer: {
+            readonly user: components["schemas"]["User"];
+        };
+        /** @description Options that need what is not here (expiring passwords, several factors) are refused. */
+        readonly UserOptions: {
+            /** @description Failed logins are not counted. */
+            readonly ignore_lockout_failure_attempts?: boolean | null;
+            /** @description Only administrators may change the password. */
+            readonly lock_password?: boolean | null;
+        };
+        readonly ShownUserOptions: {
+            readonly ignore_lockout_failure_attempts?: boolean;
+            readonly lock_password?: boolean;
+        };
+        /** @description At most 4096 characters. */
+        readonly NewPassword: string;
+        /** @description Further properties are kept and shown. */
+        readonly NewUser: {
+            readonly name: components["schemas"]["Name"];
+            readonly domain_id?: components["schemas"]["Text"];
+            /** @description Nobody logs in with a password while there is none. */
+            readonly password?: components["schemas"]["NewPassword"] | null;
+            readonly default_project_id?: string | null;
+            readonly description?: components["schemas"]["Description"];
+            readonly email?: string | null;
+            readonly enabled?: boolean;
+            readonly options?: components["schemas"]["UserOptions"];
+        } & {
+            readonly [key: string]: unknown;
+        };
+        /** @description Further properties are kept and shown; null takes one away. */
+        readonly UserChange: {
+            readonly name?: components["schemas"]["Name"];
+            readonly domain_id?: components["schemas"]["Text"];
+            /** @description Nobody logs in with a password while there is none. */
+            readonly password?: components["schemas"]["NewPassword"] | null;
+            readonly default_project_id?: string | null;
+            readonly description?: components["schemas"]["Description"];
+            readonly email?: string | null;
+            readonly enabled?: boolean;
+            readonly options?: components["schemas"]["UserOptions"];
+        } & {
+            readonly [key: string]: unknown;
         };
         readonly User: {
             readonly id: string;
@@ -677,8 +1729,10 @@ export interface components {
             readonly default_project_id: string | null;
             readonly enabled: boolean;
             readonly password_expires_at: null;
-            readonly options: Record<string, never>;
+            readonly options: components["schemas"]["ShownUserOptions"];
             readonly links: components["schemas"]["SelfLink"];
+        } & {
+            readonly [key: string]: unknown;
         };
     };
     responses: {
@@ -710,8 +1764,22 @@ export interface components {
         readonly userId: string;
         /** @description The token that is meant, which may be the one that asks. */
         readonly subjectToken: string;
+        readonly projectId: string;
+        readonly domainIdInPath: string;
+        readonly groupId: string;
+        readonly roleId: string;
+        /** @description At most so many; the link `next` leads to the others. */
+        readonly limit: number;
+        /** @description Only what comes after the one of this id. */
+        readonly marker: string;
         /** @description Only the one of exactly this name. */
         readonly name: string;
+        readonly nameContains: string;
+        readonly nameIcontains: string;
+        readonly nameStartswith: string;
+        readonly nameIstartswith: string;
+        readonly nameEndswith: string;
+        readonly nameIendswith: string;
         /** @description Only those of this domain. */
         readonly domainId: string;
         /** @description Only those that are, or are not, enabled. */
@@ -731,6 +1799,10 @@ export interface components {
 }
 export type Flag = components['schemas']['Flag'];
 export type Text = components['schemas']['Text'];
+export type Name = components['schemas']['Name'];
+export type Description = components['schemas']['Description'];
+export type ResourceOptions = components['schemas']['ResourceOptions'];
+export type ShownOptions = components['schemas']['ShownOptions'];
 export type Secret = components['schemas']['Secret'];
 export type Time = components['schemas']['Time'];
 export type SelfLink = components['schemas']['SelfLink'];
@@ -743,23 +1815,88 @@ export type NameOrId = components['schemas']['NameOrId'];
 export type AuthRequest = components['schemas']['AuthRequest'];
 export type Token = components['schemas']['Token'];
 export type Catalog = components['schemas']['Catalog'];
+export type ApplicationCredentialList = components['schemas']['ApplicationCredentialList'];
+export type AccessRuleList = components['schemas']['AccessRuleList'];
+export type AccessRuleAnswer = components['schemas']['AccessRuleAnswer'];
+export type AccessRule = components['schemas']['AccessRule'];
 export type ApplicationCredentialAnswer = components['schemas']['ApplicationCredentialAnswer'];
 export type ApplicationCredential = components['schemas']['ApplicationCredential'];
+export type RegionList = components['schemas']['RegionList'];
+export type RegionAnswer = components['schemas']['RegionAnswer'];
+export type ServiceList = components['schemas']['ServiceList'];
+export type ServiceAnswer = components['schemas']['ServiceAnswer'];
+export type EndpointList = components['schemas']['EndpointList'];
+export type EndpointAnswer = components['schemas']['EndpointAnswer'];
+export type RegionId = components['schemas']['RegionId'];
+export type NewRegion = components['schemas']['NewRegion'];
+export type RegionChange = components['schemas']['RegionChange'];
 export type Region = components['schemas']['Region'];
+export type NewService = components['schemas']['NewService'];
+export type ServiceChange = components['schemas']['ServiceChange'];
 export type Service = components['schemas']['Service'];
+export type EndpointUrl = components['schemas']['EndpointUrl'];
+export type Interface = components['schemas']['Interface'];
+export type NewEndpoint = components['schemas']['NewEndpoint'];
+export type EndpointChange = components['schemas']['EndpointChange'];
 export type Endpoint = components['schemas']['Endpoint'];
+export type DomainList = components['schemas']['DomainList'];
+export type DomainAnswer = components['schemas']['DomainAnswer'];
+export type NewDomain = components['schemas']['NewDomain'];
+export type DomainChange = components['schemas']['DomainChange'];
 export type Domain = components['schemas']['Domain'];
+export type GroupList = components['schemas']['GroupList'];
+export type GroupAnswer = components['schemas']['GroupAnswer'];
+export type NewGroup = components['schemas']['NewGroup'];
+export type GroupChange = components['schemas']['GroupChange'];
+export type Group = components['schemas']['Group'];
 export type ProjectList = components['schemas']['ProjectList'];
+export type ProjectAnswer = components['schemas']['ProjectAnswer'];
+export type Tags = components['schemas']['Tags'];
+export type TagList = components['schemas']['TagList'];
+export type NewProject = components['schemas']['NewProject'];
+export type ProjectChange = components['schemas']['ProjectChange'];
 export type Project = components['schemas']['Project'];
-export type Role = components['schemas']['Role'];
+export type ProjectShown = components['schemas']['ProjectShown'];
+export type Relatives = components['schemas']['Relatives'];
+export type ProjectAnswerPlain = components['schemas']['ProjectAnswerPlain'];
+export type RoleAssignmentList = components['schemas']['RoleAssignmentList'];
 export type Assigned = components['schemas']['Assigned'];
 export type RoleAssignment = components['schemas']['RoleAssignment'];
+export type RoleList = components['schemas']['RoleList'];
+export type RoleAnswer = components['schemas']['RoleAnswer'];
+export type NewRole = components['schemas']['NewRole'];
+export type RoleChange = components['schemas']['RoleChange'];
+export type Role = components['schemas']['Role'];
+export type InferredRole = components['schemas']['InferredRole'];
+export type Inference = components['schemas']['Inference'];
+export type InferenceAnswer = components['schemas']['InferenceAnswer'];
+export type OneInferenceAnswer = components['schemas']['OneInferenceAnswer'];
+export type InferenceList = components['schemas']['InferenceList'];
+export type UserList = components['schemas']['UserList'];
+export type UserAnswer = components['schemas']['UserAnswer'];
+export type UserOptions = components['schemas']['UserOptions'];
+export type ShownUserOptions = components['schemas']['ShownUserOptions'];
+export type NewPassword = components['schemas']['NewPassword'];
+export type NewUser = components['schemas']['NewUser'];
+export type UserChange = components['schemas']['UserChange'];
 export type User = components['schemas']['User'];
 export type ResponseFault = components['responses']['Fault'];
 export type ResponseDone = components['responses']['Done'];
 export type ParameterUserId = components['parameters']['userId'];
 export type ParameterSubjectToken = components['parameters']['subjectToken'];
+export type ParameterProjectId = components['parameters']['projectId'];
+export type ParameterDomainIdInPath = components['parameters']['domainIdInPath'];
+export type ParameterGroupId = components['parameters']['groupId'];
+export type ParameterRoleId = components['parameters']['roleId'];
+export type ParameterLimit = components['parameters']['limit'];
+export type ParameterMarker = components['parameters']['marker'];
 export type ParameterName = components['parameters']['name'];
+export type ParameterNameContains = components['parameters']['nameContains'];
+export type ParameterNameIcontains = components['parameters']['nameIcontains'];
+export type ParameterNameStartswith = components['parameters']['nameStartswith'];
+export type ParameterNameIstartswith = components['parameters']['nameIstartswith'];
+export type ParameterNameEndswith = components['parameters']['nameEndswith'];
+export type ParameterNameIendswith = components['parameters']['nameIendswith'];
 export type ParameterDomainId = components['parameters']['domainId'];
 export type ParameterEnabled = components['parameters']['enabled'];
 export type ParameterNocatalog = components['parameters']['nocatalog'];
@@ -773,6 +1910,10 @@ export interface operations {
             readonly query?: {
                 /** @description Only the one of exactly this name. */
                 readonly name?: components["parameters"]["name"];
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
             readonly path: {
@@ -788,14 +1929,10 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly application_credentials: readonly components["schemas"]["ApplicationCredential"][];
-                        readonly links: components["schemas"]["ListLinks"];
-                        /** @constant */
-                        readonly truncated?: true;
-                    };
+                    readonly "application/json": components["schemas"]["ApplicationCredentialList"];
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -826,6 +1963,15 @@ export interface operations {
                         readonly roles?: readonly {
                             readonly id?: components["schemas"]["Text"];
                             readonly name?: components["schemas"]["Text"];
+                        }[] | null;
+                        /** @description The only requests allowed; every one when absent. Rules that were made before can be given by id. */
+                        readonly access_rules?: readonly {
+                            readonly id?: components["schemas"]["Text"];
+                            readonly service?: components["schemas"]["Text"];
+                            /** @enum {string} */
+                            readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+                            /** @description `*` stands for one part of a path, `**` for any number, `{name}` for one. */
+                            readonly path?: string;
                         }[] | null;
                     };
                 };
@@ -884,6 +2030,84 @@ export interface operations {
             readonly path: {
                 readonly user_id: components["parameters"]["userId"];
                 readonly application_credential_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listAccessRules: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The rules. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccessRuleList"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showAccessRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+                readonly access_rule_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The rule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AccessRuleAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteAccessRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+                readonly access_rule_id: string;
             };
             readonly cookie?: never;
         };
@@ -1046,12 +2270,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly domains: readonly components["schemas"]["Domain"][];
-                        readonly links: components["schemas"]["ListLinks"];
-                        /** @constant */
-                        readonly truncated?: true;
-                    };
+                    readonly "application/json": components["schemas"]["DomainList"];
                 };
             };
             readonly 401: components["responses"]["Fault"];
@@ -1091,7 +2310,13 @@ export interface operations {
     };
     readonly listRegions: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                readonly parent_region_id?: string;
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -1104,17 +2329,45 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly regions: readonly components["schemas"]["Region"][];
-                        readonly links: components["schemas"]["ListLinks"];
-                        /** @constant */
-                        readonly truncated?: true;
-                    };
+                    readonly "application/json": components["schemas"]["RegionList"];
                 };
             };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createRegion: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly region: components["schemas"]["NewRegion"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The region. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RegionAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -1135,14 +2388,65 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly region: components["schemas"]["Region"];
-                    };
+                    readonly "application/json": components["schemas"]["RegionAnswer"];
                 };
             };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteRegion: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly region_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateRegion: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly region_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly region: components["schemas"]["RegionChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The region as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RegionAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -1153,6 +2457,10 @@ export interface operations {
                 readonly name?: components["parameters"]["name"];
                 /** @description Only those of this type. */
                 readonly type?: components["parameters"]["type"];
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -1166,17 +2474,45 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly services: readonly components["schemas"]["Service"][];
-                        readonly links: components["schemas"]["ListLinks"];
-                        /** @constant */
-                        readonly truncated?: true;
-                    };
+                    readonly "application/json": components["schemas"]["ServiceList"];
                 };
             };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createService: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly service: components["schemas"]["NewService"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The service. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ServiceAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -1197,14 +2533,65 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly service: components["schemas"]["Service"];
-                    };
+                    readonly "application/json": components["schemas"]["ServiceAnswer"];
                 };
             };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteService: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly service_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateService: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly service_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly service: components["schemas"]["ServiceChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The service as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ServiceAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -1215,6 +2602,11 @@ export interface operations {
                 readonly interface?: components["parameters"]["interface"];
                 /** @description Only those of this service. */
                 readonly service_id?: components["parameters"]["serviceId"];
+                readonly region_id?: string;
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -1228,17 +2620,45 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly endpoints: readonly components["schemas"]["Endpoint"][];
-                        readonly links: components["schemas"]["ListLinks"];
-                        /** @constant */
-                        readonly truncated?: true;
-                    };
+                    readonly "application/json": components["schemas"]["EndpointList"];
                 };
             };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createEndpoint: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly endpoint: components["schemas"]["NewEndpoint"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The endpoint. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EndpointAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -1259,9 +2679,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly endpoint: components["schemas"]["Endpoint"];
-                    };
+                    readonly "application/json": components["schemas"]["EndpointAnswer"];
                 };
             };
             readonly 401: components["responses"]["Fault"];
@@ -1270,11 +2688,74 @@ export interface operations {
             readonly 503: components["responses"]["Fault"];
         };
     };
+    readonly deleteEndpoint: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly endpoint_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateEndpoint: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly endpoint_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly endpoint: components["schemas"]["EndpointChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The endpoint as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EndpointAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
     readonly listDomains: {
         readonly parameters: {
             readonly query?: {
                 /** @description Only the one of exactly this name. */
                 readonly name?: components["parameters"]["name"];
+                readonly name__contains?: components["parameters"]["nameContains"];
+                readonly name__icontains?: components["parameters"]["nameIcontains"];
+                readonly name__startswith?: components["parameters"]["nameStartswith"];
+                readonly name__istartswith?: components["parameters"]["nameIstartswith"];
+                readonly name__endswith?: components["parameters"]["nameEndswith"];
+                readonly name__iendswith?: components["parameters"]["nameIendswith"];
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
                 /** @description Only those that are, or are not, enabled. */
                 readonly enabled?: components["parameters"]["enabled"];
             };
@@ -1290,12 +2771,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly domains: readonly components["schemas"]["Domain"][];
-                        readonly links: components["schemas"]["ListLinks"];
-                        /** @constant */
-                        readonly truncated?: true;
-                    };
+                    readonly "application/json": components["schemas"]["DomainList"];
                 };
             };
             readonly 400: components["responses"]["Fault"];
@@ -1304,12 +2780,45 @@ export interface operations {
             readonly 503: components["responses"]["Fault"];
         };
     };
+    readonly createDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly domain: components["schemas"]["NewDomain"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The domain. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DomainAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
     readonly showDomain: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                readonly domain_id: string;
+                readonly domain_id: components["parameters"]["domainIdInPath"];
             };
             readonly cookie?: never;
         };
@@ -1321,9 +2830,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly domain: components["schemas"]["Domain"];
-                    };
+                    readonly "application/json": components["schemas"]["DomainAnswer"];
                 };
             };
             readonly 401: components["responses"]["Fault"];
@@ -1332,15 +2839,1235 @@ export interface operations {
             readonly 503: components["responses"]["Fault"];
         };
     };
+    readonly deleteDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly domain: components["schemas"]["DomainChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The domain as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DomainAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listUserRolesOnProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkUserRoleOnProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addUserRoleOnProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeUserRoleOnProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listUserRolesBelowProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkUserRoleBelowProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addUserRoleBelowProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeUserRoleBelowProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listGroupRolesOnProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkGroupRoleOnProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addGroupRoleOnProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeGroupRoleOnProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listGroupRolesBelowProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkGroupRoleBelowProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addGroupRoleBelowProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeGroupRoleBelowProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listUserRolesOnDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkUserRoleOnDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addUserRoleOnDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeUserRoleOnDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listUserRolesBelowDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkUserRoleBelowDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addUserRoleBelowDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeUserRoleBelowDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listGroupRolesOnDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkGroupRoleOnDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addGroupRoleOnDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeGroupRoleOnDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listGroupRolesBelowDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkGroupRoleBelowDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addGroupRoleBelowDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeGroupRoleBelowDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: components["parameters"]["domainIdInPath"];
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listUserRolesOnSystem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkUserRoleOnSystem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addUserRoleOnSystem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeUserRoleOnSystem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listGroupRolesOnSystem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkGroupRoleOnSystem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addGroupRoleOnSystem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeGroupRoleOnSystem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listGroups: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only the one of exactly this name. */
+                readonly name?: components["parameters"]["name"];
+                readonly name__contains?: components["parameters"]["nameContains"];
+                readonly name__icontains?: components["parameters"]["nameIcontains"];
+                readonly name__startswith?: components["parameters"]["nameStartswith"];
+                readonly name__istartswith?: components["parameters"]["nameIstartswith"];
+                readonly name__endswith?: components["parameters"]["nameEndswith"];
+                readonly name__iendswith?: components["parameters"]["nameIendswith"];
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description Only those of this domain. */
+                readonly domain_id?: components["parameters"]["domainId"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The groups. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GroupList"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly group: components["schemas"]["NewGroup"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The group. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GroupAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GroupAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly group: components["schemas"]["GroupChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The group as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GroupAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listGroupUsers: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only the one of exactly this name. */
+                readonly name?: components["parameters"]["name"];
+                readonly name__contains?: components["parameters"]["nameContains"];
+                readonly name__icontains?: components["parameters"]["nameIcontains"];
+                readonly name__startswith?: components["parameters"]["nameStartswith"];
+                readonly name__istartswith?: components["parameters"]["nameIstartswith"];
+                readonly name__endswith?: components["parameters"]["nameEndswith"];
+                readonly name__iendswith?: components["parameters"]["nameIendswith"];
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The users. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["UserList"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkGroupUser: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addGroupUser: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeGroupUser: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: components["parameters"]["groupId"];
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
     readonly listProjects: {
         readonly parameters: {
             readonly query?: {
                 /** @description Only the one of exactly this name. */
                 readonly name?: components["parameters"]["name"];
+                readonly name__contains?: components["parameters"]["nameContains"];
+                readonly name__icontains?: components["parameters"]["nameIcontains"];
+                readonly name__startswith?: components["parameters"]["nameStartswith"];
+                readonly name__istartswith?: components["parameters"]["nameIstartswith"];
+                readonly name__endswith?: components["parameters"]["nameEndswith"];
+                readonly name__iendswith?: components["parameters"]["nameIendswith"];
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
                 /** @description Only those of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
                 /** @description Only those that are, or are not, enabled. */
                 readonly enabled?: components["parameters"]["enabled"];
+                /** @description Only those right below this one. */
+                readonly parent_id?: string;
+                /** @description Domains instead of projects. */
+                readonly is_domain?: components["schemas"]["Flag"];
+                /** @description Only those with all of these, divided by commas. */
+                readonly tags?: string;
+                /** @description Only those with any of these. */
+                readonly "tags-any"?: string;
+                /** @description Only those that lack one of these. */
+                readonly "not-tags"?: string;
+                /** @description Only those without any of these. */
+                readonly "not-tags-any"?: string;
             };
             readonly header?: never;
             readonly path?: never;
@@ -1354,12 +4081,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly projects: readonly components["schemas"]["Project"][];
-                        readonly links: components["schemas"]["ListLinks"];
-                        /** @constant */
-                        readonly truncated?: true;
-                    };
+                    readonly "application/json": components["schemas"]["ProjectList"];
                 };
             };
             readonly 400: components["responses"]["Fault"];
@@ -1368,12 +4090,54 @@ export interface operations {
             readonly 503: components["responses"]["Fault"];
         };
     };
-    readonly showProject: {
+    readonly createProject: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly project: components["schemas"]["NewProject"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The project. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ProjectAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showProject: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The projects above it are shown, too. */
+                readonly parents_as_list?: boolean | string;
+                /** @description The projects below it are shown, too. */
+                readonly subtree_as_list?: boolean | string;
+                /** @description The ids above it, nested. */
+                readonly parents_as_ids?: boolean | string;
+                /** @description The ids below it, nested. */
+                readonly subtree_as_ids?: boolean | string;
+            };
+            readonly header?: never;
             readonly path: {
-                readonly project_id: string;
+                readonly project_id: components["parameters"]["projectId"];
             };
             readonly cookie?: never;
         };
@@ -1385,14 +4149,67 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly project: components["schemas"]["Project"];
-                    };
+                    readonly "application/json": components["schemas"]["ProjectAnswer"];
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateProject: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly project: components["schemas"]["ProjectChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The project as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ProjectAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -1401,6 +4218,16 @@ export interface operations {
             readonly query?: {
                 /** @description Only the one of exactly this name. */
                 readonly name?: components["parameters"]["name"];
+                readonly name__contains?: components["parameters"]["nameContains"];
+                readonly name__icontains?: components["parameters"]["nameIcontains"];
+                readonly name__startswith?: components["parameters"]["nameStartswith"];
+                readonly name__istartswith?: components["parameters"]["nameIstartswith"];
+                readonly name__endswith?: components["parameters"]["nameEndswith"];
+                readonly name__iendswith?: components["parameters"]["nameIendswith"];
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
                 /** @description Only those that are, or are not, enabled. */
                 readonly enabled?: components["parameters"]["enabled"];
             };
@@ -1428,60 +4255,146 @@ export interface operations {
             readonly 503: components["responses"]["Fault"];
         };
     };
-    readonly listRoles: {
+    readonly listProjectTags: {
         readonly parameters: {
-            readonly query?: {
-                /** @description Only the one of exactly this name. */
-                readonly name?: components["parameters"]["name"];
-            };
+            readonly query?: never;
             readonly header?: never;
-            readonly path?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The roles. */
+            /** @description The tags. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly roles: readonly components["schemas"]["Role"][];
-                        readonly links: components["schemas"]["ListLinks"];
-                        /** @constant */
-                        readonly truncated?: true;
-                    };
+                    readonly "application/json": components["schemas"]["TagList"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceProjectTags: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly tags: components["schemas"]["Tags"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The tags. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TagList"];
                 };
             };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
-    readonly showRole: {
+    readonly removeProjectTags: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                readonly role_id: string;
+                readonly project_id: components["parameters"]["projectId"];
             };
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The role. */
-            readonly 200: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly checkProjectTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly value: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addProjectTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly value: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The project has the tag. */
+            readonly 201: {
                 headers: {
+                    readonly Location: string;
                     readonly [name: string]: unknown;
                 };
-                content: {
-                    readonly "application/json": {
-                        readonly role: components["schemas"]["Role"];
-                    };
-                };
+                content?: never;
             };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeProjectTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+                readonly value: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -1492,16 +4405,19 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly "user.id"?: string;
-                /** @description There are no groups: nothing is found. */
                 readonly "group.id"?: string;
                 readonly "role.id"?: string;
                 readonly "scope.project.id"?: string;
                 readonly "scope.domain.id"?: string;
                 readonly "scope.system"?: string;
-                /** @description The roles implied by others are shown, too. */
+                /** @description Only those that hold below the target, which is said by `projects`. */
+                readonly "scope.OS-INHERIT:inherited_to"?: string;
+                /** @description What follows is shown instead of what was given: members for groups, projects for inherited roles, implied roles. */
                 readonly effective?: components["schemas"]["Flag"];
                 /** @description Names and domains are shown beside the ids. */
                 readonly include_names?: components["schemas"]["Flag"];
+                /** @description Those of the projects below the project of the filter, too. */
+                readonly include_subtree?: components["schemas"]["Flag"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -1515,15 +4431,286 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly role_assignments: readonly components["schemas"]["RoleAssignment"][];
-                        readonly links: components["schemas"]["ListLinks"];
-                        /** @constant */
-                        readonly truncated?: true;
-                    };
+                    readonly "application/json": components["schemas"]["RoleAssignmentList"];
                 };
             };
             readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listRoles: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only the one of exactly this name. */
+                readonly name?: components["parameters"]["name"];
+                readonly name__contains?: components["parameters"]["nameContains"];
+                readonly name__icontains?: components["parameters"]["nameIcontains"];
+                readonly name__startswith?: components["parameters"]["nameStartswith"];
+                readonly name__istartswith?: components["parameters"]["nameIstartswith"];
+                readonly name__endswith?: components["parameters"]["nameEndswith"];
+                readonly name__iendswith?: components["parameters"]["nameIendswith"];
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description Only those of this domain. */
+                readonly domain_id?: components["parameters"]["domainId"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleList"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createRole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly role: components["schemas"]["NewRole"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The role. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showRole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The role. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteRole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateRole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly role: components["schemas"]["RoleChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The role as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RoleAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listImpliedRoles: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly role_id: components["parameters"]["roleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["InferenceAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showImpliedRole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly role_id: components["parameters"]["roleId"];
+                readonly implied_role_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The two roles. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OneInferenceAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addImpliedRole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly role_id: components["parameters"]["roleId"];
+                readonly implied_role_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The two roles. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OneInferenceAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeImpliedRole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly role_id: components["parameters"]["roleId"];
+                readonly implied_role_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listRoleInferences: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The implications. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["InferenceList"];
+                };
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
@@ -1534,6 +4721,16 @@ export interface operations {
             readonly query?: {
                 /** @description Only the one of exactly this name. */
                 readonly name?: components["parameters"]["name"];
+                readonly name__contains?: components["parameters"]["nameContains"];
+                readonly name__icontains?: components["parameters"]["nameIcontains"];
+                readonly name__startswith?: components["parameters"]["nameStartswith"];
+                readonly name__istartswith?: components["parameters"]["nameIstartswith"];
+                readonly name__endswith?: components["parameters"]["nameEndswith"];
+                readonly name__iendswith?: components["parameters"]["nameIendswith"];
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
                 /** @description Only those of this domain. */
                 readonly domain_id?: components["parameters"]["domainId"];
                 /** @description Only those that are, or are not, enabled. */
@@ -1551,12 +4748,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly users: readonly components["schemas"]["User"][];
-                        readonly links: components["schemas"]["ListLinks"];
-                        /** @constant */
-                        readonly truncated?: true;
-                    };
+                    readonly "application/json": components["schemas"]["UserList"];
                 };
             };
             readonly 400: components["responses"]["Fault"];
@@ -1565,12 +4757,45 @@ export interface operations {
             readonly 503: components["responses"]["Fault"];
         };
     };
+    readonly createUser: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly user: components["schemas"]["NewUser"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The user. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["UserAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
     readonly showUser: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                readonly user_id: string;
+                readonly user_id: components["parameters"]["userId"];
             };
             readonly cookie?: never;
         };
@@ -1582,11 +4807,131 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        readonly user: components["schemas"]["User"];
+                    readonly "application/json": components["schemas"]["UserAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteUser: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateUser: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly user: components["schemas"]["UserChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The user as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["UserAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly changePassword: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly user: {
+                        readonly password: components["schemas"]["NewPassword"];
+                        readonly original_password: components["schemas"]["Secret"];
                     };
                 };
             };
+        };
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listUserGroups: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only the one of exactly this name. */
+                readonly name?: components["parameters"]["name"];
+                readonly name__contains?: components["parameters"]["nameContains"];
+                readonly name__icontains?: components["parameters"]["nameIcontains"];
+                readonly name__startswith?: components["parameters"]["nameStartswith"];
+                readonly name__istartswith?: components["parameters"]["nameIstartswith"];
+                readonly name__endswith?: components["parameters"]["nameEndswith"];
+                readonly name__iendswith?: components["parameters"]["nameIendswith"];
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The groups. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["GroupList"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];

@@ -187,7 +187,8 @@ export interface paths {
         };
         /** The content of an image, for a cell that was given a ticket with a build. */
         readonly get: operations["downloadImageWithTicket"];
-        readonly put?: never;
+        /** Fills the image that a server is saved in, for the cell that has the server. */
+        readonly put: operations["uploadImageWithTicket"];
         readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
@@ -1047,6 +1048,40 @@ export interface operations {
             };
             readonly 401: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly uploadImageWithTicket: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                readonly "X-Weir-Image-Ticket": string;
+                readonly "X-Weir-Disk-Format": "qcow2" | "raw";
+            };
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/octet-stream": string;
+            };
+        };
+        readonly responses: {
+            /** @description The image is active with this content. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 415: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };

@@ -119,9 +119,9 @@ export const MAX: Microversion = '2.93'
 
 const FORM = /^([1-9]\d{0,3})\.(0|[1-9]\d{0,3})$/
 
-/** The microversion a request header names, `latest` being MAX; throws `invalid` when it is malformed. */
-export function parseMicroversion(text: string): Microversion {
-  if (text === 'latest') return MAX
+/** The microversion a request header names; throws `invalid` when it is malformed. */
+export function parseMicroversion(text: string, latest: Microversion = MAX): Microversion {
+  if (text === 'latest') return latest
   if (!FORM.test(text))
     throw new Failure('invalid', `API version '${text}' is malformed: it must be X.Y or latest.`)
   return text as Microversion

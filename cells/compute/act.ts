@@ -8,11 +8,14 @@ import type { OperationRef } from '#openapi/wire/instance.ts'
 import { answerOf } from './answer.ts'
 import type { Compute } from './compute.ts'
 import { configDriveFiles } from './config-drive.ts'
+import type { ImageTarget } from './image-client.ts'
+import { instanceSpec } from './instance-spec.ts'
 
 interface ActAsk {
   readonly operation: OperationRef
   readonly act: Act
   readonly graceMs: number
+  readonly runs?: boolean
 }
 
 /** Absent: as it was. */
@@ -27,11 +30,14 @@ const AFTERWARDS: Readonly<Partial<Record<ActName, PowerState>>> = {
   resume: 'running',
   rescue: 'running',
   unrescue: 'running',
+  shelve: 'shutdown',
+  'shelve-offload': 'shutdown',
+  unshelve: 'running',
 }
 
 /** Afterwards it has been done to the guest. */
 export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
-  const { attempts, driver, log, workbench, answerWithinMs } = compute
+  const { attempts, log, workbench, answerWithinMs } = compute
   const { operation } = ask
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
@@ -39,8 +45,8 @@ export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(
       async () => {
-        await perform(driver, id, ask, signal)
-        const after = AFTERWARDS[ask.act.name]
+        await perform(compute, id, ask, signal)
+        const after = powerAfter(ask)
         return after === undefined
           ? { state: 'done' }
           : { state: 'done', powerState: POWER_STATES[after] }
@@ -53,12 +59,20 @@ export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
   return workbench.ask(job, answerWithinMs)
 }
 
+const STARTING_ANEW: readonly ActName[] = ['rebuild', 'resize', 'revert-resize']
+
+function powerAfter({ act: { name }, runs = true }: ActAsk): PowerState | undefined {
+  if (STARTING_ANEW.includes(name)) return runs ? 'running' : 'shutdown'
+  return AFTERWARDS[name]
+}
+
 function perform(
-  driver: Driver,
+  compute: Compute,
   id: InstanceId,
-  { act: asked, graceMs }: ActAsk,
+  { act: asked, graceMs, runs = true }: ActAsk,
   signal: AbortSignal,
 ): Promise<void> {
+  const { driver } = compute
   switch (asked.name) {
     case 'start':
       return driver.start(id, signal)
@@ -87,7 +101,40 @@ function perform(
       return part(driver, 'password').set(id, asked.password, signal)
     case 'crash-dump':
       return part(driver, 'crashDump').trigger(id, signal)
+    case 'create-image':
+    case 'create-backup':
+      return saveDisk(compute, id, asked.target, signal)
+    case 'shelve':
+      return driver
+        .stop(id, graceMs, signal)
+        .then(() => saveDisk(compute, id, asked.target, signal))
+    case 'shelve-offload':
+      return driver.destroy(id, signal)
+    case 'unshelve':
+      return driver.spawn(instanceSpec(id, asked.build), signal)
+    case 'rebuild': {
+      const { keepsEphemeral, build } = asked
+      const how = { keepsEphemeral, runs }
+      return part(driver, 'rebuild').rebuild(instanceSpec(id, build), how, signal)
+    }
+    case 'resize':
+      return part(driver, 'resize').resize(instanceSpec(id, asked.build), { runs, graceMs }, signal)
+    case 'confirm-resize':
+      return part(driver, 'resize').confirm(id, signal)
+    case 'revert-resize':
+      return part(driver, 'resize').revert(instanceSpec(id, asked.build), { runs, graceMs }, signal)
   }
+}
+
+/** Afterwards the image holds the guest's root disk, as it was at one moment. */
+async function saveDisk(
+  { driver, images }: Compute,
+  id: InstanceId,
+  target: ImageTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  await using disk = await part(driver, 'snapshot').take(id, signal)
+  await images.fill(target, disk, signal)
 }
 
 function part<C extends Capability>(driver: Driver, capability: C): NonNullable<Driver[C]> {

@@ -1,8 +1,15 @@
 import type { CellId, HostId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
-import type { Driver, HostInventory } from '#drivers/driver.ts'
+import type { DiskImage, Driver, HostInventory } from '#drivers/driver.ts'
 import type { Attempts } from './attempts.ts'
+import type { ImageTarget } from './image-client.ts'
 import type { Workbench } from './workbench.ts'
+
+/** Where the disks of servers are saved. */
+export interface ImageFiller {
+  /** Afterwards the image is active with the disk's content. */
+  fill(target: ImageTarget, disk: DiskImage, signal: AbortSignal): Promise<void>
+}
 
 export interface Host {
   readonly id: HostId
@@ -16,6 +23,7 @@ export interface Host {
 export interface Compute {
   readonly host: Host
   readonly driver: Driver
+  readonly images: ImageFiller
   readonly attempts: Attempts
   readonly workbench: Workbench
   readonly log: Logger

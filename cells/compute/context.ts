@@ -5,7 +5,7 @@ import { systemClock } from '#common/clock.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment, ImageSource } from '#drivers/driver.ts'
 import { Attempts } from './attempts.ts'
-import type { Compute } from './compute.ts'
+import type { Compute, ImageFiller } from './compute.ts'
 import type { ComputeConfig } from './config.ts'
 import { Consoles } from './consoles.ts'
 import { Reporter } from './reporter.ts'
@@ -16,7 +16,7 @@ import { Workbench } from './workbench.ts'
 /** What a compute is made of besides its configuration. */
 export interface ComputeParts {
   readonly createDriver: (environment: DriverEnvironment, log: Logger) => Promise<Driver>
-  readonly images: ImageSource
+  readonly images: ImageSource & ImageFiller
 }
 
 const DAY_MS = 86_400_000
@@ -56,6 +56,7 @@ export async function startCompute(
   const compute: Compute = {
     host: { id: config.hostId, cellId: config.cellId, name: config.hostName, zone: config.zone },
     driver,
+    images: parts.images,
     attempts,
     workbench,
     log,

@@ -1,17 +1,28 @@
+import { Readable } from 'node:stream'
 import { Agent, type Dispatcher, request } from 'undici'
-import { Failure } from '#common/errors.ts'
-import type { ImageSource, ImageSpec } from '#drivers/driver.ts'
+import { type ErrorKind, Failure, isFailure } from '#common/errors.ts'
+import type { DiskImage, ImageSource, ImageSpec } from '#drivers/driver.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 /** The service opens a file before it answers. */
 const HEADERS_TIMEOUT_MS = 30_000
 /** Between two chunks, not for the whole content. */
 const IDLE_TIMEOUT_MS = 60_000
+/** A content is hashed as it comes, and is on disk before the answer. */
+const STORED_TIMEOUT_MS = 600_000
 const CONNECTIONS_MAX = 8
+const STORED = 204
+
+/** The image that a server is to be saved in. */
+export interface ImageTarget {
+  readonly imageId: string
+  /** Proof for the image service that this cell may fill this image now. */
+  readonly ticket: string
+}
 
 /**
- * Reads image contents from the gateways' image service, with the ticket that came with a build. Follows no redirect:
- * the ticket goes to the configured address only. What the content is worth is checked by whoever reads it.
+ * Reads and fills images of the gateways' image service, with the tickets that came with the work. Follows no
+ * redirect: a ticket goes to the configured address only. What the content is worth is checked by whoever reads it.
  */
 export class ImageClient implements ImageSource, AsyncDisposable {
   readonly #baseUrl: string
@@ -40,6 +51,40 @@ export class ImageClient implements ImageSource, AsyncDisposable {
     throw failure
   }
 
+  /**
+   * Afterwards the image is active with the disk's content; an image that is so already is left alone. Throws
+   * `not-found` for one that was deleted, `unauthenticated`, `over-quota`, `invalid` for a content that is refused,
+   * `unavailable` when the service is silent or breaks off.
+   */
+  async fill(
+    { imageId, ticket }: ImageTarget,
+    disk: DiskImage,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const url = `${this.#baseUrl}/internal/images/${encodeURIComponent(imageId)}/file`
+    try {
+      const { statusCode, body } = await request(url, {
+        dispatcher: this.#agent,
+        method: 'PUT',
+        headers: {
+          'x-weir-image-ticket': ticket,
+          'x-weir-disk-format': disk.diskFormat,
+          'content-type': 'application/octet-stream',
+          'content-length': String(disk.sizeBytes),
+        },
+        body: Readable.from(disk.content()),
+        headersTimeout: STORED_TIMEOUT_MS,
+        signal,
+      })
+      const said = await body.text()
+      if (statusCode !== STORED) throw refusalOf(imageId, statusCode, said)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (isFailure(error)) throw error
+      throw unavailable({ id: imageId }, error)
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#agent.destroy()
   }
@@ -57,6 +102,22 @@ export class ImageClient implements ImageSource, AsyncDisposable {
       throw unavailable(image, error)
     }
   }
+}
+
+/** What the service says of a content that it did not take. */
+function refusalOf(imageId: string, status: number, said: string): Failure {
+  const detail = `the image service answered ${status}: ${said.slice(0, DETAIL_MAX)}`
+  const kind = KIND_OF_REFUSAL[status] ?? 'unavailable'
+  return new Failure(kind, `Image ${imageId} could not be filled.`, { detail })
+}
+
+const DETAIL_MAX = 200
+const KIND_OF_REFUSAL: Readonly<Record<number, ErrorKind>> = {
+  400: 'invalid',
+  401: 'unauthenticated',
+  403: 'over-quota',
+  404: 'not-found',
+  413: 'too-large',
 }
 
 function failureOf(
@@ -113,6 +174,6 @@ async function nextChunk(
   }
 }
 
-function unavailable(image: ImageSpec, cause: unknown): Failure {
+function unavailable(image: { readonly id: string }, cause: unknown): Failure {
   return new Failure('unavailable', `Image ${image.id} cannot be read now.`, { cause })
 }

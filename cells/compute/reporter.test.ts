@@ -40,6 +40,7 @@ async function withSilentBackend(
     attempts,
     host: { id: newId<HostId>(), cellId: newId<CellId>(), name: 'host', zone: null },
     driver: { ...driver, watch: driver.watch.bind(driver), inventory: gone, list: gone },
+    images: { fill: () => Promise.resolve() },
     workbench,
     log: createLogger('test', 'silent'),
     startedAt: 0,

@@ -1,6 +1,6 @@
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
-import type { Fault, InstanceView } from '#openapi/wire/instance.ts'
+import type { Fault, FlavorSnapshot, InstanceView } from '#openapi/wire/instance.ts'
 
 /** A server as the cell that has it knows it. */
 export interface Instance {
@@ -12,7 +12,11 @@ export interface Instance {
   readonly taskState: Task | null
   /** Nova's number. */
   readonly powerState: number
-  readonly placed: PlacedOn
+  /** Null while it is on no host. */
+  readonly placed: PlacedOn | null
+  /** Null: as it was built. */
+  readonly flavor: FlavorSnapshot | null
+  readonly imageId: string | null
   readonly fault: Fault | null
   /** Milliseconds since the epoch. */
   readonly launchedAt: number | null
@@ -31,6 +35,7 @@ export interface PlacedOn {
 /** What the gateways are told of it. */
 export function instanceView(instance: Instance): InstanceView {
   const { id, attempt, version, vmState, taskState, powerState, placed, fault } = instance
+  const { flavor, imageId } = instance
   return {
     serverId: id,
     attempt,
@@ -38,14 +43,16 @@ export function instanceView(instance: Instance): InstanceView {
     vmState,
     taskState,
     powerState,
-    hostId: placed.hostId,
-    host: placed.host,
-    hypervisorHostname: placed.hypervisorHostname,
+    hostId: placed?.hostId ?? null,
+    host: placed?.host ?? null,
+    hypervisorHostname: placed?.hypervisorHostname ?? null,
     // Drivers name guests so, and nothing a user chose becomes a name on a host.
     instanceName: `weir-${id}`,
-    zone: placed.zone,
+    zone: placed?.zone ?? null,
     launchedAt: instance.launchedAt,
     terminatedAt: null,
     fault,
+    ...(flavor === null ? {} : { flavor }),
+    ...(imageId === null ? {} : { imageId }),
   }
 }

@@ -1,6 +1,7 @@
-import { asc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
 import type { Executor, Transactional, Tx } from '#common/db/database.ts'
-import { builder, type Statement, statement } from '#common/db/statement.ts'
+import { builder, type Statement, sqlStatement, statement } from '#common/db/statement.ts'
+import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { FeedBody, FeedRow } from '#openapi/wire/feed.ts'
 import { feed, feedState } from './schema/feed.ts'
@@ -33,12 +34,16 @@ const STATE = statement(
 const LOCKED_STATE = statement(
   builder.select(STATE_COLUMNS).from(feedState).where(eq(feedState.id, STATE_ID)).for('update'),
 )
-const SET_LAST = statement(
+const ADVANCE = statement(
   builder
     .update(feedState)
-    .set({ last: sql`${p('last')}` })
-    .where(eq(feedState.id, STATE_ID)),
+    .set({ last: sql`${p('to')}` })
+    .where(and(eq(feedState.id, STATE_ID), eq(feedState.last, p('from')))),
 )
+const NUMBER = sqlStatement(sql`
+  update json_table(${p('numbers')}, '$[*]' columns (
+    id varchar(36) character set ascii collate ascii_bin path '$.id', n bigint path '$.n')) v
+  straight_join feed f on f.id = v.id set f.n = v.n where f.n is null`)
 const ACKNOWLEDGE = statement(
   builder
     .update(feedState)
@@ -86,14 +91,14 @@ const OLDEST = statement(
 const INSERTS = new Map<number, Statement>()
 
 /** Tells the gateways of changes once the transaction has committed. */
-export async function addToFeed(tx: Executor, bodies: readonly FeedBody[]): Promise<void> {
+export function addToFeed(tx: Tx, bodies: readonly FeedBody[]): void {
   if (bodies.length === 0) return
   const values: Record<string, unknown> = {}
   bodies.forEach((body, index) => {
     values[`id${index}`] = newId()
     values[`body${index}`] = JSON.stringify(body)
   })
-  await tx.run(insertOf(bodies.length), values)
+  tx.queue(insertOf(bodies.length), values)
 }
 
 /** Afterwards the database has an incarnation; the first process to come gives it one. */
@@ -115,35 +120,25 @@ async function lockFeedState(tx: Tx): Promise<FeedState> {
 }
 
 /**
- * Gives numbers to at most `max` committed rows and returns how many got one. Rows of transactions that have not
- * committed are not seen and get later numbers; the lock on the state keeps numbers free of holes and repetitions.
+ * Gives numbers after `last` to at most `max` committed rows and returns them. Rows of transactions that have not
+ * committed are not seen and get later numbers. Throws `conflict`, and numbers none, when `last` is not the highest
+ * number given: another process gives numbers too. So there are neither holes nor repetitions.
  */
-export async function numberFeed(db: Transactional, max: number): Promise<number> {
-  // Most often there is nothing: then nothing is locked.
-  if ((await db.rows(UNNUMBERED, { max: '1' })).length === 0) return 0
-  return db.transaction(async (tx) => {
-    const { last } = await lockFeedState(tx)
-    const rows = await tx.rows<{ id: string }>(UNNUMBERED, { max: String(max) })
-    if (rows.length === 0) return 0
-    const ids = sql.join(
-      rows.map(({ id }) => sql`${id}`),
-      sql`, `,
-    )
-    await tx.orm.execute(
-      sql`update ${feed} set n = ${last} + field(id, ${ids}) where id in (${ids})`,
-    )
-    await tx.run(SET_LAST, { last: last + rows.length })
-    return rows.length
-  })
-}
-
-/** Rows after a position as stored, in order. */
-export async function feedTextAfter(
-  db: Executor,
-  after: number,
+export async function numberFeed(
+  db: Transactional,
+  last: number,
   max: number,
 ): Promise<readonly NumberedText[]> {
-  return db.rows<NumberedText>(NUMBERED, { after, max: String(max) })
+  const found = await db.rows<{ id: string; body: string }>(UNNUMBERED, { max: String(max) })
+  if (found.length === 0) return []
+  const numbered = found.map((row, index) => ({ ...row, n: last + index + 1 }))
+  const otherwise = () => new Failure('conflict', 'Another process numbers the feed.')
+  await db.transaction((tx) => {
+    tx.queue(ADVANCE, { from: last, to: last + numbered.length }, { rows: 1, otherwise })
+    const numbers = JSON.stringify(numbered.map(({ id, n }) => ({ id, n })))
+    tx.queue(NUMBER, { numbers }, { rows: numbered.length, otherwise })
+  })
+  return numbered
 }
 
 /** Rows after a position, in order. */
@@ -152,7 +147,7 @@ export async function feedAfter(
   after: number,
   max: number,
 ): Promise<readonly FeedRow[]> {
-  const rows = await feedTextAfter(db, after, max)
+  const rows = await db.rows<NumberedText>(NUMBERED, { after, max: String(max) })
   return rows.map(({ n, body }) => ({ n, body: JSON.parse(body) as FeedBody }))
 }
 

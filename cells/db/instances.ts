@@ -3,7 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
-import type { Fault } from '#openapi/wire/instance.ts'
+import type { Fault, FlavorSnapshot } from '#openapi/wire/instance.ts'
 import type { Instance } from '../conductor/instance.ts'
 import { instances } from './schema/instances.ts'
 
@@ -42,6 +42,8 @@ const CHANGE = {
   host: sql`${p('host')}`,
   hypervisorHostname: sql`${p('hypervisorHostname')}`,
   zone: sql`${p('zone')}`,
+  flavor: sql`${p('flavor')}`,
+  imageId: sql`${p('imageId')}`,
   fault: sql`${p('fault')}`,
   launchedAt: sql`${p('launchedAt')}`,
   sagaId: sql`${p('sagaId')}`,
@@ -81,6 +83,8 @@ const COLUMNS = {
   host: instances.host,
   hypervisor_hostname: instances.hypervisorHostname,
   zone: instances.zone,
+  flavor: instances.flavor,
+  image_id: instances.imageId,
   fault: instances.fault,
   launched_at: instances.launchedAt,
   saga_id: instances.sagaId,
@@ -94,10 +98,12 @@ interface Row {
   readonly vm_state: VmState
   readonly task_state: Task | null
   readonly power_state: number
-  readonly host_id: HostId
-  readonly host: string
-  readonly hypervisor_hostname: string
-  readonly zone: string
+  readonly host_id: HostId | null
+  readonly host: string | null
+  readonly hypervisor_hostname: string | null
+  readonly zone: string | null
+  readonly flavor: FlavorSnapshot | null
+  readonly image_id: string | null
   readonly fault: Fault | null
   readonly launched_at: Date | null
   readonly saga_id: SagaId | null
@@ -145,12 +151,8 @@ const PAGE = statement(
 )
 
 /** Throws a duplicate-key error when the cell has a row of this server already. */
-export async function insertInstance(
-  tx: Executor,
-  instance: Instance,
-  sealedBuild: string,
-): Promise<void> {
-  await tx.run(INSERT, { ...instance, ...instance.placed, sealedBuild })
+export function insertInstance(tx: Tx, instance: Instance, sealedBuild: string): void {
+  tx.queue(INSERT, { ...instance, ...instance.placed, sealedBuild })
 }
 
 /** What a saga leaves an instance like. `keepsBuild`: a host may still have to be asked to build it. */
@@ -244,11 +246,21 @@ export async function instancePage(
 function changeValues({ to, keepsBuild = false }: InstanceChange): Record<string, unknown> {
   return {
     ...to,
-    ...to.placed,
+    ...(to.placed ?? NOWHERE),
+    flavor: to.flavor === null ? null : JSON.stringify(to.flavor),
     fault: to.fault === null ? null : JSON.stringify(to.fault),
     launchedAt: to.launchedAt === null ? null : new Date(to.launchedAt),
     keepsBuild,
   }
+}
+
+const NOWHERE = { hostId: null, host: null, hypervisorHostname: null, zone: null }
+
+/** The four are null together. */
+function placedOn(row: Row): Instance['placed'] {
+  const { host_id: hostId, host, hypervisor_hostname: hypervisorHostname, zone } = row
+  if (hostId === null || host === null || hypervisorHostname === null || zone === null) return null
+  return { hostId, host, hypervisorHostname, zone }
 }
 
 function fromRow(row: Row): Instance {
@@ -260,12 +272,9 @@ function fromRow(row: Row): Instance {
     vmState: row.vm_state,
     taskState: row.task_state,
     powerState: row.power_state,
-    placed: {
-      hostId: row.host_id,
-      host: row.host,
-      hypervisorHostname: row.hypervisor_hostname,
-      zone: row.zone,
-    },
+    placed: placedOn(row),
+    flavor: row.flavor,
+    imageId: row.image_id,
     fault: row.fault,
     launchedAt: row.launched_at === null ? null : row.launched_at.getTime(),
     sagaId: row.saga_id,

@@ -1,5 +1,5 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
-import type { Executor } from '#common/db/database.ts'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
@@ -138,10 +138,13 @@ export interface BuildRecord {
  * Commits the cell to its answer for an attempt. False when a newer attempt of the server is known; throws a
  * duplicate-key error when this one has its answer already.
  */
-export async function insertBuildRecord(tx: Executor, record: BuildRecord): Promise<boolean> {
-  const { operation, outcome, reason = null, trace = null } = record
-  const { affectedRows } = await tx.run(INSERT_BUILD, { ...operation, outcome, reason, trace })
-  return affectedRows === 1
+export async function insertBuildRecord(db: Executor, record: BuildRecord): Promise<boolean> {
+  return (await db.run(INSERT_BUILD, recordValues(record))).affectedRows === 1
+}
+
+/** Like `insertBuildRecord`, as part of a transaction, which fails with `otherwise` when a newer attempt is known. */
+export function queueBuildRecord(tx: Tx, record: BuildRecord, otherwise: () => Error): void {
+  tx.queue(INSERT_BUILD, recordValues(record), { rows: 1, otherwise })
 }
 
 export async function findBuildRecord(
@@ -162,13 +165,13 @@ export async function newestBuildRecord(
 }
 
 /** Afterwards the attempt is known to be over here. */
-export async function endAttempt(
-  tx: Executor,
+export function endAttempt(
+  tx: Tx,
   { id, attempt }: { readonly id: InstanceId; readonly attempt: number },
   ended: AttemptEnd,
   reason: string | null,
-): Promise<void> {
-  await tx.run(END, { serverId: id, attempt, ended, reason })
+): void {
+  tx.queue(END, { serverId: id, attempt, ended, reason })
 }
 
 /** Afterwards the newest decision about the attempt is this one. */
@@ -206,6 +209,11 @@ export async function findOperation(
 export async function purgeOperations(db: Executor, before: Date, max: number): Promise<number> {
   const { affectedRows } = await db.run(PURGE, { before, max: String(max) })
   return affectedRows
+}
+
+function recordValues(record: BuildRecord) {
+  const { operation, outcome, reason = null, trace = null } = record
+  return { ...operation, outcome, reason, trace }
 }
 
 function fromRow({ trace, ...row }: RecordRow): AttemptRecord {

@@ -42,7 +42,8 @@ async function writeAll(): Promise<string[]> {
       const id = newId()
       ids.push(id)
       await db.transaction(async (tx) => {
-        await addToFeed(tx, [bodyOf(id)])
+        addToFeed(tx, [bodyOf(id)])
+        await tx.flush()
         await sleep((writer * 7 + row * 13) % 40)
       })
       two.cell.conductor.feedChanged()

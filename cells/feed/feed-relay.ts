@@ -5,7 +5,7 @@ import type { CellId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { acquireLease, releaseLease } from '#common/saga/lease.ts'
 import { eventSubject, innerSubject } from '#openapi/wire.ts'
-import { feedTextAfter, type NumberedText, numberFeed, readFeedState } from '../db/feed.ts'
+import { type NumberedText, numberFeed, readFeedState } from '../db/feed.ts'
 
 export interface FeedRelayOptions {
   readonly db: Transactional
@@ -23,8 +23,8 @@ const LEASE_TTL_MS = 3_000
 const LEASE_RENEW_MS = 1_000
 /** Changes that come close together go out together. */
 const GATHER_MS = 5
-/** In case a nudge was lost, or came before its commit. */
-const POLL_MS = 200
+/** In case a nudge was lost. */
+const POLL_MS = 1_000
 const BATCH_ROWS = 200
 /** A round ends after so many batches, so that the lease is looked after. */
 const BATCHES_MAX = 50
@@ -42,7 +42,8 @@ export class FeedRelay implements AsyncDisposable {
   #leaseCheckAt = 0
   #isHolder = false
   #isFailing = false
-  #sent = 0
+  /** The highest number given; undefined until read, and again after anything went wrong. */
+  #last: number | undefined
 
   constructor(options: FeedRelayOptions) {
     this.#options = options
@@ -58,7 +59,7 @@ export class FeedRelay implements AsyncDisposable {
     this.#loop = this.#run()
   }
 
-  /** Rows have been, or are about to be, committed: they go out in a moment. */
+  /** Rows have been committed: they go out in a moment. */
   nudge(): void {
     this.#isNudged = true
     this.#wake()
@@ -82,6 +83,7 @@ export class FeedRelay implements AsyncDisposable {
         this.#isFailing = false
       } catch (error) {
         this.#leaseCheckAt = 0
+        this.#last = undefined
         // While the database is away every round fails: one line tells as much as a thousand.
         if (!this.#isFailing) log.warn(errorFields(error), 'feed not relayed')
         this.#isFailing = true
@@ -95,30 +97,31 @@ export class FeedRelay implements AsyncDisposable {
       if (wasNudged && !nats.isClosed()) nats.publish(innerSubject(cellId, 'feed-changed'))
       return
     }
+    // What a predecessor numbered and did not send, gateways miss by the position in the next heartbeat.
+    this.#last ??= (await readFeedState(db)).last
     for (let batch = 0; batch < BATCHES_MAX; batch += 1) {
-      const count = await numberFeed(db, BATCH_ROWS)
-      if (count > 0) await this.#send()
-      if (count < BATCH_ROWS) return
+      const rows = await numberFeed(db, this.#last, BATCH_ROWS)
+      this.#last += rows.length
+      this.#send(rows)
+      if (rows.length < BATCH_ROWS) return
     }
     this.#isNudged = true
   }
 
-  async #send(): Promise<void> {
-    const { db } = this.#options
-    const rows = await feedTextAfter(db, this.#sent, BATCH_ROWS)
+  #send(rows: readonly NumberedText[]): void {
     let size = 0
     let part: NumberedText[] = []
     for (const row of rows) {
-      if (size > 0 && size + row.body.length > PAYLOAD_MAX_BYTES) {
+      const bytes = Buffer.byteLength(row.body)
+      if (size > 0 && size + bytes > PAYLOAD_MAX_BYTES) {
         this.#publish(part)
         size = 0
         part = []
       }
       part.push(row)
-      size += row.body.length
+      size += bytes
     }
     this.#publish(part)
-    this.#sent = rows.at(-1)?.n ?? this.#sent
   }
 
   /** Bodies are JSON already: parsing them only to write them again would be most of the relay's work. */
@@ -135,8 +138,7 @@ export class FeedRelay implements AsyncDisposable {
     if (clock.now() < this.#leaseCheckAt) return this.#isHolder
     const lease = await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)
     this.#leaseCheckAt = clock.now() + LEASE_RENEW_MS
-    // What a predecessor numbered and did not send, gateways miss by the position in the next heartbeat.
-    if (lease !== undefined && !this.#isHolder) this.#sent = (await readFeedState(db)).last
+    if (lease !== undefined && !this.#isHolder) this.#last = undefined
     this.#isHolder = lease !== undefined
     return this.#isHolder
   }

@@ -10,7 +10,8 @@ import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
-import { type ActParams, acting, actSaga, sealedAct } from '../conductor/sagas/act.ts'
+import { resetState } from '../conductor/reset-state.ts'
+import { type ActParams, acting, actSaga, type Begun, sealedAct } from '../conductor/sagas/act.ts'
 import { findInstance } from '../db/instances.ts'
 import { findOperation, insertOperation } from '../db/operations.ts'
 
@@ -31,6 +32,13 @@ const ACT_NEEDS: Readonly<Partial<Record<ActName, Capability>>> = {
   unrescue: 'rescue',
   'change-password': 'password',
   'crash-dump': 'crashDump',
+  'create-image': 'snapshot',
+  'create-backup': 'snapshot',
+  shelve: 'snapshot',
+  rebuild: 'rebuild',
+  resize: 'resize',
+  'confirm-resize': 'resize',
+  'revert-resize': 'resize',
 }
 
 /**
@@ -73,6 +81,10 @@ async function begin(
   work: WorkContext,
 ): Promise<ReturnType<typeof instanceView> | undefined> {
   const { conductor, sagas } = cell
+  if (act.name === 'reset-state') {
+    const reset = await resetState(conductor, operation, instance, act.state)
+    return reset && instanceView(reset)
+  }
   refuseUnable(conductor, instance, act.name)
   try {
     refuseInState(instance, act.name)
@@ -92,19 +104,20 @@ async function begin(
   }
   const run = await sagas
     .start(actSaga, { id, subject: operation.serverId, params, work })
-    .catch((error: unknown) => {
+    .catch(async (error: unknown) => {
       if (isDuplicate(error) || isFailure(error, 'conflict')) return undefined
+      if (isFailure(error, 'no-capacity')) await rememberRefusal(cell, operation, error.message)
       throw error
     })
   if (run === undefined) return undefined
   if (act.name === 'change-password') return outcomeOf(conductor, params, run.finished)
-  return instanceView(acting(params, id))
+  return instanceView(acting(params, id, run.output<Begun>('begin')))
 }
 
 /** Throws `unsupported`, in Nova's words, for what the instance's host cannot do. */
 function refuseUnable({ hosts }: Conductor, { placed }: Instance, act: ActName): void {
   const needed = ACT_NEEDS[act]
-  const host = hosts.get(placed.hostId)
+  const host = placed === null ? undefined : hosts.get(placed.hostId)
   if (needed === undefined || host === undefined || host.capabilities.includes(needed)) return
   throw new Failure('unsupported', 'The requested functionality is not supported.')
 }

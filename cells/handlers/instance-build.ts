@@ -9,7 +9,7 @@ import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
-import { type Decision, decide } from '../conductor/decide.ts'
+import { type Decision, decide, membersOf } from '../conductor/decide.ts'
 import { instanceView } from '../conductor/instance.ts'
 import { building } from '../conductor/sagas/boot/building.ts'
 import { type Claimed, claimStep } from '../conductor/sagas/boot/outputs.ts'
@@ -20,6 +20,7 @@ import {
   type AttemptRecord,
   findBuildRecord,
   insertBuildRecord,
+  queueBuildRecord,
   recordTrace,
 } from '../db/operations.ts'
 import { resourcesOf } from '../placement/resources.ts'
@@ -60,10 +61,14 @@ async function acceptOrRefuse(cell: Cell, ask: Ask, work: WorkContext): Promise<
 
 /** Room that was just given back may be unknown here for a second, and a refusal is for good: so it is looked up. */
 async function decided(conductor: Conductor, build: InstanceBuild): Promise<Decision> {
-  const decision = decide(conductor, build, new Set())
+  const circumstances = {
+    triedHosts: new Set<string>(),
+    groupMembers: await membersOf(conductor.db, build),
+  }
+  const decision = decide(conductor, build, circumstances)
   if (decision.selection.hosts.length > 0) return decision
   await conductor.hosts.refresh()
-  return decide(conductor, build, new Set())
+  return decide(conductor, build, circumstances)
 }
 
 async function accept(
@@ -80,11 +85,8 @@ async function accept(
   conductor.builds.keep(attempt, build)
   if (best !== undefined) conductor.hosts.reserve(best.hostId, params.resources)
   const expected = decision.trace({ lostClaims: [], chosen: best?.name ?? null })
-  const before = async (tx: Tx) => {
-    const trace = JSON.stringify(expected)
-    if (!(await insertBuildRecord(tx, { operation, outcome: 'accepted', trace })))
-      throw new Failure('conflict', 'A newer attempt of the server is known here.')
-  }
+  const record = { operation, outcome: 'accepted', trace: JSON.stringify(expected) } as const
+  const before = (tx: Tx) => queueBuildRecord(tx, record, newerAttempt)
   try {
     const start = { id, subject: operation.serverId, params, work, before }
     const run = await sagas.start(bootSaga, start)
@@ -97,6 +99,10 @@ async function accept(
   }
 }
 
+function newerAttempt(): Failure {
+  return new Failure('conflict', 'A newer attempt of the server is known here.')
+}
+
 function bootParams(
   { conductor }: Cell,
   { operation, build }: Ask,
@@ -106,6 +112,7 @@ function bootParams(
     operation,
     projectId: build.projectId,
     resources: resourcesOf(build),
+    ...(build.group !== undefined && { group: build.group }),
     candidates: decision.selection.hosts.map(({ hostId }) => hostId),
     startedAt: conductor.clock.now(),
   }

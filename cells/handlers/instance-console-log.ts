@@ -15,8 +15,8 @@ export async function instanceConsoleLog(
   const instance = await findInstance(conductor.db, ask.serverId as InstanceId)
   if (instance === undefined)
     throw new Failure('not-found', `Instance ${ask.serverId} could not be found.`)
-  // The host knows nothing of a guest it has not made yet (nova: `get_console_output` of a building instance).
-  if (instance.vmState === 'building')
+  // No host knows of a guest that is not made yet, or is shelved (nova: `get_console_output` of a building instance).
+  if (instance.vmState === 'building' || instance.placed === null)
     throw new Failure('conflict', `Instance ${ask.serverId} is not ready`)
   return askHost(conductor, instance.placed.hostId, 'console-log', ask, work)
 }

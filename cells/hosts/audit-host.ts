@@ -76,7 +76,7 @@ async function believe(
   const to = { ...instance, ...change, version: instance.version + 1 }
   await conductor.db.transaction(async (tx) => {
     if (!(await updateSeenInstance(tx, instance, { to }))) return
-    await addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+    addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
   })
   conductor.log.info({ instance: instance.id, ...change }, 'instance changed behind our back')
 }
@@ -114,7 +114,7 @@ async function attemptToRemove(
 ): Promise<number | undefined> {
   const instance = await findInstance(db, id)
   if (instance !== undefined) {
-    const isElsewhere = instance.placed.hostId !== hostId && instance.sagaId === null
+    const isElsewhere = instance.placed?.hostId !== hostId && instance.sagaId === null
     return isElsewhere ? instance.attempt : undefined
   }
   const record = await newestBuildRecord(db, id)

@@ -25,7 +25,7 @@ export async function changeHost(
     const next = { ...changed, version: host.version + 1 }
     const isWritten = await db.transaction(async (tx) => {
       if (!(await updateHost(tx, host.version, next))) return false
-      await addToFeed(tx, [{ kind: 'host', view: hostView(next, ratios) }])
+      addToFeed(tx, [{ kind: 'host', view: hostView(next, ratios) }])
       return true
     })
     if (!isWritten) continue

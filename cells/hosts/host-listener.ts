@@ -130,7 +130,8 @@ export class HostListener implements AsyncDisposable {
     if (powerState === POWER_STATES.running) return
     const instance = await findInstance(this.#cell.conductor.db, id as InstanceId)
     if (instance === undefined || instance.sagaId !== null) return
-    if (instance.powerState !== powerState) await this.#audit(instance.placed.hostId)
+    if (instance.placed !== null && instance.powerState !== powerState)
+      await this.#audit(instance.placed.hostId)
   }
 
   async #audit(hostId: HostId, guests?: HostReport['instances']): Promise<void> {

@@ -28,7 +28,7 @@ export async function recordReport(conductor: Conductor, report: HostReport): Pr
         const { id: provider, name } = next
         await putInventory(tx, { provider, name, total: totalOf(next.inventory), ratios })
       }
-      await addToFeed(tx, [{ kind: 'host', view: hostView(next, ratios) }])
+      addToFeed(tx, [{ kind: 'host', view: hostView(next, ratios) }])
       return true
     })
     if (!isWritten) continue

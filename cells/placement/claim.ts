@@ -51,6 +51,6 @@ export async function claim(
 ): Promise<boolean> {
   const { affectedRows } = await tx.run(TAKE, { provider, ...resources })
   if (affectedRows !== 1) return false
-  await tx.run(ALLOCATE, { consumer, provider, ...resources })
+  tx.queue(ALLOCATE, { consumer, provider, ...resources })
   return true
 }

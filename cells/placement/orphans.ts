@@ -3,6 +3,7 @@ import type { Executor } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { instances } from '../db/schema/instances.ts'
 import { allocations } from '../db/schema/placement.ts'
+import { serverMigrations } from '../db/schema/server-migrations.ts'
 
 const p = sql.placeholder
 
@@ -10,12 +11,16 @@ const ORPHANS = statement(
   builder
     .selectDistinct({ consumer_id: allocations.consumerId })
     .from(allocations)
-    .leftJoin(instances, eq(instances.serverId, allocations.consumerId))
+    .leftJoin(serverMigrations, eq(serverMigrations.id, allocations.consumerId))
+    .leftJoin(
+      instances,
+      sql`${instances.serverId} = coalesce(${serverMigrations.serverId}, ${allocations.consumerId})`,
+    )
     .where(and(isNull(instances.serverId), lt(allocations.createdAt, p('before'))))
     .limit(p('max')),
 )
 
-/** At most `max` consumers that hold something since before a time, though the cell has no such server. */
+/** At most `max` consumers that hold something since before a time, though the cell has no such server, nor a migration of one. */
 export async function orphanedConsumers(
   db: Executor,
   before: Date,

@@ -7,6 +7,7 @@ import { computeFilter } from './filters/compute.ts'
 import { imagePropertiesFilter } from './filters/image-properties.ts'
 import { requestedHostFilter } from './filters/requested-host.ts'
 import { retryFilter } from './filters/retry.ts'
+import { affinityFilter, antiAffinityFilter } from './filters/server-group.ts'
 
 /** Every filter there is, in the order they run unless configured otherwise: cheap ones first. */
 export const FILTERS: readonly Filter[] = [
@@ -14,6 +15,8 @@ export const FILTERS: readonly Filter[] = [
   requestedHostFilter,
   availabilityZoneFilter,
   computeFilter,
+  affinityFilter,
+  antiAffinityFilter,
   ramFilter,
   coreFilter,
   diskFilter,

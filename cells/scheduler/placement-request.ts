@@ -1,3 +1,5 @@
+import type { HostId } from '#common/ids.ts'
+import type { ServerGroupRule } from '#openapi/wire/instance.ts'
 import type { Resources } from '../placement/resources.ts'
 
 /** What a host is looked for. */
@@ -16,4 +18,6 @@ export interface PlacementRequest {
   readonly requestedHost: string | null
   /** Hosts that have failed to build this server. */
   readonly triedHosts: ReadonlySet<string>
+  /** The server's group, with how many of its servers each host holds; null: it is in none. */
+  readonly group: (ServerGroupRule & { readonly members: ReadonlyMap<HostId, number> }) | null
 }

@@ -40,6 +40,7 @@ function request(change: Partial<PlacementRequest> = {}): PlacementRequest {
     zone: null,
     requestedHost: null,
     triedHosts: new Set(),
+    group: null,
     ...change,
   }
 }

@@ -38,7 +38,7 @@ export function selectHosts(
       return false
     }),
   )
-  const best = bestHosts(fitting, scheduling.weighers)
+  const best = bestHosts(fitting, request, scheduling.weighers)
   return {
     hosts: best.map(({ host }) => host),
     considered: hosts.length,
@@ -50,9 +50,10 @@ export function selectHosts(
 /** The best few, kept in order while going through all once. Equal scores: by name, so that the order is stable. */
 function bestHosts(
   hosts: readonly HostState[],
+  request: PlacementRequest,
   weighers: readonly WeightedWeigher[],
 ): readonly { host: HostState; score: number; parts: Record<string, number> }[] {
-  const columns = weighers.map((weighted) => weightedScores(hosts, weighted))
+  const columns = weighers.map((weighted) => weightedScores(hosts, request, weighted))
   const best: { readonly host: HostState; readonly index: number; readonly score: number }[] = []
   for (const [index, host] of hosts.entries()) {
     let score = 0
@@ -76,9 +77,10 @@ function bestHosts(
 /** Scaled to 0…1 over these hosts, so that MiB and VCPUs can be added, then weighted. */
 function weightedScores(
   hosts: readonly HostState[],
+  request: PlacementRequest,
   { weigher, weight }: WeightedWeigher,
 ): readonly number[] {
-  const raw = hosts.map((host) => weigher.score(host))
+  const raw = hosts.map((host) => weigher.score(host, request))
   const low = raw.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
   const high = raw.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
   const span = high - low

@@ -1,9 +1,16 @@
 import type { Resources } from '../placement/resources.ts'
 import type { HostState } from './host-state.ts'
+import type { PlacementRequest } from './placement-request.ts'
 import type { Weigher } from './weigher.ts'
 
 const free = (amount: keyof Resources) => (host: HostState) =>
   host.limits[amount] - host.used[amount]
+
+/** How many servers of the request's group the host holds, where the group is of this policy. */
+function members(policy: 'soft-affinity' | 'soft-anti-affinity') {
+  return ({ hostId }: HostState, { group }: PlacementRequest): number =>
+    group?.policy === policy ? (group.members.get(hostId) ?? 0) : 0
+}
 
 /** Every weigher there is. */
 export const WEIGHERS: readonly Weigher[] = [
@@ -11,4 +18,9 @@ export const WEIGHERS: readonly Weigher[] = [
   { name: 'cpu', score: free('vcpus') },
   { name: 'disk', score: free('diskGb') },
   { name: 'instances', score: (host) => -host.instances },
+  { name: 'soft_affinity', score: members('soft-affinity') },
+  {
+    name: 'soft_anti_affinity',
+    score: (host, request) => -members('soft-anti-affinity')(host, request),
+  },
 ]

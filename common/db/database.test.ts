@@ -1,11 +1,13 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq, gt, inArray, sql } from 'drizzle-orm'
 import { int, mysqlTable } from 'drizzle-orm/mysql-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { Relay } from '#test/env/relay.ts'
+import { Failure } from '../errors.ts'
 import { token } from './columns.ts'
 import { Database } from './database.ts'
 import { isDeadlock, isDuplicate } from './failures.ts'
+import { builder, statement } from './statement.ts'
 
 const things = mysqlTable('things', { id: int('id').primaryKey(), name: token('name') })
 
@@ -45,6 +47,67 @@ test('a taken key is told as such, without the values of the statement', async (
     expect(isDuplicate(error, 'PRIMARY')).toBe(true)
     expect(String((error as Error).message)).not.toContain('a secret name')
   }
+})
+
+test('what is queued runs in its turn, before whatever is waited for', async () => {
+  const add = statement(
+    builder.insert(things).values({ id: sql.placeholder('id'), name: sql.placeholder('name') }),
+  )
+  const rename = statement(
+    builder
+      .update(things)
+      .set({ name: sql`${sql.placeholder('name')}` })
+      .where(eq(things.id, sql.placeholder('id'))),
+  )
+  const all = statement(builder.select().from(things).where(gt(things.id, 9)).orderBy(things.id))
+  const many = Array.from({ length: 400 }, (_, index) => 1_000 + index)
+
+  await db.transaction(async (tx) => {
+    tx.queue(add, { id: 10, name: 'ten' })
+    expect(await tx.rows(all, {})).toEqual([{ id: 10, name: 'ten' }])
+    tx.queue(add, { id: 11, name: 'eleven' })
+    tx.queue(rename, { id: 11, name: 'elf' })
+    expect(await tx.run(rename, { id: 10, name: 'ten' })).toMatchObject({ affectedRows: 1 })
+    tx.queue(rename, { id: 10, name: 'zehn' })
+    expect(await tx.orm.select().from(things).where(eq(things.id, 10))).toMatchObject([
+      { name: 'zehn' },
+    ])
+    tx.queue(add, { id: 12, name: 'twelve' })
+  })
+  // More than goes into one statement.
+  await db.transaction((tx) => {
+    for (const id of many) tx.queue(add, { id, name: 'one of many' })
+  })
+
+  expect(await db.rows(all, {})).toHaveLength(3 + many.length)
+})
+
+test('a queued statement that does not match its rows ends the transaction, whatever its caller catches', async () => {
+  const drop = statement(builder.delete(things).where(eq(things.id, sql.placeholder('id'))))
+  const expected = { rows: 1, otherwise: () => new Failure('conflict', 'It is gone.') }
+  const gone = { kind: 'conflict', message: 'It is gone.' }
+
+  const one = db.transaction((tx) => {
+    tx.queue(drop, { id: 2 }, expected)
+    tx.queue(drop, { id: 99 }, expected)
+  })
+  const caught = db.transaction(async (tx) => {
+    tx.queue(drop, { id: 2 }, expected)
+    tx.queue(drop, { id: 99 }, expected)
+    await tx.run(drop, { id: 1 }).catch(() => {})
+  })
+  const tooMany = db.transaction((tx) => {
+    for (let id = 2; id < 1_000; id += 1) tx.queue(drop, { id }, expected)
+  })
+
+  for (const each of await Promise.all([one, caught, tooMany].map(failureOf)))
+    expect(each).toMatchObject(gone)
+  expect(
+    await db.orm
+      .select()
+      .from(things)
+      .where(inArray(things.id, [1, 2])),
+  ).toHaveLength(2)
 })
 
 test('two transactions that wait for each other both end well: the victim is run again', async () => {

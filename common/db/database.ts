@@ -1,5 +1,7 @@
 import type { MySql2Database } from 'drizzle-orm/mysql2'
-import { createPool, type Pool, type PoolConnection, type ResultSetHeader } from 'mysql2'
+import { createPool, type Pool, type PoolConnection } from 'mysql2'
+import { type Bound, compound, type Expected, failedExpectation } from './compound.ts'
+import { execute } from './execute.ts'
 import { databaseFailure, isDeadlock } from './failures.ts'
 import { ormOn } from './orm.ts'
 import type { Statement } from './statement.ts'
@@ -8,8 +10,8 @@ import type { Statement } from './statement.ts'
 export interface Executor {
   /** For statements off the hot path. */
   readonly orm: MySql2Database
-  /** Runs a prepared statement that changes rows; `affectedRows` counts matched rows (mysql2 sets FOUND_ROWS). */
-  run(statement: Statement, values: StatementValues): Promise<ResultSetHeader>
+  /** Runs a prepared statement that changes rows. */
+  run(statement: Statement, values: StatementValues): Promise<Changed>
   /** Runs a prepared query; columns come under their database names, JSON columns come parsed. */
   rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]>
 }
@@ -20,14 +22,28 @@ export interface Transactional extends Executor {
    * Runs `work` in one transaction and commits once. `work` is run again from its start after a deadlock
    * (bounded), so it must only touch the transaction and values of its own.
    */
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>
 }
 
 export type StatementValues = Readonly<Record<string, unknown>>
 
+export interface Changed {
+  /** Matched rows, whether or not they were changed by it (mysql2 sets FOUND_ROWS). */
+  readonly affectedRows: number
+}
+
 /** An executor whose statements commit together or not at all. */
 export interface Tx extends Executor {
   readonly transactional: true
+  /**
+   * Runs a statement later, in its turn: together with the next one that is waited for, or with the commit. For
+   * writes whose outcome decides nothing; a failure of one ends the transaction.
+   */
+  queue(statement: Statement, values: StatementValues, expected?: Expected): void
+  /** Runs what is queued now: needed before a statement whose failure the caller survives. */
+  flush(): Promise<void>
+  /** Called once this transaction has committed, and never where it has not. */
+  afterCommit(done: () => void): void
 }
 
 export interface DatabaseOptions {
@@ -41,6 +57,15 @@ const TRIES_MAX = 6
 const CONNECT_TIMEOUT_MS = 5_000
 /** More waiting statements than this mean the database is far behind: better a quick 503 than a long queue. */
 const WAITING_MAX = 2_000
+/** Prepared at a time, those least used given up first: the server allows 16,382 to all its clients together. */
+const STATEMENTS_PER_CONNECTION_MAX = 256
+
+/** More values than this gain nothing from travelling together, and would make statements of ever new shapes. */
+const VALUES_TOGETHER_MAX = 600
+
+/** How many rows the statement before it matched: of a compound the driver tells only the sum. */
+const COUNT: Bound = { text: 'select row_count() as affectedRows', values: [] }
+const COMMIT: Bound = { text: 'commit', values: [] }
 
 /** Connections to one database. Failures leave it as `unavailable` (gone, overloaded) or untouched. */
 export class Database implements Transactional, AsyncDisposable {
@@ -55,15 +80,15 @@ export class Database implements Transactional, AsyncDisposable {
     this.orm = ormOn(this.#pool.promise())
   }
 
-  run(statement: Statement, values: StatementValues): Promise<ResultSetHeader> {
-    return execute<ResultSetHeader>(this.#pool, statement, values)
+  run(statement: Statement, values: StatementValues): Promise<Changed> {
+    return execute<Changed>(this.#pool, boundOf(statement, values))
   }
 
   rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
-    return execute<readonly Row[]>(this.#pool, statement, values)
+    return execute<readonly Row[]>(this.#pool, boundOf(statement, values))
   }
 
-  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#once(work)
@@ -73,15 +98,17 @@ export class Database implements Transactional, AsyncDisposable {
     }
   }
 
-  async #once<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  async #once<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
     const connection = await connectionOf(this.#transactions)
+    const tx = new OpenTransaction(connection)
     try {
-      const result = await work(new OpenTransaction(connection))
-      await end(connection, 'COMMIT')
+      const result = await work(tx)
+      await tx.commit()
       connection.release()
+      tx.committed()
       return result
     } catch (error) {
-      await end(connection, 'ROLLBACK').then(
+      await tx.rollback().then(
         () => connection.release(),
         () => connection.destroy(),
       )
@@ -94,6 +121,128 @@ export class Database implements Transactional, AsyncDisposable {
   }
 }
 
+/**
+ * One open transaction on one connection. What is queued goes out, in order, with the next statement that is waited
+ * for, at the latest with the commit: a round trip costs both ends more than most statements do.
+ */
+export class OpenTransaction implements Tx {
+  readonly transactional = true
+  readonly #connection: PoolConnection
+  #queue: Bound[] = []
+  readonly #afterCommit: (() => void)[] = []
+  #valuesQueued = 0
+  /** Of a compound nobody knows how far it came: whoever caught its failure must not go on and commit. */
+  #broken: { readonly error: unknown } | undefined
+  #orm: MySql2Database | undefined
+
+  constructor(connection: PoolConnection) {
+    this.#connection = connection
+  }
+
+  /** Made on first use: hot transactions run prepared statements only. */
+  get orm(): MySql2Database {
+    this.#orm ??= ormOn(this.#connection.promise(), () => this.flush())
+    return this.#orm
+  }
+
+  queue(statement: Statement, values: StatementValues, expected?: Expected): void {
+    const bound = boundOf(statement, values)
+    this.#queue.push({ ...bound, expected })
+    this.#valuesQueued += bound.values.length
+  }
+
+  async run(statement: Statement, values: StatementValues): Promise<Changed> {
+    const own = boundOf(statement, values)
+    if (!(await this.#mayJoin(own))) return execute<Changed>(this.#connection, own)
+    const [counts] = await this.#send<[readonly Changed[]]>([own, COUNT])
+    return counts[0]!
+  }
+
+  async rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
+    const own = boundOf(statement, values)
+    if (!(await this.#mayJoin(own))) return execute<readonly Row[]>(this.#connection, own)
+    const [rows] = await this.#send<[readonly Row[]]>([own])
+    return rows
+  }
+
+  async flush(): Promise<void> {
+    if (await this.#mayJoin({ text: '', values: [] })) await this.#send([])
+  }
+
+  /** Afterwards everything queued and run is durable. */
+  async commit(): Promise<void> {
+    if (await this.#mayJoin(COMMIT)) await this.#send([COMMIT])
+    else await this.#simple('COMMIT')
+  }
+
+  afterCommit(done: () => void): void {
+    this.#afterCommit.push(done)
+  }
+
+  /** Tells those who wanted to know; the connection may be another's by now. */
+  committed(): void {
+    for (const done of this.#afterCommit) done()
+  }
+
+  rollback(): Promise<void> {
+    return this.#simple('ROLLBACK')
+  }
+
+  /** False when nothing is queued, or nothing is any more because it was too much for one statement. */
+  async #mayJoin(next: Bound): Promise<boolean> {
+    if (this.#broken !== undefined) throw this.#broken.error
+    if (this.#queue.length === 0) return false
+    if (this.#valuesQueued + next.values.length <= VALUES_TOGETHER_MAX) return true
+    const queue = this.#takeQueue()
+    await this.#unlessBroken(async () => {
+      for (const each of queue) {
+        const { affectedRows } = await execute<Changed>(this.#connection, each)
+        if (each.expected !== undefined && affectedRows !== each.expected.rows)
+          throw each.expected.otherwise()
+      }
+    })
+    return false
+  }
+
+  #send<Result>(last: readonly Bound[]): Promise<Result> {
+    const parts = [...this.#takeQueue(), ...last]
+    return this.#unlessBroken(() =>
+      execute<Result>(this.#connection, compound(parts)).catch((error: unknown) => {
+        throw failedExpectation(error, parts) ?? error
+      }),
+    )
+  }
+
+  async #unlessBroken<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } catch (error) {
+      this.#broken = { error }
+      throw error
+    }
+  }
+
+  #takeQueue(): readonly Bound[] {
+    const queue = this.#queue
+    this.#queue = []
+    this.#valuesQueued = 0
+    return queue
+  }
+
+  #simple(how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#connection.query(how, (error) => {
+        if (error === null) resolve()
+        else reject(error)
+      })
+    })
+  }
+}
+
+function boundOf(statement: Statement, values: StatementValues): Bound {
+  return { text: statement.text, values: statement.bind(values) }
+}
+
 function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
   const pool = createPool({
     uri: options.url,
@@ -103,6 +252,7 @@ function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
     connectTimeout: CONNECT_TIMEOUT_MS,
     timezone: 'Z',
     enableKeepAlive: true,
+    maxPreparedStatements: STATEMENTS_PER_CONNECTION_MAX,
   })
   // READ COMMITTED: no gap locks, so conditional updates on neighbouring rows do not deadlock.
   pool.on('connection', (connection) => {
@@ -112,57 +262,10 @@ function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
   return pool
 }
 
-class OpenTransaction implements Tx {
-  readonly transactional = true
-  readonly #connection: PoolConnection
-  #orm: MySql2Database | undefined
-
-  constructor(connection: PoolConnection) {
-    this.#connection = connection
-  }
-
-  /** Made on first use: hot transactions run prepared statements only. */
-  get orm(): MySql2Database {
-    this.#orm ??= ormOn(this.#connection.promise())
-    return this.#orm
-  }
-
-  run(statement: Statement, values: StatementValues): Promise<ResultSetHeader> {
-    return execute<ResultSetHeader>(this.#connection, statement, values)
-  }
-
-  rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
-    return execute<readonly Row[]>(this.#connection, statement, values)
-  }
-}
-
-/** By callback: mysql2's own promises take a stack trace at every statement, which costs as much as the statement. */
-function execute<Result>(
-  on: Pool | PoolConnection,
-  statement: Statement,
-  values: StatementValues,
-): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    on.execute(statement.text, statement.bind(values), (error: Error | null, result: unknown) => {
-      if (error === null) resolve(result as Result)
-      else reject(databaseFailure(error))
-    })
-  })
-}
-
 function connectionOf(pool: Pool): Promise<PoolConnection> {
   return new Promise((resolve, reject) => {
     pool.getConnection((error, connection) => {
       if (error === null) resolve(connection)
-      else reject(error)
-    })
-  })
-}
-
-function end(connection: PoolConnection, how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
-  return new Promise((resolve, reject) => {
-    connection.query(how, (error) => {
-      if (error === null) resolve()
       else reject(error)
     })
   })

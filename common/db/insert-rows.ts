@@ -6,9 +6,9 @@ import { builder, type Statement, statement } from './statement.ts'
 /** Rows per statement, largest first: few sizes, so that few statements are prepared per connection. */
 const SIZES = [256, 64, 16, 4, 1] as const
 
-/** Inserts any number of rows of one table with few statements, each built once. */
+/** Inserts any number of rows of one table with few statements, each built once; queued like any of the transaction's. */
 export interface RowsInsert<Column extends string> {
-  run(tx: Tx, rows: readonly Readonly<Record<Column, unknown>>[]): Promise<void>
+  queue(tx: Tx, rows: readonly Readonly<Record<Column, unknown>>[]): void
 }
 
 export interface RowsInsertOptions {
@@ -33,7 +33,7 @@ export function rowsInsert<T extends MySqlTable, Column extends keyof T['$inferI
     return made
   }
   return {
-    run: async (tx, rows) => {
+    queue: (tx, rows) => {
       for (let from = 0; from < rows.length; ) {
         const size = SIZES.find((each) => each <= rows.length - from)!
         const values = rows
@@ -41,7 +41,7 @@ export function rowsInsert<T extends MySqlTable, Column extends keyof T['$inferI
           .flatMap((row, index) =>
             columns.map((column) => [`${column}${index}`, row[column]] as const),
           )
-        await tx.run(prepared(size), Object.fromEntries(values))
+        tx.queue(prepared(size), Object.fromEntries(values))
         from += size
       }
     },

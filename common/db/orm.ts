@@ -15,6 +15,9 @@ type Prepared<T extends MySqlPreparedQueryConfig> = PreparedQueryKind<MySql2Prep
  * failure leaves a query as it leaves a prepared statement: `unavailable`, or what the driver threw.
  */
 class Session extends MySql2Session<Record<string, never>, Record<string, never>> {
+  /** Run before every query. */
+  before: (() => Promise<void>) | undefined
+
   override prepareQuery<T extends MySqlPreparedQueryConfig>(
     ...args: Parameters<MySql2Session<Record<string, never>, Record<string, never>>['prepareQuery']>
   ): Prepared<T> {
@@ -22,6 +25,7 @@ class Session extends MySql2Session<Record<string, never>, Record<string, never>
     const execute = prepared.execute.bind(prepared)
     prepared.execute = async (values) => {
       try {
+        await this.before?.()
         return await execute(values)
       } catch (error) {
         throw databaseFailure(error instanceof DrizzleQueryError ? error.cause : error)
@@ -33,8 +37,9 @@ class Session extends MySql2Session<Record<string, never>, Record<string, never>
 
 const dialect = new MySqlDialect()
 
-/** Drizzle's query builder on a pool or one of its connections. */
-export function ormOn(client: Pool | PoolConnection): MySql2Database {
+/** Drizzle's query builder on a pool or one of its connections; `before` runs before each of its queries. */
+export function ormOn(client: Pool | PoolConnection, before?: () => Promise<void>): MySql2Database {
   const session = new Session(client, dialect, undefined, { mode: 'default' })
+  session.before = before
   return new MySql2Database(dialect, session, undefined, 'default')
 }

@@ -1,7 +1,6 @@
 import { is, Param, Placeholder, type SQL } from 'drizzle-orm'
 import { MySqlDialect } from 'drizzle-orm/mysql-core'
 import { drizzle } from 'drizzle-orm/mysql2'
-import type { ExecuteValues } from 'mysql2'
 
 /** Builds statements without a connection. */
 export const builder = drizzle.mock()
@@ -12,7 +11,7 @@ export const builder = drizzle.mock()
  */
 export interface Statement {
   readonly text: string
-  bind(values: Readonly<Record<string, unknown>>): ExecuteValues
+  bind(values: Readonly<Record<string, unknown>>): readonly unknown[]
 }
 
 /** Freezes a drizzle query whose variable parts are `sql.placeholder(name)`; every placeholder must be bound. */
@@ -21,7 +20,7 @@ export function statement(query: { toSQL(): { sql: string; params: unknown[] } }
   const slots = params.map(slotOf)
   return {
     text,
-    bind: (values) => slots.map((slot) => slot(values)) as ExecuteValues,
+    bind: (values) => slots.map((slot) => slot(values)),
   }
 }
 

@@ -8,7 +8,9 @@ import {
   holdSaga,
   insertSaga,
   type LogRow,
+  markSaga,
   readEvents,
+  SagaLost,
   type SagaRecord,
 } from './log.ts'
 import { Progress } from './progress.ts'
@@ -36,9 +38,9 @@ const REST_MS = 3_000
 /** What else commits together with the beginning of sagas. */
 export interface FirstTransaction {
   /** Runs first. */
-  readonly before?: (tx: Tx) => Promise<void>
+  readonly before?: (tx: Tx) => Promise<void> | void
   /** Runs last: for rows many transactions want, so that they are locked for the shortest time. */
-  readonly after?: (tx: Tx) => Promise<void>
+  readonly after?: (tx: Tx) => Promise<void> | void
 }
 
 /** Commits each saga's row, its local steps up to the first remote one, and that one's `started` row. */
@@ -59,11 +61,11 @@ export async function firstTransaction(
 
 async function begin(execution: Execution, tx: Tx): Promise<Progress> {
   const { record, lease } = execution
-  await insertSaga(tx, record, lease)
+  insertSaga(tx, record, lease)
   const draft: Draft = { progress: new Progress(), rows: [] }
   const isDone = (await runLocals(execution, tx, draft)) === undefined
-  await appendEvents(tx, record.id, draft.rows)
-  if (isDone) await holdSaga(tx, record.id, lease, 'done')
+  appendEvents(tx, record.id, draft.rows)
+  if (isDone) holdSaga(tx, record.id, lease, 'done')
   return draft.progress
 }
 
@@ -117,14 +119,15 @@ async function commit(
       const draft: Draft = { progress: execution.progress!.with(known), rows: [...known] }
       failed = undefined
       const next = await runLocals(execution, tx, draft, (step) => (failed = step))
-      failed = undefined
-      await holdSaga(tx, record.id, lease, next === undefined ? 'done' : 'running')
-      await appendEvents(tx, record.id, draft.rows)
+      holdSaga(tx, record.id, lease, next === undefined ? 'done' : 'running')
+      appendEvents(tx, record.id, draft.rows)
       return draft.progress
     })
     return undefined
   } catch (error) {
-    if (failed === undefined || isFailure(error, 'unavailable')) throw error
+    // What the last step queued fails with the commit, and is that step's failure.
+    const isLost = error instanceof SagaLost || isFailure(error, 'unavailable')
+    if (failed === undefined || isLost) throw error
     return { step: failed, error, before: known }
   }
 }
@@ -199,7 +202,7 @@ async function askUntilKnown(
 async function rest(execution: Execution, error: unknown): Promise<'handed-over'> {
   const { db, record, lease, log, progress } = execution
   const state = progress!.hasFailed ? 'unwinding' : 'running'
-  await holdSaga(db, record.id, lease, state, REST_MS)
+  await markSaga(db, record.id, lease, state, REST_MS)
   log.info({ ...fieldsOf(record), error: errorChain(error) }, 'saga rests')
   return 'handed-over'
 }
@@ -217,9 +220,9 @@ async function fail(
     event: 'failed',
     data: { kind, message: error instanceof Error ? error.message : '', chain: errorChain(error) },
   }
-  await db.transaction(async (tx) => {
-    await holdSaga(tx, record.id, lease, 'unwinding')
-    await appendEvents(tx, record.id, [...before, failed])
+  await db.transaction((tx) => {
+    holdSaga(tx, record.id, lease, 'unwinding')
+    appendEvents(tx, record.id, [...before, failed])
   })
   execution.progress = execution.progress!.with([...before, failed])
   return unwind(execution)
@@ -232,7 +235,7 @@ async function unwind(execution: Execution): Promise<SagaOutcome | 'handed-over'
     const outcome = await undoStep(execution, step)
     if (outcome !== 'undone') return outcome
   }
-  await holdSaga(db, record.id, lease, 'unwound')
+  await markSaga(db, record.id, lease, 'unwound')
   return 'unwound'
 }
 
@@ -254,15 +257,15 @@ async function undoStep(
     }
     await db.transaction(async (tx) => {
       if (step.kind === 'local') await undoLocal(execution, step, tx)
-      await holdSaga(tx, record.id, lease, 'unwinding')
-      await appendEvents(tx, record.id, [row])
+      holdSaga(tx, record.id, lease, 'unwinding')
+      appendEvents(tx, record.id, [row])
     })
     execution.progress = execution.progress!.with([row])
     return 'undone'
   } catch (error) {
     if (isFailure(error, 'unavailable') || execution.signal.aborted) throw error
     log.error({ ...fieldsOf(record), step: step.name, ...errorFields(error) }, 'saga stuck')
-    await holdSaga(db, record.id, lease, 'stuck')
+    await markSaga(db, record.id, lease, 'stuck')
     return 'stuck'
   }
 }

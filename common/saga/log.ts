@@ -72,31 +72,49 @@ const EVENTS = statement(
 /** Statements that insert one, two, … rows, so that a transaction's log rows cost one round trip. */
 const APPENDS = new Map<number, ReturnType<typeof statement>>()
 
-export async function insertSaga(tx: Tx, saga: SagaRecord, lease: Lease): Promise<void> {
+export function insertSaga(tx: Tx, saga: SagaRecord, lease: Lease): void {
   const { name: owner, generation } = lease
-  await tx.run(INSERT, { ...saga, owner, generation })
+  tx.queue(INSERT, { ...saga, owner, generation })
 }
 
 /**
- * Sets the saga's state if this process still owns it; throws `conflict` when another process has taken it. Part of
+ * Sets the saga's state if this process still owns it; fails with `SagaLost` when another process has taken it. Part of
  * every transaction that appends: it is the fence that rolls back what a process without the lease did.
  */
-export async function holdSaga(
-  tx: Executor,
+export function holdSaga(tx: Tx, saga: SagaId, lease: Lease, state: SagaState): void {
+  tx.queue(HOLD, holdValues(saga, lease, state, 0), {
+    rows: 1,
+    otherwise: () => new SagaLost(saga),
+  })
+}
+
+/** Like `holdSaga`, where nothing else is to be written: at once, and due again after a pause. */
+export async function markSaga(
+  db: Executor,
   saga: SagaId,
   lease: Lease,
   state: SagaState,
   pauseMs = 0,
 ): Promise<void> {
+  const { affectedRows } = await db.run(HOLD, holdValues(saga, lease, state, pauseMs))
+  if (affectedRows !== 1) throw new SagaLost(saga)
+}
+
+/** Another process has taken the saga: whatever this one still does to it is rolled back. */
+export class SagaLost extends Failure {
+  constructor(saga: SagaId) {
+    super('conflict', `Saga ${saga} belongs to another process.`)
+  }
+}
+
+function holdValues(id: SagaId, lease: Lease, state: SagaState, pauseMs: number) {
   const ended = state === 'done' || state === 'unwound'
   const { name: owner, generation } = lease
-  const result = await tx.run(HOLD, { id: saga, owner, generation, state, ended, pauseMs })
-  if (result.affectedRows !== 1)
-    throw new Failure('conflict', `Saga ${saga} belongs to another process.`)
+  return { id, owner, generation, state, ended, pauseMs }
 }
 
 /** Adds rows to the log; one that is there already stays as it is. */
-export async function appendEvents(tx: Tx, saga: SagaId, rows: readonly LogRow[]): Promise<void> {
+export function appendEvents(tx: Tx, saga: SagaId, rows: readonly LogRow[]): void {
   if (rows.length === 0) return
   const values: Record<string, unknown> = { id: saga }
   rows.forEach((row, index) => {
@@ -104,7 +122,7 @@ export async function appendEvents(tx: Tx, saga: SagaId, rows: readonly LogRow[]
     values[`event${index}`] = row.event
     values[`data${index}`] = row.data
   })
-  await tx.run(appendStatement(rows.length), values)
+  tx.queue(appendStatement(rows.length), values)
 }
 
 export async function readEvents(db: Executor, saga: SagaId): Promise<readonly LogRow[]> {

@@ -146,7 +146,7 @@ export class MortalDatabase implements Transactional {
     return this.#db.rows(statement, values)
   }
 
-  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
     this.#assertAlive()
     this.transactions += 1
     if (this.isDead && this.#when === 'before') throw new Error('killed before its commit')

@@ -1,8 +1,9 @@
+import { DOCKER_LIBRARIES, DOCKER_PACKAGES } from '../docker-engine/packages.ts'
 import { GUEST_PACKAGES } from '../guest/packages.ts'
 import { LIBVIRT_PACKAGES } from '../libvirt-host/packages.ts'
 
 /** What a Debian package is needed for. */
-export type Purpose = 'base' | 'libvirt' | 'clients' | 'browser'
+export type Purpose = 'base' | 'libvirt' | 'docker' | 'clients' | 'browser'
 
 export interface Package {
   readonly name: string
@@ -21,6 +22,10 @@ export const PACKAGES: readonly Package[] = [
   ...[...new Set([...LIBVIRT_PACKAGES, ...GUEST_PACKAGES])].map(
     (name): Package => ({ name, purpose: 'libvirt' }),
   ),
+  ...DOCKER_PACKAGES.map(
+    (unpacked): Package => ({ ...unpacked, purpose: 'docker', isUnpacked: true }),
+  ),
+  ...DOCKER_LIBRARIES.map((name): Package => ({ name, purpose: 'docker' })),
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
   { name: 'chromium', purpose: 'browser', program: 'chromium' },

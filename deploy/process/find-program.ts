@@ -11,7 +11,7 @@ export function programPath(name: string): string | undefined {
   const directories = [
     ...(process.env['PATH'] ?? '').split(delimiter),
     ...SYSTEM_DIRECTORIES,
-    ...SYSTEM_DIRECTORIES.map((directory) => join(programsDirectory, directory)),
+    ...[...SYSTEM_DIRECTORIES, '/usr/bin'].map((directory) => join(programsDirectory, directory)),
   ]
   return directories.map((directory) => join(directory, name)).find(isExecutable)
 }

@@ -4,6 +4,7 @@ import { computeHandlers } from './compute/handlers.ts'
 import { identityHandlers } from './identity/handlers.ts'
 import { imageHandlers } from './image/handlers.ts'
 import { networkHandlers } from './network/handlers.ts'
+import { placementHandlers } from './placement/handlers.ts'
 
 /** The handlers of each document, by operationId. A service's own table lies in its folder. */
 export const HANDLERS: Readonly<Record<DocumentName, Handlers>> = {
@@ -11,7 +12,12 @@ export const HANDLERS: Readonly<Record<DocumentName, Handlers>> = {
   identity: identityHandlers,
   image: imageHandlers,
   network: networkHandlers,
+  placement: placementHandlers,
 }
 
 /** operationIds, of any document, whose handlers read the request body as a stream. */
-export const STREAMING: ReadonlySet<string> = new Set(['stageImage', 'uploadImage'])
+export const STREAMING: ReadonlySet<string> = new Set([
+  'stageImage',
+  'uploadImage',
+  'uploadImageWithTicket',
+])

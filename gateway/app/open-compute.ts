@@ -18,6 +18,7 @@ import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { retryBuilds } from './reconcilers/retry-builds.ts'
 import { tellAggregates } from './reconcilers/tell-aggregates.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
+import { PromisedSpecs } from './sagas/promised-specs.ts'
 import type { ServerNetwork } from './servers/server-network.ts'
 
 export interface ComputeOptions {
@@ -67,6 +68,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     random,
     imageTicket,
     network,
+    promisedSpecs: new PromisedSpecs(),
   }
   const sagas = parts.use(
     await SagaEngine.open({ db, deps, sagas: COMPUTE_SAGAS, processName, clock, log }),

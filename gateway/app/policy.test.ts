@@ -52,6 +52,8 @@ const CALLERS: Readonly<Record<string, Caller>> = {
   member: callerWith(['member', 'reader'], project),
   reader: callerWith(['reader'], project),
   'system reader': callerWith(['reader'], { isSystemScoped: true }),
+  'domain administrator': callerWith(['admin', 'manager', 'member', 'reader'], { domainId: 'd' }),
+  'domain reader': callerWith(['reader'], { domainId: 'd' }),
   service: callerWith(['service'], project),
   stranger: callerWith([], project),
   unscoped: callerWith([], {}),
@@ -64,6 +66,14 @@ const ALLOWED: Readonly<Record<Who, readonly string[]>> = {
   member: ['administrator', 'system administrator', 'member'],
   admin: ['administrator', 'system administrator'],
   'system-reader': ['administrator', 'system administrator', 'system reader'],
+  'domain-reader': [
+    'administrator',
+    'system administrator',
+    'system reader',
+    'domain administrator',
+    'domain reader',
+  ],
+  'domain-manager': ['administrator', 'system administrator', 'domain administrator'],
   service: ['administrator', 'system administrator', 'system reader', 'service'],
 }
 

@@ -5,7 +5,7 @@ import type { Caller } from './request-context.ts'
 export type PolicyCheck = (caller: Caller) => void
 
 /**
- * Who a rule allows, as Nova's defaults say it (nova/policies/base.py). Whether the thing asked for is the
+ * Who a rule allows, as the defaults of Nova (nova/policies/base.py) and Keystone say it. Whether the thing asked for is the
  * caller's own is decided where it is read: another project's things are not found.
  */
 const WHO = {
@@ -20,6 +20,13 @@ const WHO = {
   /** Readers of the whole system, and administrators. */
   'system-reader': (caller: Caller) =>
     caller.isAdmin || (caller.isSystemScoped && caller.roles.has('reader')),
+  /** Readers of the whole system, and of the domain the token is for: what is not in it is refused inside. */
+  'domain-reader': (caller: Caller) =>
+    caller.isAdmin ||
+    ((caller.isSystemScoped || caller.domainId !== null) && caller.roles.has('reader')),
+  /** Administrators, and managers of the domain the token is for: what is not in it is refused inside. */
+  'domain-manager': (caller: Caller) =>
+    caller.isAdmin || (caller.domainId !== null && caller.roles.has('manager')),
   /** Services that check their callers' tokens, and whoever may read the whole system. */
   service: (caller: Caller) =>
     caller.isAdmin ||
@@ -40,9 +47,42 @@ export const POLICY: Readonly<Record<string, Who>> = {
   authenticated: 'authenticated',
 
   // Keystone's. What may be one's own is open to every token; `…:other` governs the rest.
+  'identity:add_user_to_group': 'domain-manager',
+  'identity:check_grant': 'domain-reader',
+  'identity:check_system_grant_for_group': 'system-reader',
+  'identity:check_system_grant_for_user': 'system-reader',
+  'identity:check_user_in_group': 'domain-reader',
   'identity:create_application_credential': 'authenticated',
+  'identity:create_domain': 'admin',
+  'identity:create_endpoint': 'admin',
+  'identity:create_grant': 'domain-manager',
+  'identity:create_group': 'domain-manager',
+  'identity:create_implied_role': 'admin',
+  'identity:create_project': 'domain-manager',
+  'identity:create_project_tag': 'domain-manager',
+  'identity:create_region': 'admin',
+  'identity:create_role': 'admin',
+  'identity:create_service': 'admin',
+  'identity:create_system_grant_for_group': 'admin',
+  'identity:create_system_grant_for_user': 'admin',
+  'identity:create_user': 'domain-manager',
+  'identity:delete_access_rule': 'authenticated',
+  'identity:delete_access_rule:other': 'admin',
   'identity:delete_application_credential': 'authenticated',
   'identity:delete_application_credential:other': 'admin',
+  'identity:delete_domain': 'admin',
+  'identity:delete_endpoint': 'admin',
+  'identity:delete_group': 'domain-manager',
+  'identity:delete_implied_role': 'admin',
+  'identity:delete_project': 'domain-manager',
+  'identity:delete_project_tag': 'domain-manager',
+  'identity:delete_project_tags': 'domain-manager',
+  'identity:delete_region': 'admin',
+  'identity:delete_role': 'admin',
+  'identity:delete_service': 'admin',
+  'identity:delete_user': 'domain-manager',
+  'identity:get_access_rule': 'authenticated',
+  'identity:get_access_rule:other': 'system-reader',
   'identity:get_application_credential': 'authenticated',
   'identity:get_application_credential:other': 'system-reader',
   'identity:get_auth_catalog': 'authenticated',
@@ -50,46 +90,87 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'identity:get_auth_projects': 'authenticated',
   'identity:get_auth_system': 'authenticated',
   'identity:get_domain': 'authenticated',
-  'identity:get_domain:other': 'system-reader',
+  'identity:get_domain:other': 'domain-reader',
+  'identity:get_domain_role': 'domain-reader',
   'identity:get_endpoint': 'system-reader',
+  'identity:get_group': 'domain-reader',
+  'identity:get_implied_role': 'system-reader',
   'identity:get_project': 'authenticated',
-  'identity:get_project:other': 'system-reader',
+  'identity:get_project:other': 'domain-reader',
+  'identity:get_project_tag': 'authenticated',
+  'identity:get_project_tag:other': 'domain-reader',
   'identity:get_region': 'authenticated',
-  'identity:get_role': 'system-reader',
+  'identity:get_role': 'domain-reader',
   'identity:get_service': 'system-reader',
   'identity:get_user': 'authenticated',
-  'identity:get_user:other': 'system-reader',
+  'identity:get_user:other': 'domain-reader',
+  'identity:list_access_rules': 'authenticated',
+  'identity:list_access_rules:other': 'system-reader',
   'identity:list_application_credentials': 'authenticated',
   'identity:list_application_credentials:other': 'system-reader',
-  'identity:list_domains': 'system-reader',
+  'identity:list_domain_roles': 'domain-reader',
+  'identity:list_domains': 'domain-reader',
   'identity:list_endpoints': 'system-reader',
-  'identity:list_projects': 'system-reader',
+  'identity:list_grants': 'domain-reader',
+  'identity:list_groups': 'domain-reader',
+  'identity:list_groups_for_user': 'authenticated',
+  'identity:list_groups_for_user:other': 'domain-reader',
+  'identity:list_implied_roles': 'system-reader',
+  'identity:list_project_tags': 'authenticated',
+  'identity:list_project_tags:other': 'domain-reader',
+  'identity:list_projects': 'domain-reader',
   'identity:list_regions': 'authenticated',
-  'identity:list_role_assignments': 'system-reader',
-  'identity:list_roles': 'system-reader',
+  'identity:list_role_assignments': 'domain-reader',
+  'identity:list_role_inference_rules': 'system-reader',
+  'identity:list_roles': 'domain-reader',
   'identity:list_services': 'system-reader',
+  'identity:list_system_grants_for_group': 'system-reader',
+  'identity:list_system_grants_for_user': 'system-reader',
   'identity:list_user_projects': 'authenticated',
-  'identity:list_user_projects:other': 'system-reader',
-  'identity:list_users': 'system-reader',
+  'identity:list_user_projects:other': 'domain-reader',
+  'identity:list_users': 'domain-reader',
+  'identity:list_users_in_group': 'domain-reader',
+  'identity:remove_user_from_group': 'domain-manager',
+  'identity:revoke_grant': 'domain-manager',
+  'identity:revoke_system_grant_for_group': 'admin',
+  'identity:revoke_system_grant_for_user': 'admin',
   'identity:revoke_token': 'authenticated',
   'identity:revoke_token:other': 'admin',
+  'identity:update_domain': 'admin',
+  'identity:update_endpoint': 'admin',
+  'identity:update_group': 'domain-manager',
+  'identity:update_project': 'domain-manager',
+  'identity:update_project_tags': 'domain-manager',
+  'identity:update_region': 'admin',
+  'identity:update_role': 'admin',
+  'identity:update_service': 'admin',
+  'identity:update_user': 'domain-manager',
   'identity:validate_token': 'authenticated',
   'identity:validate_token:other': 'service',
 
   // Nova's.
+  'compute:server:topology:index': 'reader',
   'compute:servers:create:requested_destination': 'admin',
   'os_compute_api:extensions': 'authenticated',
+  'os_compute_api:ips:index': 'reader',
+  'os_compute_api:ips:show': 'reader',
   'os_compute_api:limits': 'authenticated',
   'os_compute_api:limits:other_project': 'admin',
+  'os_compute_api:os-admin-actions:inject_network_info': 'admin',
+  'os_compute_api:os-admin-actions:reset_state': 'admin',
+  'os_compute_api:os-admin-password': 'member',
   'os_compute_api:os-aggregates:add_host': 'admin',
   'os_compute_api:os-aggregates:create': 'admin',
   'os_compute_api:os-aggregates:delete': 'admin',
-  'os_compute_api:os-admin-password': 'member',
   'os_compute_api:os-aggregates:index': 'admin',
   'os_compute_api:os-aggregates:remove_host': 'admin',
   'os_compute_api:os-aggregates:set_metadata': 'admin',
   'os_compute_api:os-aggregates:show': 'admin',
   'os_compute_api:os-aggregates:update': 'admin',
+  'os_compute_api:os-attach-interfaces:create': 'member',
+  'os_compute_api:os-attach-interfaces:delete': 'member',
+  'os_compute_api:os-attach-interfaces:list': 'reader',
+  'os_compute_api:os-attach-interfaces:show': 'reader',
   'os_compute_api:os-availability-zone:detail': 'admin',
   'os_compute_api:os-availability-zone:list': 'authenticated',
   'os_compute_api:os-console-auth-tokens': 'admin',
@@ -106,6 +187,13 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-flavor-manage:create': 'admin',
   'os_compute_api:os-flavor-manage:delete': 'admin',
   'os_compute_api:os-flavor-manage:update': 'admin',
+  'os_compute_api:os-floating-ip-pools': 'authenticated',
+  'os_compute_api:os-floating-ips:add': 'member',
+  'os_compute_api:os-floating-ips:create': 'member',
+  'os_compute_api:os-floating-ips:delete': 'member',
+  'os_compute_api:os-floating-ips:list': 'reader',
+  'os_compute_api:os-floating-ips:remove': 'member',
+  'os_compute_api:os-floating-ips:show': 'reader',
   'os_compute_api:os-hypervisors:list': 'admin',
   'os_compute_api:os-hypervisors:list-detail': 'admin',
   'os_compute_api:os-hypervisors:search': 'admin',
@@ -121,6 +209,13 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-keypairs:delete': 'authenticated',
   'os_compute_api:os-keypairs:index': 'authenticated',
   'os_compute_api:os-keypairs:show': 'authenticated',
+  'os_compute_api:os-multinic:add': 'member',
+  'os_compute_api:os-multinic:remove': 'member',
+  'os_compute_api:os-networks:list': 'reader',
+  'os_compute_api:os-networks:show': 'reader',
+  'os_compute_api:os-lock-server:lock': 'member',
+  'os_compute_api:os-lock-server:unlock': 'member',
+  'os_compute_api:os-lock-server:unlock:unlock_override': 'admin',
   'os_compute_api:os-pause-server:pause': 'member',
   'os_compute_api:os-pause-server:unpause': 'member',
   'os_compute_api:os-quota-class-sets:show': 'admin',
@@ -130,8 +225,26 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-quota-sets:detail': 'reader',
   'os_compute_api:os-quota-sets:show': 'reader',
   'os_compute_api:os-quota-sets:update': 'admin',
+  'os_compute_api:os-security-groups:add': 'member',
+  'os_compute_api:os-security-groups:create': 'member',
+  'os_compute_api:os-security-groups:delete': 'member',
+  'os_compute_api:os-security-groups:get': 'reader',
+  'os_compute_api:os-security-groups:list': 'reader',
+  'os_compute_api:os-security-groups:remove': 'member',
+  'os_compute_api:os-security-groups:rule:create': 'member',
+  'os_compute_api:os-security-groups:rule:delete': 'member',
+  'os_compute_api:os-security-groups:show': 'reader',
+  'os_compute_api:os-security-groups:update': 'member',
   'os_compute_api:os-rescue': 'member',
   'os_compute_api:os-remote-consoles': 'member',
+  'os_compute_api:os-server-diagnostics': 'admin',
+  'os_compute_api:os-server-password:clear': 'member',
+  'os_compute_api:os-server-password:show': 'reader',
+  'os_compute_api:os-server-groups:create': 'member',
+  'os_compute_api:os-server-groups:delete': 'member',
+  'os_compute_api:os-server-groups:index': 'reader',
+  'os_compute_api:os-server-groups:index:all_projects': 'admin',
+  'os_compute_api:os-server-groups:show': 'reader',
   'os_compute_api:os-server-tags:delete': 'member',
   'os_compute_api:os-server-tags:delete_all': 'member',
   'os_compute_api:os-server-tags:index': 'reader',
@@ -141,6 +254,23 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-services:delete': 'admin',
   'os_compute_api:os-services:list': 'admin',
   'os_compute_api:os-services:update': 'admin',
+  'os_compute_api:os-tenant-networks:list': 'reader',
+  'os_compute_api:os-tenant-networks:show': 'reader',
+  'os_compute_api:os-volumes-attachments:create': 'member',
+  'os_compute_api:os-volumes-attachments:delete': 'member',
+  'os_compute_api:os-volumes-attachments:index': 'reader',
+  'os_compute_api:os-volumes-attachments:show': 'reader',
+  'os_compute_api:os-volumes-attachments:update': 'member',
+  'os_compute_api:os-volumes:create': 'member',
+  'os_compute_api:os-volumes:delete': 'member',
+  'os_compute_api:os-volumes:detail': 'reader',
+  'os_compute_api:os-volumes:list': 'reader',
+  'os_compute_api:os-volumes:show': 'reader',
+  'os_compute_api:os-volumes:snapshots:create': 'member',
+  'os_compute_api:os-volumes:snapshots:delete': 'member',
+  'os_compute_api:os-volumes:snapshots:detail': 'reader',
+  'os_compute_api:os-volumes:snapshots:list': 'reader',
+  'os_compute_api:os-volumes:snapshots:show': 'reader',
   'os_compute_api:os-suspend-server:resume': 'member',
   'os_compute_api:os-suspend-server:suspend': 'member',
   'os_compute_api:os-unrescue': 'member',
@@ -183,6 +313,24 @@ export const POLICY: Readonly<Record<string, Who>> = {
   reactivate: 'member',
   upload_image: 'member',
 
+  // Placement's; `…:other_project` is ours.
+  'placement:allocation_candidates:list': 'admin',
+  'placement:allocations:list': 'admin',
+  'placement:resource_classes:list': 'admin',
+  'placement:resource_classes:show': 'admin',
+  'placement:resource_providers:aggregates:list': 'admin',
+  'placement:resource_providers:allocations:list': 'admin',
+  'placement:resource_providers:inventories:list': 'admin',
+  'placement:resource_providers:inventories:show': 'admin',
+  'placement:resource_providers:list': 'admin',
+  'placement:resource_providers:show': 'admin',
+  'placement:resource_providers:traits:list': 'admin',
+  'placement:resource_providers:usages': 'admin',
+  'placement:traits:list': 'admin',
+  'placement:traits:show': 'admin',
+  'placement:usages': 'reader',
+  'placement:usages:other_project': 'admin',
+
   // Neutron's; `get_quota_of_others` is ours.
   create_network: 'member',
   create_port: 'member',
@@ -214,7 +362,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
 export function policyCheck(rule: string): PolicyCheck {
   const isAllowed = WHO[whoMay(rule)]
   return (caller) => {
-    if (!isAllowed(caller)) throw new Failure('forbidden', `Policy ${rule} does not allow this.`)
+    if (!isAllowed(caller)) throw refusal(rule)
   }
 }
 
@@ -225,8 +373,16 @@ export function isAllowed(caller: Caller, rule: string): boolean {
 
 /** Throws `forbidden` for a caller the rule does not allow. For rules that depend on what is asked, not only on the operation. */
 export function enforce(caller: Caller, rule: string): void {
-  if (!isAllowed(caller, rule))
-    throw new Failure('forbidden', `Policy ${rule} does not allow this.`)
+  if (!isAllowed(caller, rule)) throw refusal(rule)
+}
+
+function refusal(rule: string): Failure {
+  return new Failure(
+    'forbidden',
+    rule.startsWith('identity:')
+      ? `You are not authorized to perform the requested action: ${rule}.`
+      : `Policy ${rule} does not allow this.`,
+  )
 }
 
 function whoMay(rule: string): Who {

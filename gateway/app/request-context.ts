@@ -1,5 +1,6 @@
 import type { WorkContext } from '#common/context.ts'
 import type { ProjectId, UserId } from '#common/ids.ts'
+import type { AccessRule } from './identity/access-rule.ts'
 
 /** Who asks: what a valid token says of its bearer. Shared by every request made with that token. */
 export interface Caller {
@@ -18,10 +19,12 @@ export interface Caller {
   readonly isSystemScoped: boolean
   /** Names of the roles, those implied by others included. */
   readonly roles: ReadonlySet<string>
-  /** True with the role `admin` in any scope, as Nova's `context_is_admin`. */
+  /** True with the role `admin` in a project or on the system; in a domain it makes a manager of that domain only. */
   readonly isAdmin: boolean
   /** False for the token of a restricted application credential: it makes and deletes no credentials. */
   readonly mayDelegate: boolean
+  /** The only requests the token may make, by its application credential; null: any. */
+  readonly accessRules: readonly AccessRule[] | null
   /** SHA-256 of the token, hexadecimal; the token itself is never kept. */
   readonly tokenId: string
 }
@@ -48,5 +51,6 @@ export const ANONYMOUS: Caller = {
   roles: new Set(),
   isAdmin: false,
   mayDelegate: false,
+  accessRules: null,
   tokenId: '',
 }

@@ -132,22 +132,25 @@ export async function readFeedPosition(db: Executor, cell: CellId): Promise<Feed
  * Moves the position from where the caller read it. Throws `conflict` when another process has moved it since: then
  * nothing of the caller's transaction may commit.
  */
-export async function advanceFeed(
+export function advanceFeed(
   tx: Tx,
   cell: CellId,
   was: FeedPosition,
   next: Pick<FeedPosition, 'incarnation' | 'position'> & { readonly isResynced?: boolean },
-): Promise<void> {
-  const { affectedRows } = await tx.run(ADVANCE, {
+): void {
+  const values = {
     cellId: cell,
     wasIncarnation: was.incarnation,
     from: was.position,
     incarnation: next.incarnation,
     to: next.position,
     isResynced: next.isResynced ?? false,
+  }
+  tx.queue(ADVANCE, values, {
+    rows: 1,
+    otherwise: () =>
+      new Failure('conflict', `The feed of cell ${cell} is applied by another process.`),
   })
-  if (affectedRows !== 1)
-    throw new Failure('conflict', `The feed of cell ${cell} is applied by another process.`)
 }
 
 export async function noteHeartbeat(

@@ -15,6 +15,9 @@ export type ServerChange = Partial<
     | 'diskConfig'
     | 'accessIPv4'
     | 'accessIPv6'
+    | 'isLocked'
+    | 'lockedBy'
+    | 'lockedReason'
   >
 >
 

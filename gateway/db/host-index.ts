@@ -58,9 +58,9 @@ export async function applyHostViews(
   const values = { cellId, views: JSON.stringify(ordered) }
   const rows = await tx.rows<{ host_id: string }>(KNOWN, values)
   const known = new Set(rows.map((row) => row.host_id))
-  if (known.size > 0) await tx.run(UPDATE, values)
+  if (known.size > 0) tx.queue(UPDATE, values)
   const added = ordered.filter(({ hostId }) => !known.has(hostId))
-  await INSERT.run(
+  INSERT.queue(
     tx,
     added.map((view) => {
       const { hostId, name, version } = view

@@ -1,5 +1,6 @@
-import { and, eq, inArray, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import type { ImageStatus, ImageVisibility } from '#common/states/image-states.ts'
 import type { Image, ImageContent, ImageFields } from './image.ts'
@@ -7,10 +8,27 @@ import { imageMembers, images, imageTags } from './schema/image.ts'
 
 type Row = typeof images.$inferSelect
 
+/** Columns under the names of `Row`, which a prepared statement would not give them. */
+const COLUMNS = Object.fromEntries(
+  Object.entries(getTableColumns(images)).map(([name, column]) => [name, sql`${column}`.as(name)]),
+)
+
+/** With its tags in one round trip: every boot reads its image. */
+const FIND = statement(
+  builder
+    .select({
+      ...COLUMNS,
+      tags: sql`(select cast(json_arrayagg(${imageTags.tag} order by ${imageTags.tag}) as char)
+        from ${imageTags} where ${imageTags.imageId} = ${images.id})`.as('tags'),
+    })
+    .from(images)
+    .where(eq(images.id, sql.placeholder('id'))),
+)
+
 /** The image, or undefined when there is none. Says nothing about who may see it. */
 export async function findImage(db: Executor, id: string): Promise<Image | undefined> {
-  const rows = await db.orm.select().from(images).where(eq(images.id, id))
-  return (await imagesOfRows(db, rows))[0]
+  const [row] = await db.rows<Row & { readonly tags: string | null }>(FIND, { id })
+  return row === undefined ? undefined : toImage(row, JSON.parse(row.tags ?? '[]') as string[])
 }
 
 /** Afterwards the image exists, `queued`, at revision 1. */
@@ -117,8 +135,9 @@ function toImage(row: Row, tags: readonly string[]): Image {
     containerFormat: row.containerFormat,
     minDiskGb: row.minDiskGb,
     minRamMb: row.minRamMb,
-    isProtected: row.isProtected,
-    isHidden: row.isHidden,
+    // 0 and 1 where a prepared statement read them.
+    isProtected: Boolean(row.isProtected),
+    isHidden: Boolean(row.isHidden),
     properties: row.properties,
     tags,
     content: isUsable(row.status) ? contentOf(row) : null,

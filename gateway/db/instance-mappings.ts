@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, statement } from '#common/db/statement.ts'
@@ -111,8 +111,8 @@ const MARK_DELETING = statement(
 )
 
 /** Adds the mappings of new servers, at attempt 1. */
-export function insertMappings(tx: Tx, rows: readonly NewMapping[]): Promise<void> {
-  return INSERT.run(tx, rows)
+export function insertMappings(tx: Tx, rows: readonly NewMapping[]): void {
+  INSERT.queue(tx, rows)
 }
 
 /** Undefined once the server is gone. */
@@ -160,13 +160,13 @@ export async function takeServer(
 }
 
 /** Ends the saga's ownership, if it still has it. */
-export async function releaseServer(tx: Tx, server: string, saga: SagaId): Promise<void> {
-  await tx.run(RELEASE, { serverId: server, sagaId: saga })
+export function releaseServer(tx: Tx, server: string, saga: SagaId): void {
+  tx.queue(RELEASE, { serverId: server, sagaId: saga })
 }
 
 /** From now on no cell may be given the server, and every other saga finds that it has lost it. */
-export async function markMappingDeleting(tx: Tx, server: string, saga: SagaId): Promise<void> {
-  await tx.run(MARK_DELETING, { serverId: server, sagaId: saga })
+export function markMappingDeleting(tx: Tx, server: string, saga: SagaId): void {
+  tx.queue(MARK_DELETING, { serverId: server, sagaId: saga })
 }
 
 export interface MappingRow {
@@ -197,4 +197,13 @@ export function mappingOf(row: MappingRow): InstanceMapping {
     isNotBuilt: Boolean(row.is_not_built),
     notBuiltReason: row.not_built_reason,
   }
+}
+
+/** How many of the servers are in a cell, or on their way to one. */
+export async function serversInCells(tx: Tx, servers: readonly string[]): Promise<number> {
+  if (servers.length === 0) return 0
+  return tx.orm.$count(
+    instanceMappings,
+    and(inArray(instanceMappings.serverId, [...servers]), isNotNull(instanceMappings.cellId)),
+  )
 }

@@ -1,10 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { MySqlColumn } from 'drizzle-orm/mysql-core'
-import { LRUCache } from 'lru-cache'
 
 /** Distinct texts kept parsed; one is some hundred bytes. */
-const KEPT = 2_000
-const kept = new LRUCache<string, object>({ max: KEPT })
+const KEPT_MAX = 2_000
+/** Emptied when full: a cache that knows what was used last costs more than it saves here. */
+const kept = new Map<string, object>()
 
 /** A JSON column as its text: parsing all of them is half of what reading a page of servers costs the client. */
 export function jsonText(column: MySqlColumn, name: string): SQL.Aliased<string> {
@@ -16,6 +16,7 @@ export function parseShared<T extends object>(text: string): T {
   const known = kept.get(text)
   if (known !== undefined) return known as T
   const value = JSON.parse(text) as T
+  if (kept.size === KEPT_MAX) kept.clear()
   kept.set(text, value)
   return value
 }

@@ -42,18 +42,18 @@ export async function lockDeleting(
 }
 
 /** Afterwards the servers are in no cell and nothing can build them: their mappings and specs are gone. */
-export async function removeMappings(tx: Tx, servers: readonly ServerAttempt[]): Promise<void> {
+export function removeMappings(tx: Tx, servers: readonly ServerAttempt[]): void {
   const values = { servers: JSON.stringify(servers) }
-  await tx.run(REMOVE, values)
-  await tx.run(REMOVE_SPECS, values)
+  tx.queue(REMOVE, values)
+  tx.queue(REMOVE_SPECS, values)
 }
 
 /** Notes that the cell gave servers up before they ran; ignored for those it was not given, or not at this attempt. */
-export async function markNotBuilt(
+export function markNotBuilt(
   tx: Tx,
   cell: CellId,
   servers: readonly (ServerAttempt & { readonly reason: string })[],
-): Promise<void> {
+): void {
   if (servers.length > 0)
-    await tx.run(MARK_NOT_BUILT, { cellId: cell, servers: JSON.stringify(servers) })
+    tx.queue(MARK_NOT_BUILT, { cellId: cell, servers: JSON.stringify(servers) })
 }

@@ -22,9 +22,9 @@ async function owed(cellId: CellId | null, minutesAgo: number): Promise<Instance
   const saga = newId<SagaId>()
   const mapping = { serverId, projectId: 'p'.repeat(32), cores: 1, ramMb: 1, cellId, sagaId: null }
   await db.transaction(async (tx) => {
-    await insertMappings(tx, [mapping])
-    await markMappingDeleting(tx, serverId, saga)
-    await releaseServer(tx, serverId, saga)
+    insertMappings(tx, [mapping])
+    markMappingDeleting(tx, serverId, saga)
+    releaseServer(tx, serverId, saga)
   })
   await db.orm.execute(
     `UPDATE instance_mappings SET changed_at = now(3) - INTERVAL ${minutesAgo} MINUTE WHERE server_id = '${serverId}'`,

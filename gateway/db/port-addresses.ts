@@ -36,6 +36,7 @@ export type TakeMode = 'any' | 'rested'
 /** Gives the address to the port; false when it is another's. */
 export async function takeAddress(tx: Tx, row: AddressRow, mode: TakeMode): Promise<boolean> {
   const take = mode === 'any' ? TAKE : TAKE_RESTED
+  await tx.flush()
   try {
     const { affectedRows } = await tx.run(take, { ...row, offset: row.offset.toString() })
     return affectedRows === 1

@@ -45,8 +45,8 @@ const ERASE = sqlStatement(sql`
   where r.sealed_password is not null and m.attempt = v.attempt
     and m.cell_id <=> ${sql.placeholder('cellId')}`)
 
-export function insertRequestSpecs(tx: Tx, specs: readonly RequestSpec[]): Promise<void> {
-  return INSERT.run(tx, specs)
+export function insertRequestSpecs(tx: Tx, specs: readonly RequestSpec[]): void {
+  INSERT.queue(tx, specs)
 }
 
 /** Undefined once the server is gone. */
@@ -80,11 +80,11 @@ export async function findSealedUserData(
 }
 
 /** Afterwards nobody can tell these servers' first passwords any more, the gateway included. */
-export async function erasePasswords(
+export function erasePasswords(
   tx: Tx,
   cellId: CellId | null,
   servers: readonly ServerAttempt[],
-): Promise<void> {
+): void {
   if (servers.length === 0) return
-  await tx.run(ERASE, { cellId, servers: JSON.stringify(servers) })
+  tx.queue(ERASE, { cellId, servers: JSON.stringify(servers) })
 }

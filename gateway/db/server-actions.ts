@@ -52,21 +52,21 @@ const INSERT_EVENTS = rowsInsert(
 )
 
 /** Adds actions; of one that is known already only the failure and its time are new. */
-export function recordActions(tx: Tx, actions: readonly ServerAction[]): Promise<void> {
-  return INSERT.run(tx, actions)
+export function recordActions(tx: Tx, actions: readonly ServerAction[]): void {
+  INSERT.queue(tx, actions)
 }
 
-/** Adds steps of actions, or their ends; the cell is who says so. At most one per server, request, event and start. */
+/** Adds steps of actions, or their ends; the cell is who says so, null for the gateway itself. At most one per server, request, event and start. */
 export function recordActionEvents(
   tx: Tx,
-  cellId: CellId,
+  cellId: CellId | null,
   events: readonly ActionEvent[],
-): Promise<void> {
+): void {
   const rows = events.map((event) => ({
     ...event,
     cellId,
     startedAt: new Date(event.startedAt),
     finishedAt: event.finishedAt === null ? null : new Date(event.finishedAt),
   }))
-  return INSERT_EVENTS.run(tx, rows)
+  INSERT_EVENTS.queue(tx, rows)
 }

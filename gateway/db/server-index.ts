@@ -99,6 +99,9 @@ const APPLY = sqlStatement(sql`
     instance_name ${ascii(64)} path '$.instanceName',
     zone varchar(255) path '$.zone',
     fault json path '$.fault',
+    flavor_id varchar(255) path '$.flavor.id',
+    flavor json path '$.flavor',
+    image_id ${ascii(36)} path '$.imageId',
     launched_at bigint path '$.launchedAt',
     terminated_at bigint path '$.terminatedAt'
   )) v straight_join server_index s on s.server_id = v.server_id
@@ -106,6 +109,8 @@ const APPLY = sqlStatement(sql`
     s.power_state = v.power_state, s.host_id = v.host_id, s.host = v.host,
     s.hypervisor_hostname = v.hypervisor_hostname, s.instance_name = v.instance_name,
     s.zone = v.zone, s.fault = v.fault,
+    s.flavor_id = coalesce(v.flavor_id, s.flavor_id), s.flavor = coalesce(v.flavor, s.flavor),
+    s.image_id = coalesce(v.image_id, s.image_id),
     s.launched_at = from_unixtime(v.launched_at / 1000),
     s.terminated_at = from_unixtime(v.terminated_at / 1000), s.updated_at = now(3),
     s.missing_since = null
@@ -130,6 +135,9 @@ const APPLY_ONE = statement(
       instanceName: sql`${sql.placeholder('instanceName')}`,
       zone: sql`${sql.placeholder('zone')}`,
       fault: sql`${sql.placeholder('fault')}`,
+      flavorId: sql`coalesce(${sql.placeholder('flavorId')}, flavor_id)`,
+      flavor: sql`coalesce(${sql.placeholder('flavor')}, flavor)`,
+      imageId: sql`coalesce(${sql.placeholder('imageId')}, image_id)`,
       launchedAt: sql`from_unixtime(${sql.placeholder('launchedAt')} / 1000)`,
       terminatedAt: sql`from_unixtime(${sql.placeholder('terminatedAt')} / 1000)`,
       updatedAt: now,
@@ -157,8 +165,8 @@ const OWN = sqlStatement(sql`
   where s.cell_id = ${sql.placeholder('cellId')}`)
 
 /** Adds what is shown of new servers before any cell has spoken. */
-export function insertServers(tx: Tx, servers: readonly NewServer[]): Promise<void> {
-  return INSERT.run(
+export function insertServers(tx: Tx, servers: readonly NewServer[]): void {
+  INSERT.queue(
     tx,
     servers.map((server) => ({
       ...server,
@@ -179,45 +187,46 @@ export interface ReassignedView {
 }
 
 /** Shows the server as pointed at another cell, or at none; what the earlier cell said of it is forgotten. */
-export async function reassignIndexed(tx: Tx, to: ReassignedView): Promise<void> {
-  await tx.run(REASSIGN, { ...to, fault: to.fault === null ? null : JSON.stringify(to.fault) })
+export function reassignIndexed(tx: Tx, to: ReassignedView): void {
+  tx.queue(REASSIGN, { ...to, fault: to.fault === null ? null : JSON.stringify(to.fault) })
 }
 
 /** Shows the server as being deleted, until it is gone. */
-export async function markIndexedDeleting(tx: Tx, serverId: string): Promise<void> {
-  await tx.run(MARK_DELETING, { serverId })
+export function markIndexedDeleting(tx: Tx, serverId: string): void {
+  tx.queue(MARK_DELETING, { serverId })
 }
 
 /**
  * Applies views from `cellId` that are newer than what is known; others change nothing. At most one per server.
- * `resync`: also older ones, after the cell's database was restored from a copy. Returns how many were matched.
+ * `resync`: also older ones, after the cell's database was restored from a copy.
  */
-export async function applyViews(
+export function applyViews(
   tx: Tx,
   cellId: CellId,
   views: readonly InstanceView[],
   mode: 'newer' | 'resync' = 'newer',
-): Promise<number> {
+): void {
   const [first] = views
-  if (first === undefined) return 0
-  if (views.length === 1 && mode === 'newer') return applyOne(tx, cellId, first)
+  if (first === undefined) return
+  if (views.length === 1 && mode === 'newer') {
+    const { fault, flavor, imageId = null } = first
+    tx.queue(APPLY_ONE, {
+      ...first,
+      cellId,
+      fault: fault === null ? null : JSON.stringify(fault),
+      flavorId: flavor?.id ?? null,
+      flavor: flavor === undefined ? null : JSON.stringify(flavor),
+      imageId,
+    })
+    return
+  }
   const ordered = views.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
-  const { affectedRows } = await tx.run(APPLY, {
-    views: JSON.stringify(ordered),
-    cellId,
-    isResync: mode === 'resync',
-  })
-  return affectedRows
-}
-
-async function applyOne(tx: Tx, cellId: CellId, view: InstanceView): Promise<number> {
-  const fault = view.fault === null ? null : JSON.stringify(view.fault)
-  return (await tx.run(APPLY_ONE, { ...view, cellId, fault })).affectedRows
+  tx.queue(APPLY, { views: JSON.stringify(ordered), cellId, isResync: mode === 'resync' })
 }
 
 /** Shows servers as deleted; their rows stay for the retention time. */
-export async function markIndexedDeleted(tx: Tx, servers: readonly ServerAttempt[]): Promise<void> {
-  await tx.run(MARK_DELETED, { servers: JSON.stringify(servers) })
+export function markIndexedDeleted(tx: Tx, servers: readonly ServerAttempt[]): void {
+  tx.queue(MARK_DELETED, { servers: JSON.stringify(servers) })
 }
 
 /** Those of the servers that are, or last were, in the cell: server -> attempt. */

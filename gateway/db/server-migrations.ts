@@ -40,16 +40,12 @@ const INSERT = rowsInsert(
 )
 
 /** Keeps migrations that are newer than those known; others change nothing. At most one view of each. */
-export function applyMigrations(
-  tx: Tx,
-  cellId: CellId,
-  views: readonly MigrationView[],
-): Promise<void> {
+export function applyMigrations(tx: Tx, cellId: CellId, views: readonly MigrationView[]): void {
   const rows = views.map(({ id, createdAt, ...view }) => ({
     ...view,
     uuid: id,
     cellId,
     createdAt: new Date(createdAt),
   }))
-  return INSERT.run(tx, rows)
+  INSERT.queue(tx, rows)
 }

@@ -16,8 +16,8 @@ const INSERT = rowsInsert(traces, ['serverId', 'attempt', 'level', 'trace'], {
 })
 
 /** Keeps scheduling decisions, the newest per server, attempt and level. */
-export function recordTraces(tx: Tx, rows: readonly ServerTrace[]): Promise<void> {
-  return INSERT.run(
+export function recordTraces(tx: Tx, rows: readonly ServerTrace[]): void {
+  INSERT.queue(
     tx,
     rows.map(({ serverId, attempt, trace }) => ({ serverId, attempt, level: trace.level, trace })),
   )

@@ -5,6 +5,7 @@ import { Failure } from '#common/errors.ts'
 import { type Contract, UNVERSIONED } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import type { Operation } from '#openapi/projection/operation.ts'
+import { allowsRequest } from '../app/identity/access-rule.ts'
 import type { PolicyCheck } from '../app/policy.ts'
 import { ANONYMOUS, type Caller } from '../app/request-context.ts'
 import type { Gateway } from '../context.ts'
@@ -103,10 +104,11 @@ async function runStages(
   const { service, single } = endpoint
   const isPublic = single !== undefined && single.check === undefined
   const caller = isPublic ? ANONYMOUS : await authenticate(gateway.identity, exchange.input)
+  refuseOutsideRules(endpoint, exchange, caller)
   single?.check?.(caller)
 
-  const version = service.hasMicroversions ? negotiate(exchange) : UNVERSIONED
-  if (service.hasMicroversions && !isPublic) refuseForeignProject(exchange.input.request, caller)
+  const version = service.hasMicroversions ? negotiate(endpoint, exchange) : UNVERSIONED
+  if (service.name === 'compute' && !isPublic) refuseForeignProject(exchange.input.request, caller)
   const body = single?.isStreaming === true ? undefined : await bodyOf(endpoint, exchange)
   const bound = single ?? chosenAction(endpoint, caller, version, body)
   const { operation } = bound
@@ -119,11 +121,24 @@ async function runStages(
   return answerResponse(answer, status, operation.response(version, status), service, exchange)
 }
 
-function negotiate(exchange: Exchange): Microversion {
+/** A token got with an application credential that has access rules makes those requests and no others. */
+function refuseOutsideRules({ service }: Endpoint, { c }: Exchange, { accessRules }: Caller): void {
+  if (accessRules === null) return
+  const path = c.req.path.slice(service.prefix.length)
+  const { method } = c.req
+  if (!allowsRequest(accessRules, { service: service.name, method, path }))
+    throw new Failure(
+      'forbidden',
+      `The application credential's access rules do not allow ${method} ${path} of ${service.name}.`,
+    )
+}
+
+function negotiate({ contract }: Endpoint, exchange: Exchange): Microversion {
   const { header } = exchange.input
   const version = negotiateMicroversion(
+    contract,
     header('openstack-api-version'),
-    header('x-openstack-nova-api-version'),
+    contract.name === 'compute' ? header('x-openstack-nova-api-version') : undefined,
   )
   exchange.microversion = version
   return version

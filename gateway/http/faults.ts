@@ -4,7 +4,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
 /** How a service words a fault; clients of each look for their own envelope. */
-export type FaultStyle = 'nova' | 'keystone' | 'glance' | 'neutron'
+export type FaultStyle = 'nova' | 'keystone' | 'glance' | 'neutron' | 'placement'
 
 export interface Fault {
   readonly status: number
@@ -61,13 +61,20 @@ const RETRY_AFTER_S = 5
 
 const UNEXPECTED = 'Unexpected error. Please report it with the request id of this answer.'
 
-/** What leaves the process for an error: a status and the service's envelope. Never a cause or a detail. */
-export function faultOf(error: unknown, style: FaultStyle): Fault {
+/**
+ * What leaves the process for an error: a status and the service's envelope. Never a cause or a detail. Placement's
+ * envelope holds the request's id.
+ */
+export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Fault {
   const status = statusOf(error, style)
   const message = messageOf(error)
   return {
     status,
-    body: JSON.stringify(envelope(style, status, message, neutronType(error, status))),
+    body: JSON.stringify(
+      style === 'placement'
+        ? placementErrors(status, message, requestId)
+        : envelope(style, status, message, neutronType(error, status)),
+    ),
     retryAfter: status === 503 ? RETRY_AFTER_S : undefined,
     // What a backend cannot do, nobody has to repair.
     isOurs: status >= 500 && status !== STATUS.unsupported,
@@ -93,7 +100,19 @@ function neutronType(error: unknown, status: number): string {
   return NEUTRON_TYPES[status] ?? 'HTTPInternalServerError'
 }
 
-function envelope(style: FaultStyle, code: number, message: string, type: string): object {
+/** Codes tell conflicts of writes apart, of which there are none here. */
+function placementErrors(status: number, detail: string, requestId: string): object {
+  const title = STATUS_CODES[status] ?? 'Error'
+  const code = 'placement.undefined_code'
+  return { errors: [{ status, title, detail, code, request_id: requestId }] }
+}
+
+function envelope(
+  style: Exclude<FaultStyle, 'placement'>,
+  code: number,
+  message: string,
+  type: string,
+): object {
   switch (style) {
     case 'nova': {
       const retry = code === 503 ? { retryAfter: String(RETRY_AFTER_S) } : {}

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { MAX, MIN } from '#openapi/microversions.ts'
+import { MAX, MIN, supportedMicroversions } from '#openapi/microversions.ts'
 import { negotiateMicroversion } from './microversion.ts'
+
+const COMPUTE = { name: 'compute', versions: supportedMicroversions() }
 
 test.each([
   ['no header', undefined, undefined, MIN],
@@ -14,23 +16,32 @@ test.each([
   ['latest', 'compute latest', undefined, MAX],
   ['latest in the legacy header', undefined, 'latest', MAX],
 ])('%s', (_name, general, legacy, expected) => {
-  expect(negotiateMicroversion(general, legacy)).toBe(expected)
+  expect(negotiateMicroversion(COMPUTE, general, legacy)).toBe(expected)
 })
 
 test.each(['compute 2', 'compute x.y', 'compute', 'compute 2.1.1', 'compute 02.1', 'compute 2.-1'])(
   '%s is malformed',
   (header) => {
-    expect(() => negotiateMicroversion(header, undefined)).toThrow(
+    expect(() => negotiateMicroversion(COMPUTE, header, undefined)).toThrow(
       expect.objectContaining({ kind: 'invalid' }) as Error,
     )
   },
 )
 
 test.each(['1.0', '2.0', '2.999', '3.0'])('%s is not served: 406 naming the range', (version) => {
-  expect(() => negotiateMicroversion(`compute ${version}`, undefined)).toThrow(
+  expect(() => negotiateMicroversion(COMPUTE, `compute ${version}`, undefined)).toThrow(
     expect.objectContaining({
       status: 406,
       message: expect.stringMatching(`${MIN} to ${MAX}`) as string,
     }) as Error,
   )
+})
+
+test('each service reads its own entry and knows its own range', () => {
+  const placement = { name: 'placement', versions: ['1.0', '1.1'] as const }
+  const header = 'compute 2.79, placement latest'
+
+  expect(negotiateMicroversion(placement, header, undefined)).toBe('1.1')
+  expect(negotiateMicroversion(placement, 'compute 2.79', undefined)).toBe('1.0')
+  expect(() => negotiateMicroversion(placement, 'placement 2.79', undefined)).toThrow('1.0 to 1.1')
 })

@@ -1,39 +1,61 @@
-import {
-  isSupported,
-  MAX,
-  MIN,
-  type Microversion,
-  parseMicroversion,
-} from '#openapi/microversions.ts'
+import { type Microversion, ordinal, parseMicroversion } from '#openapi/microversions.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
-/** What every answer of a versioned service varies by. */
-export const MICROVERSION_VARY = 'OpenStack-API-Version, X-OpenStack-Nova-API-Version'
+/** Asks in the general header as this service type, and in one of its own where it has one. */
+export interface VersionedService {
+  /** As in the general header. */
+  readonly name: string
+  /** Microversions served, oldest first. */
+  readonly versions: readonly Microversion[]
+}
 
 /**
- * The Compute microversion a request asks for. The general header wins over Nova's own; entries for other
+ * The microversion a request asks of a service. The general header wins over the service's own; entries for other
  * service types are not ours to judge (novaclient sends `compute` ones to the image service, too).
  * Throws `invalid` for a malformed version; refuses with 406 one that is not served.
  */
 export function negotiateMicroversion(
+  { name, versions }: VersionedService,
   general: string | undefined,
   legacy: string | undefined,
 ): Microversion {
-  const asked = (general === undefined ? undefined : computeEntry(general)) ?? legacy?.trim()
-  if (asked === undefined) return MIN
-  const version = parseMicroversion(asked)
-  if (isSupported(version)) return version
+  const [oldest] = versions
+  const newest = versions.at(-1)
+  if (oldest === undefined || newest === undefined) throw new Error(`${name} has no versions`)
+  const asked = (general === undefined ? undefined : entryOf(general, name)) ?? legacy?.trim()
+  if (asked === undefined) return oldest
+  const version = parseMicroversion(asked, newest)
+  const at = ordinal(version)
+  if (at >= ordinal(oldest) && at <= ordinal(newest)) return version
   throw new HttpRefusal(
     406,
-    `API version ${version} is not supported. Ask for one from ${MIN} to ${MAX}.`,
+    `API version ${version} is not supported. Ask for one from ${oldest} to ${newest}.`,
   )
 }
 
 /** The header may list several service types: `identity 3.1, compute 2.79`. */
-function computeEntry(header: string): string | undefined {
+function entryOf(header: string, service: string): string | undefined {
   for (const entry of header.split(',')) {
     const [type, ...rest] = entry.trim().split(/\s+/)
-    if (type?.toLowerCase() === 'compute') return rest.join(' ')
+    if (type?.toLowerCase() === service) return rest.join(' ')
   }
   return undefined
 }
+
+/** The headers by which every answer of a service says its version, and what it varies by. */
+export function versionHeaders(
+  service: string,
+  version: Microversion | '',
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    Vary: service === 'compute' ? `${GENERAL}, ${NOVA}` : GENERAL,
+  }
+  if (version === '') return headers
+  headers[GENERAL] = `${service} ${version}`
+  if (service === 'compute') headers[NOVA] = version
+  return headers
+}
+
+const GENERAL = 'OpenStack-API-Version'
+/** From before there was a general one. */
+const NOVA = 'X-OpenStack-Nova-API-Version'

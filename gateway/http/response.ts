@@ -1,7 +1,7 @@
 import { errorFields, type Logger } from '#common/log.ts'
 import type { Exchange } from './endpoint.ts'
 import { faultOf } from './faults.ts'
-import { MICROVERSION_VARY } from './microversion.ts'
+import { versionHeaders } from './microversion.ts'
 import type { Answer } from './operation.ts'
 import type { ServiceFace } from './services.ts'
 
@@ -19,7 +19,15 @@ export function answerResponse(
   const text = serialize(answer.body)
   if (text !== '') headers['Content-Type'] = 'application/json'
   if (answer.headers !== undefined) Object.assign(headers, answer.headers)
-  return new Response(text === '' ? null : text, { status, headers })
+  return new Response(bodyOf(text), { status, headers })
+}
+
+/** A longer text goes out as bytes: else it is gone through once for its length and once more to be sent. */
+const BYTES_FROM_CHARS = 16_384
+
+function bodyOf(text: string): string | Uint8Array<ArrayBuffer> | null {
+  if (text === '') return null
+  return text.length < BYTES_FROM_CHARS ? text : Buffer.from(text)
 }
 
 /** A refusal or failure in the words of the service; what is ours to fix is logged with its whole chain. */
@@ -29,7 +37,7 @@ export function failureResponse(
   exchange: Exchange,
   log: Logger,
 ): Response {
-  const fault = faultOf(error, service.faults)
+  const fault = faultOf(error, service.faults, exchange.work.requestId)
   if (fault.isOurs) {
     const fields = { request_id: exchange.work.requestId, ...errorFields(error) }
     if (fault.status === 503) log.warn(fields, 'request refused for now')
@@ -47,10 +55,6 @@ function standardHeaders(service: ServiceFace, exchange: Exchange): Record<strin
   const { requestId } = exchange.work
   const headers: Record<string, string> = { 'X-Openstack-Request-Id': requestId }
   if (!service.hasMicroversions) return headers
-  headers['X-Compute-Request-Id'] = requestId
-  headers['Vary'] = MICROVERSION_VARY
-  if (exchange.microversion === '') return headers
-  headers['OpenStack-API-Version'] = `compute ${exchange.microversion}`
-  headers['X-OpenStack-Nova-API-Version'] = exchange.microversion
-  return headers
+  if (service.name === 'compute') headers['X-Compute-Request-Id'] = requestId
+  return Object.assign(headers, versionHeaders(service.name, exchange.microversion))
 }

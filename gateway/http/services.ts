@@ -14,6 +14,12 @@ export const SERVICES: Readonly<Record<DocumentName, ServiceFace>> = {
   compute: { name: 'compute', prefix: '/compute', faults: 'nova', hasMicroversions: true },
   identity: { name: 'identity', prefix: '/identity', faults: 'keystone', hasMicroversions: false },
   image: { name: 'image', prefix: '/image', faults: 'glance', hasMicroversions: false },
+  placement: {
+    name: 'placement',
+    prefix: '/placement',
+    faults: 'placement',
+    hasMicroversions: true,
+  },
   network: { name: 'network', prefix: '/networking', faults: 'neutron', hasMicroversions: false },
 }
 

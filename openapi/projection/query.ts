@@ -19,6 +19,7 @@ interface Parameter {
   readonly schema: Node
   /** A list takes every value given; others take the last one, as Nova's MultiDict does. */
   readonly isList: boolean
+  readonly isRequired: boolean
   /** `x-once`: giving it twice is refused. */
   readonly once: boolean
   /** `allowEmptyValue` on a boolean: the bare name means true. */
@@ -63,6 +64,7 @@ function parameterOf(node: Node, version: Microversion): Parameter {
     name: String(node['name']),
     schema: isList ? (schema['items'] as Node) : schema,
     isList,
+    isRequired: node['required'] === true,
     once: isTrueAt(node['x-once'], version),
     emptyIsTrue: node['allowEmptyValue'] === true,
   }
@@ -79,9 +81,11 @@ function valuesSchema(parameters: ReadonlyMap<string, Parameter>, strict: boolea
     name,
     { type: 'array', items: schema, ...(once && { maxItems: 1 }) },
   ])
+  const required = [...parameters.values()].filter(({ isRequired }) => isRequired)
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
+    required: required.map(({ name }) => name),
     ...(strict && { additionalProperties: false }),
   }
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { InstanceBuild } from './instance.ts'
-import { OneOf } from './scalars.ts'
+import { FlavorSnapshot, InstanceBuild } from './instance.ts'
+import { OneOf, Uuid } from './scalars.ts'
 
 /** What is done to a guest and needs to be told nothing but its name. */
 export const PLAIN_ACTS = [
@@ -14,15 +14,49 @@ export const PLAIN_ACTS = [
   'resume',
   'unrescue',
   'crash-dump',
+  'confirm-resize',
+  /** Afterwards nothing of the guest is on its host, which may be given it again. */
+  'shelve-offload',
 ] as const
 export type PlainAct = (typeof PLAIN_ACTS)[number]
 
-/** One thing that is done to a guest where it is. */
+/** The image that a guest's disk is saved in, and the proof that it may be filled. */
+export const ImageTarget = Type.Object({ imageId: Uuid, ticket: Type.String() })
+
+/** Acts that save a guest's disk; `shelve` stops the guest before. */
+export const SAVING_ACTS = ['create-image', 'create-backup', 'shelve'] as const
+export type SavingAct = (typeof SAVING_ACTS)[number]
+
+/** One thing that is done to a guest. A `build` is all that there is to know of the server as it shall be then. */
 export const Act = Type.Union([
   Type.Object({ name: OneOf(PLAIN_ACTS) }),
   /** `build` is the server's own, with the image to rescue it with and the password it then has. */
   Type.Object({ name: Type.Literal('rescue'), build: InstanceBuild }),
   Type.Object({ name: Type.Literal('change-password'), password: Type.String() }),
+  Type.Object({ name: OneOf(SAVING_ACTS), target: ImageTarget }),
+  Type.Object({
+    name: Type.Literal('rebuild'),
+    build: InstanceBuild,
+    keepsEphemeral: Type.Boolean(),
+  }),
+  Type.Object({
+    name: Type.Literal('resize'),
+    build: InstanceBuild,
+    /** What it had before, and has again when this fails. */
+    previous: FlavorSnapshot,
+    userId: Type.String(),
+  }),
+  Type.Object({ name: Type.Literal('revert-resize'), build: InstanceBuild }),
+  /** The build's image is what the server was saved in. */
+  Type.Object({ name: Type.Literal('unshelve'), build: InstanceBuild }),
 ])
 export type Act = Static<typeof Act>
 export type ActName = Act['name']
+export type ActNamed<N extends ActName> = Extract<Act, { name: N }>
+
+/** What a cell is asked to do with a server it has: a host's part, or a correction of what the cell believes. */
+export const CellAct = Type.Union([
+  ...Act.anyOf,
+  Type.Object({ name: Type.Literal('reset-state'), state: OneOf(['active', 'error'] as const) }),
+])
+export type CellAct = Static<typeof CellAct>

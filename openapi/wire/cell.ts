@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
-import { Act } from './act.ts'
+import { CellAct } from './act.ts'
+import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
 import { HostAggregate, HostView } from './host.ts'
-import { InstanceBuild, InstanceView, OperationRef } from './instance.ts'
+import { InstanceBuild, InstanceView, Nic, OperationRef } from './instance.ts'
 import { MigrationView } from './migration.ts'
 import { Nullable, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
@@ -33,9 +34,19 @@ export const CELL_OPERATIONS = {
   },
   'instance.delete': { ask: Type.Object({ operation: OperationRef }), answer: DeleteAnswer },
   'instance.act': {
-    ask: Type.Object({ operation: OperationRef, act: Act }),
+    ask: Type.Object({ operation: OperationRef, act: CellAct }),
     answer: Type.Object({ view: InstanceView }),
   },
+  /** Afterwards the guest has the NIC, now and at every start, or does not have it. A repeat changes nothing. */
+  'instance.change-nic': {
+    ask: Type.Object({
+      operation: OperationRef,
+      attach: Type.Optional(Nic),
+      detach: Type.Optional(Nic),
+    }),
+    answer: Type.Object({}),
+  },
+  'instance.diagnostics': { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'instance.console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     answer: Type.Object({ output: Type.String() }),

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { ERROR_KINDS } from '#common/errors.ts'
 import { Act } from './act.ts'
-import { InstanceBuild, OperationRef } from './instance.ts'
+import { GuestFigures } from './diagnostics.ts'
+import { InstanceBuild, Nic, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
 /** Subjects below `host.<cell>.<host>.`: what a cell asks of one of its computes. */
@@ -86,9 +87,20 @@ export const HOST_OPERATIONS = {
       act: Act,
       /** How long a guest is given to shut down before it is cut off. */
       graceMs: Type.Integer({ minimum: 0 }),
+      /** False: a guest that the act starts anew is off afterwards. */
+      runs: Type.Optional(Type.Boolean()),
     }),
     answer: HostAnswer,
   },
+  'change-nic': {
+    ask: Type.Object({
+      operation: OperationRef,
+      attach: Type.Optional(Nic),
+      detach: Type.Optional(Nic),
+    }),
+    answer: Type.Object({}),
+  },
+  diagnostics: { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     /** Bytes as Latin-1 text: a guest may print anything. */

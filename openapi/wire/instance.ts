@@ -53,6 +53,23 @@ export const Nic = Type.Object({
   ),
 })
 
+export const GROUP_POLICIES = [
+  'affinity',
+  'anti-affinity',
+  'soft-affinity',
+  'soft-anti-affinity',
+] as const
+export type GroupPolicy = (typeof GROUP_POLICIES)[number]
+
+/** What the servers of a group have to do with one another. */
+export const ServerGroupRule = Type.Object({
+  id: Uuid,
+  policy: OneOf(GROUP_POLICIES),
+  /** Servers of an anti-affinity group that may share a host. */
+  maxPerHost: Type.Integer({ minimum: 1 }),
+})
+export type ServerGroupRule = Static<typeof ServerGroupRule>
+
 /** All a cell needs to build a server. A cell never asks back. */
 export const InstanceBuild = Type.Object({
   projectId: Type.String(),
@@ -76,6 +93,8 @@ export const InstanceBuild = Type.Object({
   requestedHost: Nullable(Type.String()),
   launchIndex: Type.Integer({ minimum: 0 }),
   reservationId: Type.String(),
+  /** The group it is a member of; absent: none. */
+  group: Type.Optional(ServerGroupRule),
 })
 export type InstanceBuild = Static<typeof InstanceBuild>
 
@@ -106,5 +125,8 @@ export const InstanceView = Type.Object({
   launchedAt: Nullable(Time),
   terminatedAt: Nullable(Time),
   fault: Nullable(Fault),
+  /** Absent: those it was built with. */
+  flavor: Type.Optional(FlavorSnapshot),
+  imageId: Type.Optional(Uuid),
 })
 export type InstanceView = Static<typeof InstanceView>

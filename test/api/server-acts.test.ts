@@ -163,3 +163,123 @@ describe('what is taken', () => {
     await demo.delete(`${SERVERS}/${id}`)
   })
 })
+
+describe('a lock', () => {
+  test('holds up its owner, not administrators, and what Nova lets through', async () => {
+    const { id } = await activeServer(cloud, demo)
+    const admin = cloud.as('admin')
+    const lock = { lock: { locked_reason: 'mine' } }
+    expect((await act(demo, id, lock, { version: '2.73' })).status).toBe(202)
+    const locked = await showServer(demo, id, '2.73')
+    expect([locked['locked'], locked['locked_reason']]).toEqual([true, 'mine'])
+
+    for (const [, body] of ACTS) {
+      const answer = await act(demo, id, body, { version })
+      expect([body, answer.status]).toEqual([body, 409])
+      expect(answer.body).toMatchObject({
+        conflictingRequest: { message: `Instance ${id} is locked` },
+      })
+    }
+    expect((await demo.delete(`${SERVERS}/${id}`)).status).toBe(409)
+    expect((await act(admin, id, { pause: null })).status).toBe(202)
+    await untilSettled(cloud, id)
+
+    expect((await act(demo, id, { unlock: null })).status).toBe(202)
+    expect((await act(demo, id, { unpause: null })).status).toBe(202)
+    await untilSettled(cloud, id)
+    const actions = await demo.get<{ instanceActions: readonly { readonly action: string }[] }>(
+      `${SERVERS}/${id}/os-instance-actions`,
+    )
+    expect(actions.body.instanceActions.map(({ action }) => action)).toEqual([
+      'unpause',
+      'unlock',
+      'pause',
+      'lock',
+      'create',
+    ])
+    await demo.delete(`${SERVERS}/${id}`)
+  })
+
+  test('of an administrator is opened by administrators only', async () => {
+    const { id } = await activeServer(cloud, demo)
+    const admin = cloud.as('admin')
+    await act(admin, id, { lock: null })
+
+    expect((await act(demo, id, { unlock: null })).status).toBe(403)
+    expect((await showServer(demo, id, '2.9'))['locked']).toBe(true)
+    expect((await act(admin, id, { unlock: null })).status).toBe(202)
+    expect((await showServer(demo, id, '2.9'))['locked']).toBe(false)
+    await demo.delete(`${SERVERS}/${id}`)
+  })
+})
+
+describe('what administrators put right', () => {
+  test('a state can be reset, and a server in ERROR stopped, rescued or deleted', async () => {
+    const { id } = await activeServer(cloud, demo)
+    const admin = cloud.as('admin')
+
+    expect((await act(demo, id, { 'os-resetState': { state: 'error' } })).status).toBe(403)
+    expect((await act(admin, id, { 'os-resetState': { state: 'error' } })).status).toBe(202)
+    expect((await showServer(demo, id)).status).toBe('ERROR')
+    expect((await act(demo, id, { pause: null })).status).toBe(409)
+    expect((await act(admin, id, { 'os-resetState': { state: 'active' } })).status).toBe(202)
+    expect((await showServer(demo, id)).status).toBe('ACTIVE')
+    await demo.delete(`${SERVERS}/${id}`)
+  })
+
+  test('a reset frees a server from what a silent host was asked to do', async () => {
+    const { id } = await activeServer(cloud, demo)
+    for (const host of cloud.hosts) host.fail({ method: 'pause', effect: { do: 'hang' } })
+    expect((await act(demo, id, { pause: null })).status).toBe(202)
+    expect((await showServer(demo, id))['OS-EXT-STS:task_state']).toBe('pausing')
+
+    expect(
+      (await act(cloud.as('admin'), id, { 'os-resetState': { state: 'active' } })).status,
+    ).toBe(202)
+
+    const server = await showServer(demo, id)
+    expect([server.status, server['OS-EXT-STS:task_state']]).toEqual(['ACTIVE', null])
+    for (const host of cloud.hosts) host.fail()
+    await demo.delete(`${SERVERS}/${id}`)
+  })
+
+  test('network information is injected nowhere, and networks are reset no more', async () => {
+    const { id } = await activeServer(cloud, demo)
+    const admin = cloud.as('admin')
+
+    expect((await act(admin, id, { injectNetworkInfo: null })).status).toBe(202)
+    expect((await act(admin, id, { resetNetwork: null })).status).toBe(410)
+    await demo.delete(`${SERVERS}/${id}`)
+  })
+})
+
+test('what is told of the inside of a guest', async () => {
+  const { id } = await activeServer(cloud, demo)
+  const admin = cloud.as('admin')
+  const at = (what: string) => `${SERVERS}/${id}/${what}`
+
+  expect((await demo.get(at('os-server-password'))).body).toEqual({ password: '' })
+  expect((await demo.delete(at('os-server-password'))).status).toBe(204)
+  expect((await demo.get(at('topology'), { version: '2.77' })).status).toBe(404)
+  expect((await demo.get(at('topology'), { version: '2.78' })).body).toEqual({
+    nodes: [],
+    pagesize_kb: null,
+  })
+  expect((await demo.get(at('diagnostics'))).status).toBe(403)
+  expect((await admin.get(at('diagnostics'))).body).toMatchObject({ cpu0_time: 1_000_000_000 })
+  expect((await admin.get(at('diagnostics'), { version: '2.48' })).body).toMatchObject({
+    state: 'running',
+    config_drive: false,
+    num_cpus: 1,
+    memory_details: { maximum: 128 },
+    nic_details: [{ rx_rate: null }],
+  })
+  await act(demo, id, { 'os-stop': null })
+  await untilSettled(cloud, id)
+  const off = await admin.get(at('diagnostics'), { version: '2.48' })
+  expect([off.status, off.body]).toMatchObject([
+    409,
+    { conflictingRequest: { message: expect.stringContaining("Cannot 'get_diagnostics'") } },
+  ])
+  await demo.delete(`${SERVERS}/${id}`)
+})

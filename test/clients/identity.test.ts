@@ -61,7 +61,13 @@ describe.skipIf(!existsSync(OPENSTACK))('the openstack command', () => {
   test('lists the catalog', async () => {
     const catalog = (await openstack('/identity', 'catalog', 'list')) as readonly { Type: string }[]
 
-    expect(catalog.map(({ Type }) => Type)).toEqual(['identity', 'compute', 'image', 'network'])
+    expect(catalog.map(({ Type }) => Type)).toEqual([
+      'identity',
+      'compute',
+      'image',
+      'network',
+      'placement',
+    ])
   })
 
   test('finds a user by name', async () => {

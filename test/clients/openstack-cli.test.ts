@@ -112,6 +112,7 @@ describe
         'compute',
         'image',
         'network',
+        'placement',
       ])
       expect(column(await admin.json('availability zone list --compute'), 'Zone Name')).toEqual([
         'north',

@@ -205,7 +205,7 @@ export class Cloud implements AsyncDisposable {
         const program = await hostProgram(
           this.foundation,
           this.#options,
-          { cell, host },
+          { cell, host, imageUrl: `${this.#endpoints[0]}/image` },
           (driver) => {
             compute.driver = driver
           },

@@ -28,6 +28,8 @@ const CONNECTIONS = 16
 const NO_NETWORK: ServerNetwork = {
   reachOf: async () => () => true,
   bind: async () => {},
+  nicOf: async () => undefined,
+  releaseNic: async () => {},
   release: async () => {},
 }
 const NO_NICS: NicsPlan = {
@@ -135,7 +137,15 @@ export function orderFor(
 ): ServerOrder {
   const { count = 1, projectId = newId<string>(), ...rest } = change
   const servers = Array.from({ length: count }, (_, index) => planned(cell, projectId, index))
-  return { servers, nics: NO_NICS, userData: null, adminPassword: null, key: null, ...rest }
+  return {
+    servers,
+    nics: NO_NICS,
+    groupId: null,
+    userData: null,
+    adminPassword: null,
+    key: null,
+    ...rest,
+  }
 }
 
 function planned(

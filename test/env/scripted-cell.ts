@@ -1,6 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { connectBus } from '#common/bus/connect.ts'
 import { serve } from '#common/bus/serve.ts'
+import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import { newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
@@ -169,10 +170,14 @@ export class ScriptedCell implements AsyncDisposable {
         return this.build(ask)
       case 'instance.delete':
         return this.delete(ask)
+      case 'instance.change-nic':
+        return {}
       case 'instance.act':
         return this.#act(ask)
       case 'instance.console-log':
         return { output: 'booted' }
+      case 'instance.diagnostics':
+        throw new Failure('unsupported', 'A scripted cell counts nothing')
       case 'feed.read':
         return this.#read(ask)
       case 'snapshot.read':

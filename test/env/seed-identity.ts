@@ -46,10 +46,12 @@ export async function seedUser(
     defaultProjectId: projectId,
   })
   await ensureRoleAssignment(db, {
-    userId,
+    actorType: 'user',
+    actorId: userId,
     targetType: 'project',
     targetId: projectId,
     roleId: role,
+    inherited: false,
   })
   const token = randomBytes(24).toString('base64url')
   const issuedAt = new Date()

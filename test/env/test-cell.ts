@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { configFromEnv as computeConfigFromEnv } from '#cells/compute/config.ts'
 import { type RunningCompute, startCompute } from '#cells/compute/context.ts'
+import type { ImageTarget } from '#cells/compute/image-client.ts'
 import { type CellConfig, configFromEnv } from '#cells/config.ts'
 import { type RunningCell, startCell } from '#cells/context.ts'
 import { ask } from '#common/bus/ask.ts'
@@ -13,6 +14,7 @@ import { Failure } from '#common/errors.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import { waitFor } from '#common/wait-for.ts'
+import type { DiskImage } from '#drivers/driver.ts'
 import { createFakeDriver, type FakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
 import type { CellAnswer, CellAsk, CellOperation } from '#openapi/wire/cell.ts'
@@ -26,6 +28,8 @@ export interface TestHost extends AsyncDisposable {
   readonly id: HostId
   readonly name: string
   readonly driver: FakeDriver
+  /** Images it has filled, each with its size. */
+  readonly filled: readonly string[]
   readonly compute: RunningCompute
 }
 
@@ -101,8 +105,12 @@ export class TestCell implements AsyncDisposable {
     })
     const settings = { ...fakeSettings({ hostname: `${name}.example` }), ...capacity }
     const driver = createFakeDriver({ stateDirectory }, settings)
+    const filled: string[] = []
     const images = {
       open: () => Promise.reject(new Failure('unavailable', 'A fake host opens no image.')),
+      fill: async ({ imageId }: ImageTarget, disk: DiskImage) => {
+        for await (const chunk of disk.content()) filled.push(`${imageId} ${chunk.length}`)
+      },
     }
     const parts = { createDriver: () => Promise.resolve(driver), images }
     const compute = this.#owned.use(await startCompute(config, parts))
@@ -110,6 +118,7 @@ export class TestCell implements AsyncDisposable {
       id,
       name,
       driver,
+      filled,
       compute,
       [Symbol.asyncDispose]: () => compute[Symbol.asyncDispose](),
     }

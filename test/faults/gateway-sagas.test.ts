@@ -100,6 +100,7 @@ test.each(trialsOf(actOnServerSaga).map((trial) => [trial.label, trial] as const
       action: 'stop' as const,
       image: null,
       sealedPassword: null,
+      state: null,
       userId: 'u',
       projectId: 'p',
     }

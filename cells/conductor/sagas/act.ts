@@ -1,18 +1,24 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { SagaId } from '#common/ids.ts'
+import { type HostId, newId, type SagaId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { Secrets } from '#common/secrets.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { Act, ActName, PlainAct } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { addToFeed } from '../../db/feed.ts'
-import { findOwner, updateOwnInstance, updateSeenInstance } from '../../db/instances.ts'
+import {
+  findOwner,
+  lockOwnInstance,
+  updateOwnInstance,
+  updateSeenInstance,
+} from '../../db/instances.ts'
 import { insertOperation } from '../../db/operations.ts'
 import { endedEvent } from '../action-event.ts'
+import { type Acted, effectsOf, type InstancePart, runsAfterwards } from '../acts/act-effects.ts'
 import { type HostOutcome, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
-import { type Instance, instanceView } from '../instance.ts'
+import { type Instance, instanceView, type PlacedOn } from '../instance.ts'
 
 export interface ActParams {
   readonly operation: OperationRef
@@ -35,49 +41,96 @@ type Done =
 
 const FAULT_CODE = 500
 
+/** What the instance is while the act is under way, in the log of the saga. */
+export type Begun = { readonly placed: { readonly [key in keyof PlacedOn]: PlacedOn[key] } | null }
+
 /** The instance while the action is under way. */
-export function acting({ instance, action }: ActParams, sagaId: SagaId): Instance {
+export function acting(
+  { instance, action }: ActParams,
+  sagaId: SagaId,
+  { placed }: Begun = { placed: instance.placed },
+): Instance {
   const taskState = SERVER_ACTIONS[action].during
-  return { ...instance, version: instance.version + 1, taskState, sagaId }
+  return { ...instance, placed, version: instance.version + 1, taskState, sagaId }
 }
 
 /** Throws `conflict` when the instance has changed since it was read. */
 const begin: LocalStep<Conductor, ActParams> = {
   kind: 'local',
   name: 'begin',
-  run: async (tx, { params, sagaId }) => {
+  run: async (tx, call): Promise<Begun> => {
+    const { params, sagaId } = call
     await insertOperation(tx, params.operation, { outcome: 'accepted', reason: null })
-    if (await updateSeenInstance(tx, params.instance, { to: acting(params, sagaId) })) return null
+    const part = await effectsOf(params.action).begin?.(tx, actedOf(call))
+    const placed = part?.placed ?? params.instance.placed
+    const begun = { placed: placed === null ? null : { ...placed } }
+    const to = acting(params, sagaId, begun)
+    if (await updateSeenInstance(tx, params.instance, { to })) return begun
     throw new Failure('conflict', `Instance ${params.instance.id} has just changed.`)
   },
-  undo: (tx, call) => end(tx, call, { outcome: 'failed', reason: 'It ended unexpectedly.' }),
+  undo: (tx, call) => end(tx, call, { outcome: 'failed', reason: 'It ended unexpectedly.' }, true),
 }
 
 const act: RemoteStep<Conductor, ActParams> = {
   kind: 'remote',
   name: 'act',
   run: async (call, signal) => {
-    const { deps, params, work, sagaId } = call
-    const { operation, instance } = params
-    const outcome = await workOnHost(deps, {
-      host: instance.placed.hostId,
-      operation: 'act',
-      payload: { operation, act: actOf(deps, params), graceMs: deps.stopGraceMs },
-      work,
-      signal,
-      isWanted: async () => (await findOwner(deps.db, instance)) === sagaId,
-    })
-    return doneOf(outcome)
+    return askHost(call, call.params.operation, actOf(call.deps, call.params), signal)
   },
-  // What was done to a guest cannot be made never to have been; the audit tells what it is now.
+  // What was done to a guest cannot be made never to have been, save what has a way back; the audit tells what it is now.
+  undo: async (call, signal) => {
+    await takeBack(call, signal)
+  },
+}
+
+const back: RemoteStep<Conductor, ActParams> = {
+  kind: 'remote',
+  name: 'take-back',
+  when: (call) =>
+    call.output<Done>('act')?.outcome === 'failed' &&
+    effectsOf(call.params.action).takeBack !== undefined,
+  forwardOnly: true,
+  run: takeBack,
   undo: 'none',
+}
+
+/** Null where the act has no way back. */
+async function takeBack(call: ActCall, signal: AbortSignal): Promise<Done | null> {
+  const { deps, params } = call
+  const taken = effectsOf(params.action).takeBack?.(actOf(deps, params))
+  if (taken === undefined) return null
+  return askHost(call, { ...params.operation, id: newId() }, taken, signal)
+}
+
+async function askHost(
+  call: ActCall,
+  operation: OperationRef,
+  asked: Act,
+  signal: AbortSignal,
+): Promise<Done> {
+  const { deps, params, work, sagaId } = call
+  const { instance } = params
+  const host = (call.output<Begun>('begin')?.placed ?? instance.placed)?.hostId
+  // An act on no host has nothing to do there.
+  if (host === undefined) return { outcome: 'done', powerState: null }
+  const runs = runsAfterwards(instance, params.action)
+  const outcome = await workOnHost(deps, {
+    host: host as HostId,
+    operation: 'act',
+    payload: { operation, act: asked, graceMs: deps.stopGraceMs, runs },
+    work,
+    signal,
+    isWanted: async () => (await findOwner(deps.db, instance)) === sagaId,
+  })
+  return doneOf(outcome)
 }
 
 const settle: LocalStep<Conductor, ActParams> = {
   kind: 'local',
   name: 'settle',
   run: async (tx, call) => {
-    await end(tx, call, call.output<Done>('act') ?? { outcome: 'unwanted' })
+    const isTakenBack = call.output<Done>('take-back')?.outcome === 'done'
+    await end(tx, call, call.output<Done>('act') ?? { outcome: 'unwanted' }, isTakenBack)
     return null
   },
   forwardOnly: true,
@@ -115,49 +168,62 @@ function purpose(serverId: string): string {
   return `act on ${serverId}`
 }
 
+function actedOf({ deps, params }: ActCall): Acted<Act> {
+  const { operation, instance } = params
+  return { deps, operation, instance, act: actOf(deps, params), at: deps.clock.now() }
+}
+
 /** Does nothing once a delete has taken the instance. */
-async function end(tx: Tx, call: ActCall, done: Done): Promise<void> {
+async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Promise<void> {
   const { deps, params, sagaId, work } = call
-  if (done.outcome === 'unwanted') return
-  const at = deps.clock.now()
-  const to = afterwards(call, done, at)
+  const { instance } = params
+  if (done.outcome === 'unwanted' || !(await lockOwnInstance(tx, sagaId, instance))) return
+  const acted = actedOf(call)
+  const effects = effectsOf(params.action)
+  const part =
+    done.outcome === 'done'
+      ? await effects.done?.(tx, acted)
+      : await effects.failed?.(tx, acted, isTakenBack)
+  const to = afterwards(call, done, acted.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
   const event = endedEvent({
     serverId: to.id,
     requestId: work.requestId,
     event: params.action,
     startedAt: params.startedAt,
-    finishedAt: at,
-    host: to.placed.host,
+    finishedAt: acted.at,
+    host: (to.placed ?? instance.placed)?.host ?? null,
     failure: done.outcome === 'failed' ? done.reason : undefined,
   })
-  await addToFeed(tx, [
+  addToFeed(tx, [
     { kind: 'instance', view: instanceView(to) },
     { kind: 'action-event', event },
   ])
-  deps.feedChanged()
+  tx.afterCommit(deps.feedChanged)
 }
 
 /** A failed action leaves the instance in the state it was in, with a fault that tells why. */
 function afterwards(
-  { params, sagaId }: ActCall,
+  call: ActCall,
   done: Exclude<Done, { outcome: 'unwanted' }>,
   at: number,
+  part: InstancePart = {},
 ): Instance {
-  const during = acting(params, sagaId)
+  const { params, sagaId } = call
+  const during = acting(params, sagaId, call.output<Begun>('begin'))
   const after = { ...during, version: during.version + 1, taskState: null, sagaId: null }
   if (done.outcome === 'done') {
     const vmState = SERVER_ACTIONS[params.action].to ?? after.vmState
-    return { ...after, vmState, powerState: done.powerState ?? after.powerState }
+    return { ...after, vmState, powerState: done.powerState ?? after.powerState, ...part }
   }
   const message = `The action '${SERVER_ACTIONS[params.action].name}' failed.`
   const fault = { code: FAULT_CODE, message, details: done.reason, createdAt: at }
-  return { ...after, fault }
+  return { ...after, fault, ...part }
 }
 
-/** Does one thing to a guest where it is. It commits twice; a delete takes the instance from it. */
+/** Does one thing to a guest. It commits twice; a delete takes the instance from it. */
 export const actSaga: Saga<Conductor, ActParams> = {
   name: 'act',
   version: 1,
-  steps: [begin, act, settle],
+  steps: [begin, act, back, settle],
 }

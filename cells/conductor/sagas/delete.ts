@@ -10,6 +10,7 @@ import { release } from '../../placement/release.ts'
 import { endedEvent } from '../action-event.ts'
 import type { Conductor } from '../conductor.ts'
 import { destroyOnHost } from '../destroy-on-host.ts'
+import { endMigration } from '../end-migration.ts'
 import type { Instance } from '../instance.ts'
 
 export interface DeleteParams {
@@ -45,8 +46,8 @@ const destroy: RemoteStep<Conductor, DeleteParams> = {
   name: 'destroy',
   run: async ({ deps, params, work }, signal) => {
     const operation = { ...params.operation, id: newId() }
-    const host = params.instance.placed.hostId
-    await destroyOnHost(deps, { host, operation, work, signal })
+    const host = params.instance.placed?.hostId
+    if (host !== undefined) await destroyOnHost(deps, { host, operation, work, signal })
     return null
   },
   forwardOnly: true,
@@ -65,7 +66,8 @@ async function leaveNothing(tx: Tx, { deps, params, sagaId, work }: DeleteCall):
   const { operation, instance, startedAt } = params
   if (!(await removeOwnInstance(tx, sagaId, instance))) return null
   await release(tx, instance.id)
-  await endAttempt(tx, instance, 'deleted', null)
+  await endMigration(deps, tx, instance.id, 'confirmed')
+  endAttempt(tx, instance, 'deleted', null)
   const at = deps.clock.now()
   const event = endedEvent({
     serverId: instance.id,
@@ -73,13 +75,13 @@ async function leaveNothing(tx: Tx, { deps, params, sagaId, work }: DeleteCall):
     event: 'delete',
     startedAt,
     finishedAt: at,
-    host: instance.placed.host,
+    host: instance.placed?.host ?? null,
   })
-  await addToFeed(tx, [
+  addToFeed(tx, [
     { kind: 'deleted', serverId: instance.id, attempt: operation.attempt, at },
     { kind: 'action-event', event },
   ])
-  deps.feedChanged()
+  tx.afterCommit(deps.feedChanged)
   return null
 }
 

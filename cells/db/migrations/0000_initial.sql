@@ -46,10 +46,12 @@ CREATE TABLE `instances` (
 	`vm_state` varchar(20) character set ascii collate ascii_bin NOT NULL,
 	`task_state` varchar(32) character set ascii collate ascii_bin,
 	`power_state` tinyint NOT NULL,
-	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
-	`host` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`hypervisor_hostname` varchar(255) NOT NULL,
-	`zone` varchar(255) NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin,
+	`host` varchar(64) character set ascii collate ascii_bin,
+	`hypervisor_hostname` varchar(255),
+	`zone` varchar(255),
+	`flavor` json,
+	`image_id` char(36) character set ascii collate ascii_bin,
 	`fault` json,
 	`launched_at` datetime(3),
 	`saga_id` char(36) character set ascii collate ascii_bin,
@@ -79,6 +81,21 @@ CREATE TABLE `allocations` (
 	`used` bigint NOT NULL,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `allocations_consumer_id_provider_id_resource_class_pk` PRIMARY KEY(`consumer_id`,`provider_id`,`resource_class`)
+);
+--> statement-breakpoint
+CREATE TABLE `group_hosts` (
+	`group_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`slot` varchar(36) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`members` int NOT NULL,
+	CONSTRAINT `group_hosts_group_id_slot_pk` PRIMARY KEY(`group_id`,`slot`)
+);
+--> statement-breakpoint
+CREATE TABLE `group_members` (
+	`consumer_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`group_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `group_members_consumer_id` PRIMARY KEY(`consumer_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `inventories` (

@@ -22,11 +22,15 @@ export const instances = mysqlTable(
     vmState: token('vm_state', 20).notNull(),
     taskState: token('task_state', 32),
     powerState: tinyint('power_state').notNull(),
-    /** The only host that may hold anything of it. */
-    hostId: uuid('host_id').notNull(),
-    host: token('host').notNull(),
-    hypervisorHostname: text255('hypervisor_hostname').notNull(),
-    zone: text255('zone').notNull(),
+    /** The only host that may hold anything of it; null, with the next three, while it is offloaded. */
+    hostId: uuid('host_id'),
+    host: token('host'),
+    hypervisorHostname: text255('hypervisor_hostname'),
+    zone: text255('zone'),
+    /** FlavorSnapshot, once it is another than the server was built with. */
+    flavor: json('flavor'),
+    /** The image it was rebuilt from; null: the one it was built from. */
+    imageId: uuid('image_id'),
     fault: json('fault'),
     launchedAt: time('launched_at'),
     /** The saga that is changing it; null when none is. */

@@ -43,3 +43,25 @@ export const allocations = mysqlTable(
   },
   (t) => [primaryKey({ columns: [t.consumerId, t.providerId, t.resourceClass] })],
 )
+
+/**
+ * How many servers of a group each host holds: `slot` is the host. The row with an empty slot counts all of them, and
+ * names the host of an affinity group; whoever joins locks it first, so that two never wait for each other.
+ */
+export const groupHosts = mysqlTable(
+  'group_hosts',
+  {
+    groupId: uuid('group_id').notNull(),
+    slot: token('slot', 36).notNull(),
+    hostId: uuid('host_id').notNull(),
+    members: int('members').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.groupId, t.slot] })],
+)
+
+/** On which host a server is counted. */
+export const groupMembers = mysqlTable('group_members', {
+  consumerId: uuid('consumer_id').primaryKey(),
+  groupId: uuid('group_id').notNull(),
+  hostId: uuid('host_id').notNull(),
+})

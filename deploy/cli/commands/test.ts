@@ -52,7 +52,8 @@ async function test(vitest: readonly string[], options: { readonly all?: true })
 async function installPeers(isAll: boolean): Promise<void> {
   const must = isAll || process.env['CI'] === 'true'
   try {
-    await installPackages(['libvirt', 'clients', ...(isAll ? ['browser' as const] : [])], progress)
+    const browser = isAll ? (['browser'] as const) : []
+    await installPackages(['libvirt', 'docker', 'clients', ...browser], progress)
   } catch (error) {
     if (must || !isFailure(error, 'unavailable')) throw error
     say(`Not tested against real hypervisors and clients: ${error.message}`)

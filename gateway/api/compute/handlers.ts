@@ -6,13 +6,18 @@ import { flavorHandlers } from './flavors/handlers.ts'
 import { hypervisorHandlers } from './hypervisors/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
+import { networkProxyHandlers } from './network-proxies/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
+import { serverGroupHandlers } from './server-groups/handlers.ts'
+import { serverInsideHandlers } from './server-insides/handlers.ts'
 import { serverMetadataHandlers } from './server-metadata/handlers.ts'
+import { serverNetworkHandlers } from './server-networks/handlers.ts'
 import { serverTagHandlers } from './server-tags/handlers.ts'
 import { serverReadHandlers } from './servers/read-handlers.ts'
 import { serverWriteHandlers } from './servers/write-handlers.ts'
 import { serviceHandlers } from './services/handlers.ts'
 import { versionHandlers } from './versions/handlers.ts'
+import { volumeHandlers } from './volumes/handlers.ts'
 import { zoneHandlers } from './zones/handlers.ts'
 
 /** The handlers of openapi/compute.yaml. */
@@ -24,12 +29,17 @@ export const computeHandlers: Handlers = {
   ...hypervisorHandlers,
   ...instanceActionHandlers,
   ...keypairHandlers,
+  ...networkProxyHandlers,
   ...quotaHandlers,
+  ...serverInsideHandlers,
+  ...serverGroupHandlers,
   ...serverMetadataHandlers,
+  ...serverNetworkHandlers,
   ...serverReadHandlers,
   ...serverTagHandlers,
   ...serviceHandlers,
   ...versionHandlers,
+  ...volumeHandlers,
   ...zoneHandlers,
   ...serverWriteHandlers,
 }

@@ -18,7 +18,13 @@ export function listBody<Key extends string, Item, View>(
   const self = links.to(raw.path + raw.search)
   return {
     ...entries,
-    links: { self, previous: null, next: null },
+    links: { self, previous: null, next: list.next === undefined ? null : after(list.next) },
     ...(list.isTruncated && { truncated: true as const }),
+  }
+
+  function after(marker: string): string {
+    const query = new URLSearchParams(raw.search)
+    query.set('marker', marker)
+    return `${links.to(raw.path)}?${query.toString()}`
   }
 }

@@ -2,6 +2,7 @@ import type { Handlers } from '../../http/operation.ts'
 import { downloadImage } from './data/download-image.ts'
 import { downloadImageWithTicket } from './data/download-image-with-ticket.ts'
 import { uploadImage } from './data/upload-image.ts'
+import { uploadImageWithTicket } from './data/upload-image-with-ticket.ts'
 import { createImage } from './images/create-image.ts'
 import { deactivateImage } from './images/deactivate-image.ts'
 import { deleteImage } from './images/delete-image.ts'
@@ -60,4 +61,5 @@ export const imageHandlers: Handlers = {
   updateImage,
   updateImageMember,
   uploadImage,
+  uploadImageWithTicket,
 }

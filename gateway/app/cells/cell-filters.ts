@@ -16,6 +16,8 @@ export interface CellRequest {
   readonly withHost: ReadonlySet<string> | null
   /** Cells that refused this server or gave it up. */
   readonly tried: ReadonlySet<string>
+  /** Where the servers of its group are: it must go there, or would rather; null: anywhere. */
+  readonly group: { readonly cellId: string; readonly isBinding: boolean } | null
 }
 
 /** Says why a cell will not do, or undefined when it will. */
@@ -35,6 +37,10 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
     withHost === null || withHost.has(id) ? undefined : `has no host '${requestedHost}'`,
   AvailabilityZoneFilter: ({ summary }, { zone }) =>
     zone === null || summary!.zones.includes(zone) ? undefined : `has no zone '${zone}'`,
+  ServerGroupAffinityFilter: ({ id }, { group }) =>
+    group === null || !group.isBinding || group.cellId === id
+      ? undefined
+      : 'does not have the other servers of its group',
   ImagePropertiesFilter: imageReason,
   NetworkFilter: ({ id }, { reaches }) => (reaches(id) ? undefined : 'does not reach all networks'),
   CapacityFilter: capacityReason,

@@ -1,7 +1,9 @@
 import type { Executor } from '#common/db/database.ts'
-import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
+import type { CellId } from '#common/ids.ts'
+import type { FlavorSnapshot, GroupPolicy } from '#openapi/wire/instance.ts'
 import type { Resources } from '../../cells/cell.ts'
 import { cellsWithHost } from '../../db/host-index.ts'
+import type { ServerGroup } from '../../db/server-groups.ts'
 import type { Reach } from '../servers/server-network.ts'
 import type { CellRequest } from './cell-filters.ts'
 
@@ -12,6 +14,8 @@ export interface Wish {
   readonly zone: string | null
   readonly requestedHost: string | null
   readonly reaches: Reach
+  /** The group the server is a member of; null: none. */
+  readonly group: Pick<ServerGroup, 'policy' | 'cellId'> | null
 }
 
 const MIB_PER_GIB = 1024
@@ -22,7 +26,7 @@ export async function cellRequest(
   wish: Wish,
   tried: readonly string[],
 ): Promise<CellRequest> {
-  const { flavor, image, zone, requestedHost, reaches } = wish
+  const { flavor, image, zone, requestedHost, reaches, group } = wish
   return {
     resources: resourcesOf(flavor),
     zone,
@@ -31,7 +35,14 @@ export async function cellRequest(
     reaches,
     withHost: requestedHost === null ? null : await cellsWithHost(db, requestedHost),
     tried: new Set(tried),
+    group: group?.cellId == null ? null : nearGroup(group.policy, group.cellId),
   }
+}
+
+/** What a group that has servers in a cell wishes of the next one; null: nothing. */
+export function nearGroup(policy: GroupPolicy, cellId: CellId): CellRequest['group'] {
+  if (policy !== 'affinity' && policy !== 'soft-affinity') return null
+  return { cellId, isBinding: policy === 'affinity' }
 }
 
 /** What one server of this flavor takes of a host; swap counts as disk, as in Nova. */

@@ -26,6 +26,7 @@ const REQUEST: CellRequest = {
   reaches: () => true,
   withHost: null,
   tried: new Set(),
+  group: null,
 }
 const SOURCES = { now: () => 1_000, random: () => 0.5 }
 
@@ -79,6 +80,7 @@ test.each<[string, Cell, Partial<CellRequest>]>([
     cell('a'),
     { image: { diskFormat: 'qcow2', properties: { hypervisor_type: 'fake' } } },
   ],
+  ['ServerGroupAffinityFilter', cell('a'), { group: { cellId: 'b', isBinding: true } }],
   ['NetworkFilter', cell('a'), { reaches: () => false }],
 ])('chooseCell() names %s when it leaves no cell', (filter, only, change) => {
   const { chosen, emptiedBy, trace } = chooseCell([only], { ...REQUEST, ...change }, SOURCES)

@@ -22,6 +22,8 @@ const EXAMPLES_MAX = 5
 const SCORES_MAX = 10
 /** Free room differs by less than this between cells that are as good as each other. */
 const TIE = 0.01
+/** More than any amount of free memory: where its group is, a server goes if it can. */
+const NEAR_GROUP = 1e12
 
 /** Picks the cell to ask. Decides only; the same inputs and chance give the same choice. */
 export function chooseCell(
@@ -31,7 +33,9 @@ export function chooseCell(
 ): CellChoice {
   const at = now()
   const { passed, filters } = filter(cells, request)
-  const scores = passed.map((cell) => score(cell, random)).toSorted((a, b) => b.score - a.score)
+  const scores = passed
+    .map((cell) => score(cell, request, random))
+    .toSorted((a, b) => b.score - a.score)
   const best = scores[0]
   const chosen = passed.find((cell) => cell.name === best?.candidate)
   const trace: Trace = {
@@ -70,10 +74,15 @@ function filter(
   return { passed, filters }
 }
 
-function score(cell: Cell, random: () => number): Trace['scores'][number] {
+function score(cell: Cell, { group }: CellRequest, random: () => number): Trace['scores'][number] {
   const free = cell.summary!.free.memoryMb - cell.promised.memoryMb
   const hosts = Math.max(cell.summary!.hostsUp, 1)
   // Per host, so that a large cell that is nearly full does not draw everything.
-  const parts = { freeMemoryMbPerHost: free / hosts, chance: random() * TIE }
-  return { candidate: cell.name, score: parts.freeMemoryMbPerHost + parts.chance, parts }
+  const parts = {
+    freeMemoryMbPerHost: free / hosts,
+    chance: random() * TIE,
+    ...(group?.cellId === cell.id && { group: NEAR_GROUP }),
+  }
+  const sum = Object.values(parts).reduce((total, part) => total + part, 0)
+  return { candidate: cell.name, score: sum, parts }
 }

@@ -44,11 +44,11 @@ export async function applyRows(
 ): Promise<Applied> {
   const batch = newest(rows)
   await recordDeleted(tx, deps, cell, batch.deleted)
-  await markNotBuilt(tx, cell, batch.notBuilt)
-  await applyViews(tx, cell, batch.views)
+  markNotBuilt(tx, cell, batch.notBuilt)
+  applyViews(tx, cell, batch.views)
   // The guest has run, so its first password has reached it.
   const launched = batch.views.filter((view) => view.launchedAt !== null)
-  await erasePasswords(tx, cell, launched)
+  erasePasswords(tx, cell, launched)
   await deps.network.bind(tx, cell, launched)
   await applyHistory(tx, cell, batch)
   await applyHostViews(tx, cell, batch.hosts)
@@ -62,18 +62,18 @@ async function applyHistory(
 ): Promise<void> {
   const spokenOf = new Set([...traces, ...events, ...migrations].map((each) => each.serverId))
   const own = await ownServers(tx, cell, spokenOf)
-  await recordTraces(
+  recordTraces(
     tx,
     traces.filter(({ serverId, attempt, trace }) => {
       return own.get(serverId) === attempt && trace.level === 'hosts'
     }),
   )
-  await recordActionEvents(
+  recordActionEvents(
     tx,
     cell,
     events.filter(({ serverId }) => own.has(serverId)),
   )
-  await applyMigrations(
+  applyMigrations(
     tx,
     cell,
     migrations.filter(({ serverId }) => own.has(serverId)),

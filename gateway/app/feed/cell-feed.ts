@@ -217,7 +217,7 @@ export class CellFeed implements AsyncDisposable {
     const next = { ...was, incarnation: was.incarnation!, position: rows.at(-1)!.n }
     const applied = await deps.db.transaction(async (tx) => {
       // First, so that of two processes that both believe they hold the lease only one gets further.
-      await advanceFeed(tx, cell.id, was, next)
+      advanceFeed(tx, cell.id, was, next)
       return applyRows(tx, deps, cell.id, rows)
     })
     this.#at = next

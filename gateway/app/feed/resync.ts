@@ -78,8 +78,8 @@ async function applyPage(
   const mode = page.incarnation === was.incarnation ? 'newer' : 'resync'
   return deps.db.transaction(async (tx) => {
     // Moves nothing, but fails once another process has moved it: a slow copy must not overwrite newer rows.
-    await advanceFeed(tx, cell.id, was, was)
-    await applyViews(tx, cell.id, page.instances, mode)
+    advanceFeed(tx, cell.id, was, was)
+    applyViews(tx, cell.id, page.instances, mode)
     await applyOwnMigrations(tx, cell.id, page.migrations ?? [])
     const launched = page.instances.filter((view) => view.launchedAt !== null)
     await deps.network.bind(tx, cell.id, launched)
@@ -94,7 +94,7 @@ async function applyOwnMigrations(
   migrations: readonly MigrationView[],
 ): Promise<void> {
   const own = await ownServers(tx, cellId, new Set(migrations.map(({ serverId }) => serverId)))
-  await applyMigrations(
+  applyMigrations(
     tx,
     cellId,
     migrations.filter(({ serverId }) => own.has(serverId)),
@@ -111,7 +111,7 @@ async function finish(
   const { incarnation, position, hosts } = first
   const next = { incarnation, position, needsResync: false }
   await deps.db.transaction(async (tx) => {
-    await advanceFeed(tx, cell.id, was, { ...next, isResynced: true })
+    advanceFeed(tx, cell.id, was, { ...next, isResynced: true })
     if (incarnation !== was.incarnation) await forgetHostVersions(tx, cell.id)
     await applyHostViews(tx, cell.id, hosts)
   })

@@ -1,26 +1,39 @@
 import { randomBytes } from 'node:crypto'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { ensureAccessRule, listAccessRules } from '../../db/identity/access-rules.ts'
 import {
+  type CredentialFilter,
+  countApplicationCredentials,
   deleteApplicationCredential,
   findApplicationCredential,
   insertApplicationCredential,
   listApplicationCredentials,
 } from '../../db/identity/application-credentials.ts'
+import { recordRevocation } from '../../db/identity/revocations.ts'
 import { roleModel } from '../../db/identity/roles.ts'
+import { deleteTokens } from '../../db/identity/tokens.ts'
+import { lockUser } from '../../db/identity/users.ts'
 import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
+import type { AccessRule } from './access-rule.ts'
 import type { ApplicationCredential } from './application-credential.ts'
 import { grantedRoles, type RoleChoice } from './granted-roles.ts'
 import type { Identity } from './identity.ts'
 import { newKeystoneId } from './keystone-id.ts'
-import { type Listed, listed, READ_MAX } from './listed.ts'
+import { type Listed, listed, READ_MAX, readLimit } from './listed.ts'
+import { noSuch } from './no-such.ts'
 import { hashPassword } from './password-hash.ts'
 import type { RoleRef } from './token-view.ts'
 
-/** A credential with the names of its roles. */
+/** A credential with the names of its roles, and its rules. */
 export interface CredentialView extends ApplicationCredential {
   readonly roles: readonly RoleRef[]
+  readonly accessRules: readonly AccessRule[] | null
 }
+
+/** An access rule there is, by id, or what one must say. */
+export type RuleChoice = Partial<AccessRule>
 
 export interface NewCredential {
   readonly name: string
@@ -31,9 +44,13 @@ export interface NewCredential {
   readonly unrestricted: boolean
   /** All roles of the token when undefined. */
   readonly roles: readonly RoleChoice[] | undefined
+  /** Any request when undefined. */
+  readonly accessRules: readonly RuleChoice[] | undefined
 }
 
 const SECRET_BYTES = 48
+/** Of one user in one project: a program that makes one per run must not fill the table. */
+const CREDENTIALS_MAX = 100
 
 /**
  * Afterwards the secret stands for the caller in the project of the token. Only users themselves make theirs, and
@@ -47,41 +64,52 @@ export async function createCredential(
 ): Promise<{ readonly credential: CredentialView; readonly secret: string }> {
   requireSelf(caller, userId)
   requireDelegation(caller)
-  if (caller.projectId === null)
+  const { projectId } = caller
+  if (projectId === null)
     throw new Failure('forbidden', 'An application credential needs a token scoped to a project.')
   if (asked.expiresAt !== null && asked.expiresAt.getTime() <= identity.clock.now())
     throw new Failure('invalid', "'expires_at' must be in the future.")
 
   const roles = grantedRoles(await roleModel(identity.db), caller, asked.roles)
   const secret = asked.secret ?? randomBytes(SECRET_BYTES).toString('base64url')
-  const credential = {
-    id: newKeystoneId(),
-    userId: caller.userId,
-    projectId: caller.projectId,
-    name: asked.name,
-    description: asked.description,
-    secretHash: await hashPassword(secret),
-    unrestricted: asked.unrestricted,
-    roleIds: roles.map(({ id }) => id),
-    expiresAt: asked.expiresAt,
-    createdAt: new Date(identity.clock.now()),
-  }
-  await insertApplicationCredential(identity.db, credential)
-  return { credential: { ...credential, roles }, secret }
+  const secretHash = await hashPassword(secret)
+  const credential = await identity.db.transaction(async (tx) => {
+    // The user's row is what counting and inserting at once wait for.
+    await lockUser(tx, userId)
+    if ((await countApplicationCredentials(tx, userId, projectId)) >= CREDENTIALS_MAX)
+      throw new Failure(
+        'over-quota',
+        `Unable to create additional application credentials, maximum of ${CREDENTIALS_MAX} already exceeded for user.`,
+      )
+    const accessRules = await chosenRules(tx, userId, asked.accessRules)
+    const made = {
+      id: newKeystoneId(),
+      userId: caller.userId,
+      projectId,
+      name: asked.name,
+      description: asked.description,
+      secretHash,
+      unrestricted: asked.unrestricted,
+      roleIds: roles.map(({ id }) => id),
+      accessRuleIds: accessRules?.map(({ id }) => id) ?? null,
+      expiresAt: asked.expiresAt,
+      createdAt: new Date(identity.clock.now()),
+    }
+    await insertApplicationCredential(tx, made)
+    return { ...made, roles, accessRules }
+  })
+  return { credential, secret }
 }
 
 export async function credentialsOf(
   { db }: Identity,
   caller: Caller,
   userId: string,
-  name: string | undefined,
+  { limit, ...filter }: CredentialFilter & { readonly limit?: number | undefined },
 ): Promise<Listed<CredentialView>> {
   if (userId !== caller.userId) enforce(caller, 'identity:list_application_credentials:other')
-  const [found, { roles }] = await Promise.all([
-    listApplicationCredentials(db, userId, name, READ_MAX),
-    roleModel(db),
-  ])
-  return listed(found.map((credential) => withRoles(credential, roles)))
+  const found = await listApplicationCredentials(db, userId, filter, readLimit(limit))
+  return listed(await views(db, userId, found), limit)
 }
 
 export async function oneCredential(
@@ -91,31 +119,76 @@ export async function oneCredential(
   id: string,
 ): Promise<CredentialView> {
   if (userId !== caller.userId) enforce(caller, 'identity:get_application_credential:other')
-  const [credential, { roles }] = await Promise.all([
-    findApplicationCredential(db, id),
-    roleModel(db),
-  ])
-  if (credential?.userId !== userId) throw noSuchCredential(id)
-  return withRoles(credential, roles)
+  const credential = await findApplicationCredential(db, id)
+  const [view] = credential?.userId === userId ? await views(db, userId, [credential]) : []
+  if (view === undefined) throw noSuch('application credential', id)
+  return view
 }
 
 /** Afterwards neither the credential nor any token got with it is valid. */
 export async function removeCredential(
-  { db, cache }: Identity,
+  identity: Identity,
   caller: Caller,
   userId: string,
   id: string,
 ): Promise<void> {
   if (userId !== caller.userId) enforce(caller, 'identity:delete_application_credential:other')
   requireDelegation(caller)
+  const { db, cache } = identity
   const credential = await findApplicationCredential(db, id)
-  const isGone = credential?.userId !== userId || !(await deleteApplicationCredential(db, id))
-  if (isGone) throw noSuchCredential(id)
+  if (credential?.userId !== userId) throw noSuch('application credential', id)
+  await db.transaction(async (tx) => {
+    await deleteApplicationCredential(tx, id)
+    await deleteTokens(tx, { credentialId: id })
+    await recordRevocation(tx, null)
+  })
   cache.dropAll()
 }
 
-function withRoles(credential: ApplicationCredential, roles: readonly RoleRef[]): CredentialView {
-  return { ...credential, roles: roles.filter(({ id }) => credential.roleIds.includes(id)) }
+async function views(
+  db: Executor,
+  userId: string,
+  found: readonly ApplicationCredential[],
+): Promise<readonly CredentialView[]> {
+  const ruleIds = found.flatMap(({ accessRuleIds }) => accessRuleIds ?? [])
+  const [{ roles }, rules] = await Promise.all([
+    roleModel(db),
+    listAccessRules(db, userId, { ids: ruleIds }, READ_MAX),
+  ])
+  return found.map((credential) => ({
+    ...credential,
+    roles: roles.filter(({ id }) => credential.roleIds.includes(id)),
+    accessRules:
+      credential.accessRuleIds === null
+        ? null
+        : rules.filter(({ id }) => credential.accessRuleIds?.includes(id)),
+  }))
+}
+
+/** The rules asked for, made where the user has none of that content. */
+async function chosenRules(
+  tx: Tx,
+  userId: string,
+  asked: readonly RuleChoice[] | undefined,
+): Promise<readonly AccessRule[] | null> {
+  if (asked === undefined || asked.length === 0) return null
+  const rules: AccessRule[] = []
+  for (const { id, service, method, path } of asked) {
+    if (id !== undefined) {
+      const [known] = await listAccessRules(tx, userId, { ids: [id] }, 1)
+      if (known === undefined) throw noSuch('access rule', id)
+      rules.push(known)
+      continue
+    }
+    if (service === undefined || method === undefined || path === undefined)
+      throw new Failure(
+        'invalid',
+        "An access rule needs 'service', 'method' and 'path', or an 'id'.",
+      )
+    const rule = { id: newKeystoneId(), service, method, path }
+    rules.push({ ...rule, id: await ensureAccessRule(tx, userId, rule) })
+  }
+  return rules
 }
 
 function requireSelf(caller: Caller, userId: string): void {
@@ -129,8 +202,4 @@ function requireDelegation(caller: Caller): void {
       'forbidden',
       'A restricted application credential cannot make or delete application credentials.',
     )
-}
-
-function noSuchCredential(id: string): Failure {
-  return new Failure('not-found', `Application credential ${id} could not be found.`)
 }

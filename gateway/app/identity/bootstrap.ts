@@ -47,17 +47,19 @@ export async function bootstrapIdentity(
   const admin = await userNamed(db, 'admin', adminPassword, adminProjectId)
   const demo = await userNamed(db, 'demo', demoPassword, demoProjectId)
 
-  const give = (userId: string, roleId: string, projectId: string) =>
-    ensureRoleAssignment(db, { userId, roleId, targetType: 'project', targetId: projectId })
+  const give = (actorId: string, roleId: string, projectId: string | null) =>
+    ensureRoleAssignment(db, {
+      actorType: 'user',
+      actorId,
+      roleId,
+      targetType: projectId === null ? 'system' : 'project',
+      targetId: projectId ?? '',
+      inherited: false,
+    })
   await give(admin.id, roles.admin, adminProjectId)
   await give(admin.id, roles.admin, demoProjectId)
   await give(demo.id, roles.member, demoProjectId)
-  await ensureRoleAssignment(db, {
-    userId: admin.id,
-    roleId: roles.admin,
-    targetType: 'system',
-    targetId: '',
-  })
+  await give(admin.id, roles.admin, null)
   return {
     adminProjectId,
     demoProjectId,
@@ -73,7 +75,7 @@ async function ensureRoles(db: Executor): Promise<{ admin: string; member: strin
     await ensureRole(db, { id: newKeystoneId(), name, description: '' })
   const { roles } = await roleModel(db)
   const idOf = (name: string) => {
-    const role = roles.find((it) => it.name === name)
+    const role = roles.find((it) => it.name === name && it.domainId === '')
     if (role === undefined) throw new Error(`role ${name} was just made`)
     return role.id
   }

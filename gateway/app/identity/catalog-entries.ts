@@ -1,59 +1,60 @@
-import { Failure } from '#common/errors.ts'
-import { type CatalogEndpoint, type CatalogService, catalogAt } from './catalog.ts'
+import {
+  registeredEndpoints,
+  registeredRegions,
+  registeredServices,
+} from '../../db/identity/registered-catalog.ts'
+import { type CatalogEntries, catalogAt } from './catalog.ts'
 import type { Identity } from './identity.ts'
+import { type Listed, listed } from './listed.ts'
+import { noSuch } from './no-such.ts'
 
-/** The region of that id, of which there is one. */
-export function oneRegion({ region }: Identity, id: string): string {
-  if (id !== region) throw new Failure('not-found', `Region ${id} could not be found.`)
-  return region
-}
-
-export interface ServiceFilter {
-  readonly name?: string | undefined
-  readonly type?: string | undefined
-}
-
-export function catalogServices(
-  { region }: Identity,
+/** Everything in the catalog: what this deployment serves at `root` first, then what was registered. */
+export async function catalogEntries(
+  { db, region }: Pick<Identity, 'db' | 'region'>,
   root: string,
-  { name, type }: ServiceFilter,
-): readonly CatalogService[] {
-  return catalogAt(root, region).filter(
-    (it) => (name === undefined || it.name === name) && (type === undefined || it.type === type),
-  )
+): Promise<CatalogEntries> {
+  const own = catalogAt(root, region)
+  const [regions, services, endpoints] = await Promise.all([
+    registeredRegions(db),
+    registeredServices(db),
+    registeredEndpoints(db),
+  ])
+  return {
+    regions: [...own.regions, ...regions.filter(({ id }) => id !== region)],
+    services: [...own.services, ...services],
+    endpoints: [...own.endpoints, ...endpoints],
+  }
 }
 
-export function oneService({ region }: Identity, root: string, id: string): CatalogService {
-  const service = catalogAt(root, region).find((it) => it.id === id)
-  if (service === undefined) throw new Failure('not-found', `Service ${id} could not be found.`)
-  return service
+export interface EntryQuery {
+  readonly limit?: number | undefined
+  readonly marker?: string | undefined
 }
 
-export interface OwnedEndpoint {
-  readonly serviceId: string
-  readonly endpoint: CatalogEndpoint
-}
-
-export interface EndpointFilter {
-  readonly interface?: string | undefined
-  readonly serviceId?: string | undefined
-}
-
-export function catalogEndpoints(
-  { region }: Identity,
-  root: string,
-  filter: EndpointFilter,
-): readonly OwnedEndpoint[] {
-  return catalogAt(root, region)
-    .filter(({ id }) => filter.serviceId === undefined || id === filter.serviceId)
-    .flatMap(({ id, endpoints }) => endpoints.map((endpoint) => ({ serviceId: id, endpoint })))
-    .filter(
-      ({ endpoint }) => filter.interface === undefined || endpoint.interface === filter.interface,
+/** The entries for which everything given fits, from the marker on. */
+export function selected<T extends { readonly id: string }>(
+  entries: readonly T[],
+  wanted: Readonly<Partial<Record<keyof T, unknown>>>,
+  { limit, marker }: EntryQuery,
+): Listed<T> {
+  const start = marker === undefined ? 0 : entries.findIndex(({ id }) => id === marker) + 1
+  const fitting = entries
+    .slice(start)
+    .filter((entry) =>
+      Object.entries(wanted).every(
+        ([key, value]) => value === undefined || entry[key as keyof T] === value,
+      ),
     )
+  return listed(limit === undefined ? fitting : fitting.slice(0, limit + 1), limit)
 }
 
-export function oneEndpoint(identity: Identity, root: string, id: string): OwnedEndpoint {
-  const found = catalogEndpoints(identity, root, {}).find(({ endpoint }) => endpoint.id === id)
-  if (found === undefined) throw new Failure('not-found', `Endpoint ${id} could not be found.`)
-  return found
+/** The entry of that id. */
+export function oneEntry<T extends { readonly id: string }>(
+  entries: readonly T[],
+  what: string,
+  id: string,
+): T {
+  const entry = entries.find((it) => it.id === id)
+  if (entry === undefined) throw noSuch(what, id)
+  return entry
 }

@@ -1,22 +1,18 @@
 import { hash } from 'node:crypto'
+import type {
+  RegisteredEndpoint,
+  RegisteredRegion,
+  RegisteredService,
+} from './registered-catalog.ts'
 
 const INTERFACES = ['public', 'internal', 'admin'] as const
 export type Interface = (typeof INTERFACES)[number]
 
-export interface CatalogService {
-  readonly id: string
-  readonly type: string
-  readonly name: string
-  readonly description: string
-  readonly endpoints: readonly CatalogEndpoint[]
-}
-
-export interface CatalogEndpoint {
-  readonly id: string
-  readonly interface: Interface
-  readonly region: string
-  readonly region_id: string
-  readonly url: string
+/** Regions, services and endpoints: those of this deployment, and those registered beside them. */
+export interface CatalogEntries {
+  readonly regions: readonly RegisteredRegion[]
+  readonly services: readonly RegisteredService[]
+  readonly endpoints: readonly RegisteredEndpoint[]
 }
 
 /**
@@ -28,21 +24,31 @@ const SERVICES = [
   { type: 'compute', name: 'nova', path: '/compute/v2.1', description: 'Compute' },
   { type: 'image', name: 'glance', path: '/image', description: 'Images' },
   { type: 'network', name: 'neutron', path: '/networking', description: 'Networks' },
+  { type: 'placement', name: 'placement', path: '/placement', description: 'Placement' },
 ] as const
 
 /** The services of this deployment for whoever reaches it at `root`; derived, so it is the same at every gateway. */
-export function catalogAt(root: string, region: string): readonly CatalogService[] {
-  return SERVICES.map(({ path, ...service }) => ({
-    ...service,
-    id: derivedId(`service ${service.type}`),
-    endpoints: INTERFACES.map((face) => ({
-      id: derivedId(`endpoint ${region} ${service.type} ${face}`),
-      interface: face,
-      region,
-      region_id: region,
-      url: root + path,
+export function catalogAt(root: string, region: string): CatalogEntries {
+  return {
+    regions: [{ id: region, parentRegionId: null, description: '' }],
+    services: SERVICES.map(({ type, name, description }) => ({
+      id: derivedId(`service ${type}`),
+      type,
+      name,
+      description,
+      enabled: true,
     })),
-  }))
+    endpoints: SERVICES.flatMap(({ type, path }) =>
+      INTERFACES.map((face) => ({
+        id: derivedId(`endpoint ${region} ${type} ${face}`),
+        serviceId: derivedId(`service ${type}`),
+        interface: face,
+        regionId: region,
+        url: root + path,
+        enabled: true,
+      })),
+    ),
+  }
 }
 
 const ID_LENGTH = 32

@@ -64,6 +64,11 @@ async function findCredential(
   const who = userReference(request.user, 'identity.application_credential.user')
   const login = await findLogin(db, who)
   if (login === undefined) return undefined
-  const [credential] = await listApplicationCredentials(db, login.user.id, request.name, 1)
+  const [credential] = await listApplicationCredentials(
+    db,
+    login.user.id,
+    { name: request.name },
+    1,
+  )
   return credential
 }

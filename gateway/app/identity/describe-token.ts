@@ -1,15 +1,24 @@
 import type { Executor } from '#common/db/database.ts'
 import type { ProjectId, UserId } from '#common/ids.ts'
+import { listAccessRules } from '../../db/identity/access-rules.ts'
 import { findApplicationCredential } from '../../db/identity/application-credentials.ts'
+import { assignedRoleIds } from '../../db/identity/assigned-roles.ts'
 import { findDomain } from '../../db/identity/domains.ts'
 import { findProject } from '../../db/identity/projects.ts'
-import { assignedRoleIds } from '../../db/identity/role-assignments.ts'
 import { roleModel } from '../../db/identity/roles.ts'
 import { findUser } from '../../db/identity/users.ts'
 import type { Caller } from '../request-context.ts'
+import type { AccessRule } from './access-rule.ts'
 import type { ApplicationCredential } from './application-credential.ts'
 import { effectiveRoles } from './effective-roles.ts'
-import type { DomainRef, NamedRef, RoleRef, TokenRecord, TokenView } from './token-view.ts'
+import type {
+  ApplicationCredentialRef,
+  DomainRef,
+  NamedRef,
+  RoleRef,
+  TokenRecord,
+  TokenView,
+} from './token-view.ts'
 
 /**
  * What a token stands for right now. Undefined when its user, scope or application credential is gone, disabled
@@ -31,8 +40,8 @@ export async function describeToken(
       ? null
       : findApplicationCredential(db, applicationCredentialId),
   ])
-  if (user === undefined || !user.enabled) return undefined
-  if (project === undefined || project?.enabled === false) return undefined
+  if (user === undefined || !user.isActive) return undefined
+  if (project === undefined || project?.isActive === false) return undefined
   if (domain === undefined || domain?.enabled === false) return undefined
   if (credential === undefined || isExpired(credential, now)) return undefined
 
@@ -40,8 +49,18 @@ export async function describeToken(
   const granted =
     credential === null ? owned : within(owned, effectiveRoles(model, credential.roleIds))
   if (scope.type !== 'none' && granted.length === 0) return undefined
-  const parts = { user, project, domain, roles: granted, applicationCredential: credential }
+  const applicationCredential =
+    credential === null ? null : { ...credential, accessRules: await accessRulesOf(db, credential) }
+  const parts = { user, project, domain, roles: granted, applicationCredential }
   return { record, ...parts, caller: callerOf(record, parts) }
+}
+
+/** A rule that is gone allows nothing any more; a credential without any of its rules can do nothing. */
+async function accessRulesOf(
+  db: Executor,
+  { userId, accessRuleIds: ids }: ApplicationCredential,
+): Promise<readonly AccessRule[] | null> {
+  return ids === null ? null : listAccessRules(db, userId, { ids }, ids.length)
 }
 
 function isExpired(credential: ApplicationCredential | null, now: Date): boolean {
@@ -59,7 +78,7 @@ interface Parts {
   readonly project: NamedRef | null
   readonly domain: DomainRef | null
   readonly roles: readonly RoleRef[]
-  readonly applicationCredential: ApplicationCredential | null
+  readonly applicationCredential: ApplicationCredentialRef | null
 }
 
 function callerOf(record: TokenRecord, parts: Parts): Caller {
@@ -78,8 +97,9 @@ function callerOf(record: TokenRecord, parts: Parts): Caller {
     domainName: domain?.name ?? null,
     isSystemScoped: record.scope.type === 'system',
     roles: names,
-    isAdmin: names.has('admin'),
+    isAdmin: names.has('admin') && record.scope.type !== 'domain',
     mayDelegate: applicationCredential?.unrestricted ?? true,
+    accessRules: applicationCredential?.accessRules ?? null,
     tokenId: record.id,
   }
 }

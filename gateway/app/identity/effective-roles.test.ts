@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { effectiveRoles } from './effective-roles.ts'
 
-const roles = ['admin', 'member', 'reader', 'service'].map((name) => ({ id: name, name }))
+const roles = ['admin', 'member', 'reader', 'service'].map((name) => roleOf(name, ''))
 const implied = [
   { priorId: 'admin', impliedId: 'member' },
   { priorId: 'member', impliedId: 'reader' },
@@ -22,3 +22,16 @@ test('roles that imply each other end', () => {
 test('an id that is no role brings nothing', () => {
   expect(names(['gone'])).toEqual([])
 })
+
+test('a role of a domain brings what it implies, and not itself, whatever its name', () => {
+  const model = {
+    roles: [...roles, { ...roleOf('admin', 'd'), id: 'own' }],
+    implied: [{ priorId: 'own', impliedId: 'reader' }],
+  }
+
+  expect(names(['own'], model)).toEqual(['reader'])
+})
+
+function roleOf(name: string, domainId: string) {
+  return { id: name, name, domainId, description: '', immutable: false }
+}

@@ -1,19 +1,19 @@
-import type { RoleRef } from './token-view.ts'
+import type { Role } from './model.ts'
 
 /** Every role there is, and which implies which. */
 export interface RoleModel {
-  readonly roles: readonly RoleRef[]
+  readonly roles: readonly Role[]
   readonly implied: readonly { readonly priorId: string; readonly impliedId: string }[]
 }
 
-/** The roles of these ids and all they imply, each once, in the order of the model. Unknown ids give nothing. */
-export function effectiveRoles(
-  model: RoleModel,
-  assignedIds: Iterable<string>,
-): readonly RoleRef[] {
+/**
+ * The roles of these ids and all they imply, each once, in the order of the model. Unknown ids give nothing. A role of
+ * a domain counts only by what it implies: its name is its domain's own, and might be that of any role of the cloud.
+ */
+export function effectiveRoles(model: RoleModel, assignedIds: Iterable<string>): readonly Role[] {
   const reached = new Set(assignedIds)
   // A set grows while it is walked: what is added is visited, too, and nothing twice, so cycles end.
   for (const id of reached)
     for (const { priorId, impliedId } of model.implied) if (priorId === id) reached.add(impliedId)
-  return model.roles.filter(({ id }) => reached.has(id))
+  return model.roles.filter(({ id, domainId }) => reached.has(id) && domainId === '')
 }

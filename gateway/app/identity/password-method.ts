@@ -3,6 +3,7 @@ import { findLogin, type UserReference } from '../../db/identity/users.ts'
 import type { Identity } from './identity.ts'
 import { loginRefused, type Proof } from './issue-token.ts'
 import type { LoginRequest } from './login-request.ts'
+import type { User } from './model.ts'
 import { NOBODYS_HASH, verifyPassword } from './password-hash.ts'
 import { userReference } from './user-reference.ts'
 
@@ -14,19 +15,10 @@ export async function provePassword(
   if (request === undefined)
     throw new Failure('invalid', "Method 'password' needs 'identity.password'.")
   const who = userReference(request.user, 'identity.password.user')
-  const login = await findLogin(identity.db, who)
-  const account = login?.user.id ?? accountText(who)
-  refuseExhausted(identity, account)
-
-  const isRight = await verifyPassword(request.user.password, login?.passwordHash ?? NOBODYS_HASH)
-  if (login === undefined || !isRight || !login.user.enabled) {
-    identity.throttle.failed(account)
-    throw loginRefused(`password login of ${account}`)
-  }
-  identity.throttle.succeeded(account)
+  const { user } = await verifyLogin(identity, who, request.user.password)
   return {
-    userId: login.user.id,
-    defaultProjectId: login.user.defaultProjectId,
+    userId: user.id,
+    defaultProjectId: user.defaultProjectId,
     methods: ['password'],
     applicationCredentialId: null,
     endsAt: null,
@@ -34,12 +26,33 @@ export async function provePassword(
   }
 }
 
+/** The enabled user whose password this is; throws `unauthenticated`, after the same work whatever is wrong. */
+export async function verifyLogin(
+  identity: Identity,
+  who: UserReference,
+  password: string,
+): Promise<{ readonly user: User; readonly passwordHash: string }> {
+  const login = await findLogin(identity.db, who)
+  const account = login?.user.id ?? accountText(who)
+  const isCounted = login?.user.options.ignore_lockout_failure_attempts !== true
+  if (isCounted) refuseExhausted(identity, account)
+
+  const passwordHash = login?.passwordHash ?? NOBODYS_HASH
+  const isRight = await verifyPassword(password, passwordHash)
+  if (login === undefined || !isRight || !login.user.isActive) {
+    identity.throttle.failed(account)
+    throw loginRefused(`password login of ${account}`)
+  }
+  identity.throttle.succeeded(account)
+  return { user: login.user, passwordHash }
+}
+
 /** Throws `unauthenticated` for an account with too many failures of late; existing or not, so it tells nothing. */
 export function refuseExhausted({ throttle }: Identity, account: string): void {
   if (!throttle.isExhausted(account)) return
   throw new Failure(
     'unauthenticated',
-    'There were too many failed logins for this account. Please wait a minute and try again.',
+    'There were too many failed logins for this account. Please wait a while and try again.',
   )
 }
 

@@ -1,94 +1,116 @@
-import type { Executor } from '#common/db/database.ts'
-import { listDomains } from '../../db/identity/domains.ts'
+import { Failure } from '#common/errors.ts'
 import { listProjects } from '../../db/identity/projects.ts'
-import { listRoleAssignments } from '../../db/identity/role-assignments.ts'
+import { type AssignmentMatch, listRoleAssignments } from '../../db/identity/role-assignments.ts'
 import { roleModel } from '../../db/identity/roles.ts'
-import { listUsers } from '../../db/identity/users.ts'
-import { effectiveRoles, type RoleModel } from './effective-roles.ts'
+import type { Caller } from '../request-context.ts'
+import { type AssignmentView, assignmentNames } from './assignment-names.ts'
+import { type EffectiveAssignment, effectiveAssignments } from './effective-assignments.ts'
 import type { Identity } from './identity.ts'
-import { type Listed, listed, READ_MAX } from './listed.ts'
-import type { RoleAssignment } from './model.ts'
-import type { DomainRef, NamedRef, RoleRef } from './token-view.ts'
+import { type Listed, READ_MAX, unpaged } from './listed.ts'
 
 export interface AssignmentFilter {
   readonly user: string | undefined
+  readonly group: string | undefined
   readonly role: string | undefined
   readonly project: string | undefined
   readonly domain: string | undefined
   readonly isSystem: boolean
-  /** Roles implied by the assigned ones count as assigned. */
+  /** Only those that hold below their target. */
+  readonly isInherited: boolean
+  /** What follows from assignments is shown instead: members, projects below, implied roles. */
   readonly isEffective: boolean
+  /** Those on projects below the one of the filter, too. */
+  readonly withSubtree: boolean
   readonly withNames: boolean
 }
 
-/** An assignment; names are there only where they were asked for. */
-export interface AssignmentView extends RoleAssignment {
-  readonly role: RoleRef | undefined
-  readonly user: NamedRef | undefined
-  readonly project: NamedRef | undefined
-  readonly domain: DomainRef | undefined
-}
-
-/** Who has which role on what, as far as every given filter fits. */
+/** Who has which role on what, as far as every given filter fits; with a token for a domain, in that domain. */
 export async function roleAssignments(
-  { db }: Identity,
+  identity: Identity,
+  caller: Caller,
   filter: AssignmentFilter,
 ): Promise<Listed<AssignmentView>> {
-  const model = await roleModel(db)
-  const stored = await listRoleAssignments(
-    db,
-    {
-      ...(filter.user !== undefined && { userId: filter.user }),
-      ...(filter.role !== undefined && !filter.isEffective && { roleId: filter.role }),
-      ...targetOf(filter),
-    },
-    READ_MAX,
-  )
+  refuseContradictions(filter)
+  const { db } = identity
+  const targets = await targetsOf(identity, filter)
   const found = filter.isEffective
-    ? stored.flatMap((assignment) => expanded(model, assignment)).filter(isOfRole(filter.role))
-    : stored
-  return listed(await withNames(db, found, filter.withNames ? model : undefined))
+    ? await effective(identity, filter, targets)
+    : await listRoleAssignments(db, { ...directMatch(filter), ...targets }, READ_MAX)
+  const named = await assignmentNames(db, found, filter.withNames || caller.domainId !== null)
+  const seen = named.filter((it) => caller.domainId === null || domainOf(it) === caller.domainId)
+  return unpaged(filter.withNames ? seen : seen.map(withoutNames))
 }
 
-function targetOf(filter: AssignmentFilter): Partial<RoleAssignment> {
-  if (filter.project !== undefined) return { targetType: 'project', targetId: filter.project }
-  if (filter.domain !== undefined) return { targetType: 'domain', targetId: filter.domain }
-  return filter.isSystem ? { targetType: 'system' } : {}
+/** As Keystone words what could never find anything. */
+function refuseContradictions(filter: AssignmentFilter): void {
+  const { user, group, project, domain, isSystem, isEffective, isInherited, withSubtree } = filter
+  const problem = [
+    user !== undefined && group !== undefined && 'Specify a user or group, not both',
+    [project !== undefined, domain !== undefined, isSystem].filter(Boolean).length > 1 &&
+      'Specify a domain, a project or the system, not several',
+    isEffective &&
+      group !== undefined &&
+      'Combining effective and group filter will always result in an empty list.',
+    isEffective &&
+      isInherited &&
+      domain !== undefined &&
+      'Combining effective, domain and inherited filters will always result in an empty list.',
+    withSubtree &&
+      project === undefined &&
+      'scope.project.id must be specified if include_subtree is',
+  ].find((text) => text !== false)
+  if (problem !== undefined) throw new Failure('invalid', problem)
 }
 
-function expanded(model: RoleModel, assignment: RoleAssignment): readonly RoleAssignment[] {
-  return effectiveRoles(model, [assignment.roleId]).map(({ id }) => ({ ...assignment, roleId: id }))
+type Targets = Pick<AssignmentMatch, 'targetType' | 'targetIds'>
+
+async function targetsOf({ db }: Identity, filter: AssignmentFilter): Promise<Targets> {
+  const { project, domain, isSystem, withSubtree } = filter
+  if (project !== undefined) {
+    const below = withSubtree ? await listProjects(db, { below: project }, READ_MAX) : []
+    return { targetType: 'project', targetIds: [project, ...below.map(({ id }) => id)] }
+  }
+  if (domain !== undefined) return { targetType: 'domain', targetIds: [domain] }
+  return isSystem ? { targetType: 'system' } : {}
 }
 
-function isOfRole(role: string | undefined): (assignment: RoleAssignment) => boolean {
-  return (assignment) => role === undefined || assignment.roleId === role
+function directMatch({ user, group, role, isInherited }: AssignmentFilter): AssignmentMatch {
+  return {
+    ...(user !== undefined && { actorType: 'user', actorId: user }),
+    ...(group !== undefined && { actorType: 'group', actorId: group }),
+    ...(role !== undefined && { roleId: role }),
+    ...(isInherited && { inherited: true }),
+  }
 }
 
-async function withNames(
-  db: Executor,
-  found: readonly RoleAssignment[],
-  model: RoleModel | undefined,
-): Promise<readonly AssignmentView[]> {
-  if (model === undefined)
-    return found.map((it) => ({
-      ...it,
-      role: undefined,
-      user: undefined,
-      project: undefined,
-      domain: undefined,
-    }))
-  const targets = (type: string) =>
-    found.filter(({ targetType }) => targetType === type).map(({ targetId }) => targetId)
-  const [users, projects, domains] = await Promise.all([
-    listUsers(db, { ids: found.map(({ userId }) => userId) }, READ_MAX),
-    listProjects(db, { ids: targets('project') }, READ_MAX),
-    listDomains(db, { ids: targets('domain') }, READ_MAX),
-  ])
-  return found.map((it) => ({
-    ...it,
-    role: model.roles.find(({ id }) => id === it.roleId),
-    user: users.find(({ id }) => id === it.userId),
-    project: projects.find(({ id }) => id === it.targetId),
-    domain: domains.find(({ id }) => id === it.targetId),
-  }))
+/** What follows can come from any assignment, so all are read, and what does not fit is left out afterwards. */
+async function effective(
+  { db }: Identity,
+  { user, role }: AssignmentFilter,
+  { targetType, targetIds }: Targets,
+): Promise<readonly EffectiveAssignment[]> {
+  const stored = await listRoleAssignments(db, {}, READ_MAX)
+  const all = await effectiveAssignments(db, await roleModel(db), stored)
+  return all.filter(
+    (it) =>
+      (user === undefined || it.actorId === user) &&
+      (role === undefined || it.roleId === role) &&
+      (targetType === undefined || it.targetType === targetType) &&
+      (targetIds === undefined || targetIds.includes(it.targetId)),
+  )
+}
+
+function domainOf({ targetType, targetId, project }: AssignmentView): string | undefined {
+  return targetType === 'domain' ? targetId : project?.domain.id
+}
+
+function withoutNames(view: AssignmentView): AssignmentView {
+  return {
+    ...view,
+    role: undefined,
+    user: undefined,
+    group: undefined,
+    project: undefined,
+    domain: undefined,
+  }
 }

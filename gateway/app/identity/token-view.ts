@@ -1,4 +1,5 @@
 import type { Caller } from '../request-context.ts'
+import type { AccessRule } from './access-rule.ts'
 
 export interface DomainRef {
   readonly id: string
@@ -51,4 +52,6 @@ export interface ApplicationCredentialRef {
   readonly id: string
   readonly name: string
   readonly unrestricted: boolean
+  /** The only requests it may make; null: any. */
+  readonly accessRules: readonly AccessRule[] | null
 }

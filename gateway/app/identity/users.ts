@@ -1,19 +1,32 @@
-import { Failure } from '#common/errors.ts'
 import { findUser, listUsers } from '../../db/identity/users.ts'
-import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
+import { enforceInDomain, listedDomain } from './domain-reach.ts'
 import type { Identity } from './identity.ts'
-import { type Listed, listed, READ_MAX } from './listed.ts'
-import type { NameFilter, User } from './model.ts'
+import { type ListQuery, readPage } from './list-query.ts'
+import { type Listed, NO_ENTRIES } from './listed.ts'
+import type { User } from './model.ts'
+import { noSuch } from './no-such.ts'
 
-export async function allUsers({ db }: Identity, filter: NameFilter): Promise<Listed<User>> {
-  return listed(await listUsers(db, filter, READ_MAX))
+/** The users; with a token for a domain, those of it. */
+export async function allUsers(
+  { db }: Identity,
+  caller: Caller,
+  query: ListQuery,
+): Promise<Listed<User>> {
+  const domainId = listedDomain(caller, query.domainId)
+  if (domainId === null) return NO_ENTRIES
+  return readPage(query, (filter, limit) => listUsers(db, { ...filter, domainId }, limit))
 }
 
-/** The caller, or anyone for whoever may see others. */
-export async function oneUser({ db }: Identity, caller: Caller, id: string): Promise<User> {
-  if (id !== caller.userId) enforce(caller, 'identity:get_user:other')
+/** The caller, or anyone for whoever may see others by the rule. */
+export async function oneUser(
+  { db }: Identity,
+  caller: Caller,
+  id: string,
+  othersRule = 'identity:get_user:other',
+): Promise<User> {
   const user = await findUser(db, id)
-  if (user === undefined) throw new Failure('not-found', `User ${id} could not be found.`)
+  if (id !== caller.userId) enforceInDomain(caller, othersRule, user?.domain.id)
+  if (user === undefined) throw noSuch('user', id)
   return user
 }

@@ -1,9 +1,8 @@
 import { Failure } from '#common/errors.ts'
-import { discountContent } from '../../db/image-contents.ts'
-import { deleteImageRow } from '../../db/images.ts'
 import type { Requester } from '../requester.ts'
 import { collectContent } from './collect-content.ts'
 import type { Images } from './images.ts'
+import { removeImageRow } from './remove-image.ts'
 import { ownImage } from './visible-image.ts'
 
 /** Afterwards the image is gone, and its bytes too when no other image has the same. */
@@ -11,10 +10,7 @@ export async function deleteImage(images: Images, requester: Requester, id: stri
   const image = await ownImage(images, requester, id, 'delete')
   if (image.isProtected)
     throw new Failure('forbidden', `Image ${id} is protected and cannot be deleted.`)
+  await images.db.transaction((tx) => removeImageRow(tx, image))
   const content = image.content ?? image.staged
-  await images.db.transaction(async (tx) => {
-    await deleteImageRow(tx, image)
-    if (content !== null) await discountContent(tx, content.sha256)
-  })
   if (content !== null) await collectContent(images, content.sha256)
 }

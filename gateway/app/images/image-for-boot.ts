@@ -46,7 +46,8 @@ export async function imageForBoot(
   return {
     id: image.id as ImageId,
     name: image.name ?? '',
-    diskFormat,
+    // What Glance calls a raw disk in a docker container is an archive that only a container engine reads.
+    diskFormat: image.containerFormat === 'docker' ? 'docker' : diskFormat,
     sizeBytes: content.sizeBytes,
     sha256: content.sha256,
     minDiskGb: image.minDiskGb,
@@ -61,7 +62,7 @@ const TICKET_LIFE_MS = 3_600_000
 /** Proof for the image service that this cell may read this image for the next hour. */
 export function ticketForCell(images: Images, imageId: string, cellId: string): string {
   const expiresAtMs = images.clock.now() + TICKET_LIFE_MS
-  return issueTicket(images.ticketKey, { imageId, cellId, expiresAtMs })
+  return issueTicket(images.ticketKey, { use: 'read', imageId, cellId, expiresAtMs })
 }
 
 async function findForBoot(images: Images, requester: Requester, ref: string): Promise<Image> {

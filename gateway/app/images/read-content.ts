@@ -30,7 +30,7 @@ export async function readContentByTicket(
   id: string,
   ticket: string,
 ): Promise<OpenContent> {
-  checkTicket(images.ticketKey, { ticket, imageId: id, nowMs: images.clock.now() })
+  checkTicket(images.ticketKey, { use: 'read', ticket, imageId: id, nowMs: images.clock.now() })
   const image = await findImage(images.db, id)
   if (image === undefined || image.content === null) throw noSuchImage(id)
   return { content: image.content, stream: await openStream(images, image.content) }

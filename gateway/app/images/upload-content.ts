@@ -52,6 +52,16 @@ export async function stageContent(
   await fill(images, image, given, { status: 'uploading', to: 'uploading', format: undefined })
 }
 
+/** Afterwards the image is active with the content of a format that whoever sends it names. Fails as `uploadContent` does. */
+export function fillWith(
+  images: Images,
+  image: Image,
+  given: ContentUpload,
+  format: DiskFormat,
+): Promise<void> {
+  return fill(images, image, given, { status: 'saving', to: 'active', format })
+}
+
 interface Target {
   readonly status: UploadStatus
   readonly to: 'active' | 'uploading'

@@ -2,7 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga } from '#common/saga/saga.ts'
 import { recordedName } from '#common/states/server-actions.ts'
-import type { Act, ActName, PlainAct } from '#openapi/wire/act.ts'
+import type { CellAct, PlainAct } from '#openapi/wire/act.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import { findMapping, releaseServer, takeServer } from '../../db/instance-mappings.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
@@ -17,11 +17,13 @@ export type ActOnServerParams = {
   readonly cellId: CellId
   readonly attempt: number
   readonly operationId: string
-  readonly action: ActName
+  readonly action: CellAct['name']
   /** The image a rescue is done with; null: the server's own. */
   readonly image: BootImage | null
   /** The password it sets, sealed; null where it sets none. */
   readonly sealedPassword: string | null
+  /** What a reset of its state makes it. */
+  readonly state: 'active' | 'error' | null
   readonly userId: string
   readonly projectId: string
 }
@@ -33,12 +35,12 @@ const take: LocalStep<ComputeDeps, ActOnServerParams> = {
     const { serverId, attempt } = params
     if (!(await takeServer(tx, serverId, attempt, sagaId)))
       throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
-    await recordActions(tx, [recordOf(params, work.requestId, null)])
+    recordActions(tx, [recordOf(params, work.requestId, null)])
     return null
   },
   undo: async (tx, { params, sagaId, work }) => {
-    await releaseServer(tx, params.serverId, sagaId)
-    await recordActions(tx, [recordOf(params, work.requestId, 'Error')])
+    releaseServer(tx, params.serverId, sagaId)
+    recordActions(tx, [recordOf(params, work.requestId, 'Error')])
   },
 }
 
@@ -74,8 +76,9 @@ const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
 }
 
 /** What the cell is told. Throws `conflict` when the server went meanwhile. */
-async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<Act> {
-  const { serverId, cellId, action, image, sealedPassword } = params
+async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<CellAct> {
+  const { serverId, cellId, action, image, sealedPassword, state } = params
+  if (action === 'reset-state') return { name: action, state: state ?? 'error' }
   const password =
     sealedPassword === null ? '' : deps.secrets.open(sealedPassword, passwordPurpose(serverId))
   if (action === 'change-password') return { name: action, password }
@@ -98,8 +101,8 @@ const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
   run: async (tx, call) => {
     const { params, sagaId } = call
     const { view } = call.output<CellAnswer<'instance.act'>>('ask')!
-    await applyViews(tx, params.cellId, [view])
-    await releaseServer(tx, params.serverId, sagaId)
+    applyViews(tx, params.cellId, [view])
+    releaseServer(tx, params.serverId, sagaId)
     return null
   },
   forwardOnly: true,

@@ -5,7 +5,7 @@ import type { Json, LocalStep, RemoteStep, Step, StepCall } from '#common/saga/s
 import type { BuildAnswer } from '#openapi/wire/cell.ts'
 import type { CellRef } from '../../cells/client.ts'
 import { findMapping, lockMapping, releaseServer } from '../../db/instance-mappings.ts'
-import { findRequestSpec } from '../../db/request-specs.ts'
+import type { RequestSpec } from '../../db/request-specs.ts'
 import { applyViews } from '../../db/server-index.ts'
 import { recordTraces } from '../../db/traces.ts'
 import type { ComputeDeps } from '../compute.ts'
@@ -57,7 +57,7 @@ function askStep<P extends BuildParams>(
     run: async (call) => {
       const to = target(call)!
       const { deps, params } = call
-      const request = await findRequestSpec(deps.db, params.serverId)
+      const request = await deps.promisedSpecs.find(deps.db, params.serverId)
       if (request === undefined) return SUPERSEDED
       try {
         return await askBuild(call, to, round, request)
@@ -80,7 +80,7 @@ async function askBuild<P extends BuildParams>(
   { deps, params, work }: BuildCall<P>,
   to: Target,
   round: number,
-  request: NonNullable<Awaited<ReturnType<typeof findRequestSpec>>>,
+  request: RequestSpec,
 ): Promise<BuildOutcome> {
   const cell = cellRef(deps, to.cellId)
   const build = buildRequest(deps, request, to.cellId)
@@ -138,16 +138,16 @@ async function settle<P extends BuildParams>(
   answer: BuildOutcome,
 ): Promise<Settled> {
   const { serverId } = params
-  if (answer.outcome === 'accepted') await applyViews(tx, to.cellId, [answer.view])
+  if (answer.outcome === 'accepted') applyViews(tx, to.cellId, [answer.view])
   if (answer.outcome === 'accepted' || answer.outcome === 'refused')
-    await recordTraces(tx, [{ serverId, attempt: to.attempt, trace: answer.trace }])
+    recordTraces(tx, [{ serverId, attempt: to.attempt, trace: answer.trace }])
   if (answer.outcome === 'refused') {
     const mapping = await lockMapping(tx, serverId)
     if (mapping === undefined || mapping.attempt !== to.attempt) return { next: null }
     const owners = { owner: sagaId, next: sagaId, reason: answer.reason }
     return { next: (await assignNextCell(tx, deps, mapping, owners)) ?? null }
   }
-  await releaseServer(tx, serverId, sagaId)
+  releaseServer(tx, serverId, sagaId)
   return { next: null }
 }
 

@@ -29,11 +29,11 @@ const mark: LocalStep<ComputeDeps, DeleteServerParams> = {
     const mapping = await lockMapping(tx, serverId)
     if (mapping === undefined)
       throw new Failure('not-found', `Instance ${serverId} could not be found.`)
-    await markMappingDeleting(tx, serverId, sagaId)
-    await markIndexedDeleting(tx, serverId)
+    markMappingDeleting(tx, serverId, sagaId)
+    markIndexedDeleting(tx, serverId)
     if (requester !== null) {
       const action = { serverId, requestId: work.requestId, action: 'delete', message: null }
-      await recordActions(tx, [{ ...action, ...requester }])
+      recordActions(tx, [{ ...action, ...requester }])
     }
     const { cellId, attempt } = mapping
     if (cellId !== null) return { target: { cellId, attempt } }
@@ -85,8 +85,8 @@ const settle: LocalStep<ComputeDeps, DeleteServerParams> = {
       await recordDeleted(tx, deps, cellId, [{ serverId: params.serverId, attempt }])
       return null
     }
-    await applyViews(tx, cellId as CellId, [answer.view])
-    await releaseServer(tx, params.serverId, sagaId)
+    applyViews(tx, cellId as CellId, [answer.view])
+    releaseServer(tx, params.serverId, sagaId)
     return null
   },
   // As for `mark`.

@@ -21,7 +21,7 @@ export async function giveUpBuild(
   const { attempt, triedCells } = mapping
   const nowhere = { serverId, attempt, sagaId, cellId: null, triedCells, nextSagaId: null }
   if (!(await reassignMapping(tx, nowhere))) return
-  await reassignIndexed(tx, {
+  reassignIndexed(tx, {
     serverId,
     cellId: null,
     attempt: attempt + 1,
@@ -29,5 +29,5 @@ export async function giveUpBuild(
     taskState: null,
     fault: interruptedBuild(deps.clock.now()),
   })
-  await erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
+  erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
 }

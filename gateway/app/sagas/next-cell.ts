@@ -7,6 +7,7 @@ import { recordTraces } from '../../db/traces.ts'
 import { cellRequest, resourcesOf } from '../cells/cell-request.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { mayLeaveCell, moveServerGroup } from '../server-groups/move-server-group.ts'
 import { noValidHost } from '../servers/faults.ts'
 
 /** Where a server shall be built. */
@@ -28,15 +29,15 @@ export async function assignNextCell(
   const { serverId, attempt, cellId } = mapping
   const request = await findRequestSpec(tx, serverId)
   if (request === undefined || cellId === null) return undefined
-  const { flavor, image, zone, requestedHost } = request.spec
+  const { flavor, image, zone, requestedHost, group } = request.spec
   const reaches = await deps.network.reachOf(tx, serverId)
   const tried = [...mapping.triedCells, cellId]
-  const wish = { flavor, image, zone, requestedHost, reaches }
-  const choice = chooseCell(
-    tried.length < CELLS_TRIED_MAX ? deps.cells.cells() : [],
-    await cellRequest(tx, wish, tried),
-    { now: () => deps.clock.now(), random: deps.random },
-  )
+  const mayGo = tried.length < CELLS_TRIED_MAX && (await mayLeaveCell(tx, group, serverId))
+  const wish = { flavor, image, zone, requestedHost, reaches, group: null }
+  const choice = chooseCell(mayGo ? deps.cells.cells() : [], await cellRequest(tx, wish, tried), {
+    now: () => deps.clock.now(),
+    random: deps.random,
+  })
   const chosen = choice.chosen?.id ?? null
   const isMine = await reassignMapping(tx, {
     serverId,
@@ -47,8 +48,9 @@ export async function assignNextCell(
     nextSagaId: chosen === null ? null : round.next,
   })
   if (!isMine) return undefined
+  if (mayGo) await moveServerGroup(tx, group, chosen)
   const isLast = chosen === null
-  await reassignIndexed(tx, {
+  reassignIndexed(tx, {
     serverId,
     cellId: chosen,
     attempt: attempt + 1,
@@ -56,9 +58,9 @@ export async function assignNextCell(
     taskState: isLast ? null : 'scheduling',
     fault: isLast ? noValidHost(deps.clock.now(), choice, round.reason) : null,
   })
-  await recordTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
+  recordTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
   if (chosen === null) {
-    await erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
+    erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
     return undefined
   }
   deps.cells.promise(chosen, resourcesOf(flavor))

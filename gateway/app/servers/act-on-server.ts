@@ -20,6 +20,7 @@ export type ServerAct =
   /** `image` null: the server's own. */
   | { readonly name: 'rescue'; readonly image: BootImage | null; readonly password: string }
   | { readonly name: 'change-password'; readonly password: string }
+  | { readonly name: 'reset-state'; readonly state: 'active' | 'error' }
 
 /**
  * Afterwards the server's cell has accepted to do it, and the server shows that. Throws `not-found`; `conflict` in a
@@ -48,6 +49,7 @@ export async function actOnServer(
       image: 'image' in act ? act.image : null,
       sealedPassword:
         'password' in act ? compute.secrets.seal(act.password, passwordPurpose(server.id)) : null,
+      state: 'state' in act ? act.state : null,
       userId: context.userId,
       projectId,
     },

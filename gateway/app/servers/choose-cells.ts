@@ -1,7 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { Cell, Resources } from '../../cells/cell.ts'
-import { cellRequest, resourcesOf, type Wish } from '../cells/cell-request.ts'
+import { cellRequest, nearGroup, resourcesOf, type Wish } from '../cells/cell-request.ts'
 import { type CellChoice, chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 
@@ -17,7 +17,7 @@ export async function chooseCells(
 ): Promise<readonly CellChoice[]> {
   const cells = deps.cells.cells()
   refuseDark(cells)
-  const request = await cellRequest(db, wish, [])
+  let request = await cellRequest(db, wish, [])
   if (request.withHost?.size === 0)
     throw new Failure('invalid', `Compute host ${wish.requestedHost} could not be found.`)
   const sources = { now: () => deps.clock.now(), random: deps.random }
@@ -26,6 +26,8 @@ export async function chooseCells(
   for (let index = 0; index < count; index += 1) {
     const choice = chooseCell(left, request, sources)
     choices.push(choice)
+    if (choice.chosen !== undefined && wish.group !== null && request.group === null)
+      request = { ...request, group: nearGroup(wish.group.policy, choice.chosen.id) }
     left = left.map((cell) => (cell.id === choice.chosen?.id ? less(cell, wish) : cell))
   }
   return choices

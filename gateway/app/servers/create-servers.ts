@@ -3,6 +3,7 @@ import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import { findFirstResult } from '../../db/idempotency-keys.ts'
 import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
 import type { RequestContext } from '../request-context.ts'
+import { GroupPlacedElsewhere } from '../server-groups/join-server-group.ts'
 import type { Boot } from './boot.ts'
 import { fittingCount } from './fitting-count.ts'
 import { newPassword } from './new-password.ts'
@@ -71,6 +72,8 @@ async function promise(
       const { securityGroups } = order.nics
       return { serverIds: serverIds(order), reservationId, adminPassword, securityGroups }
     } catch (error) {
+      // Others chose the group's cell meanwhile: the next plan goes there.
+      if (error instanceof GroupPlacedElsewhere && tries < TRIES_MAX) continue
       if (!isFailure(error, 'over-quota') || count === request.minCount) throw error
       const { flavor } = order.servers[0]!.row
       const fitting = await fittingCount(boot.compute.db, context.projectId, flavor)

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { type InstanceId, newId } from '#common/ids.ts'
 import type { FlavorSnapshot, InstanceBuild } from '#openapi/wire/instance.ts'
+import type { ServerGroup } from '../../db/server-groups.ts'
 import type { CellChoice } from '../cells/choose-cell.ts'
 import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
 import { type BootImage, imageForBoot } from '../images/image-for-boot.ts'
@@ -8,6 +9,7 @@ import { keypairForBoot } from '../keypairs/keypair-for-boot.ts'
 import { canonicalIp } from '../networks/ip.ts'
 import { enforce } from '../policy.ts'
 import type { RequestContext } from '../request-context.ts'
+import { groupForBoot, ruleOf } from '../server-groups/group-for-boot.ts'
 import type { Boot } from './boot.ts'
 import { chooseCells } from './choose-cells.ts'
 import { planEmbeddedNics } from './embedded-network.ts'
@@ -29,6 +31,7 @@ interface Common {
   readonly place: Place
   readonly securityGroups: readonly string[]
   readonly reservationId: string
+  readonly group: ServerGroup | null
 }
 
 const RESERVATION_CHARS = 'abcdefghijklmnopqrstuvwxyz0123456789'
@@ -43,7 +46,7 @@ export async function planServers(
   context: RequestContext & { readonly projectId: string },
   request: ServerRequest,
   count: number,
-): Promise<Pick<ServerOrder, 'servers' | 'nics'>> {
+): Promise<Pick<ServerOrder, 'servers' | 'nics' | 'groupId'>> {
   const { compute, images, networks } = boot
   const { db } = compute
   const place = placeOf(request, compute.cells.cells(), (rule) => enforce(context, rule))
@@ -57,8 +60,9 @@ export async function planServers(
     securityGroups: request.securityGroups,
     serversMax: count,
   })
+  const group = await groupForBoot(db, context, request.hints['group'])
   const { zone, host: requestedHost } = place
-  const wish = { flavor, image, zone, requestedHost, reaches: nics.reaches }
+  const wish = { flavor, image, zone, requestedHost, reaches: nics.reaches, group }
   const choices = await chooseCells(compute, db, wish, count)
   const { projectId, userId } = context
   const { securityGroups } = nics
@@ -73,10 +77,12 @@ export async function planServers(
     place,
     securityGroups,
     reservationId,
+    group,
   }
   const now = compute.clock.now()
   return {
     nics,
+    groupId: group?.id ?? null,
     servers: choices.map((choice, index) => plan(common, choice, index, { count, now })),
   }
 }
@@ -140,6 +146,7 @@ function plan(
       requestedHost: place.host,
       launchIndex,
       reservationId,
+      ...(common.group !== null && { group: ruleOf(common.group) }),
     },
     trace: choice.trace,
   }

@@ -6,10 +6,11 @@ import type { ServerAttempt } from '../../db/server-attempts.ts'
 import { markIndexedDeleted } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { refundQuota } from '../quotas/refund-quota.ts'
+import { leaveServerGroups } from '../server-groups/leave-server-groups.ts'
 
 /**
  * Afterwards servers of which their cell has nothing left are gone: shown as deleted, their ports released, their
- * quota given back. Only those being deleted, and given to this very cell at this attempt (null: to none), count; the
+ * quota given back, their groups left. Only those being deleted, and given to this very cell at this attempt (null: to none), count; the
  * mapping row is the gate, so everything happens once however often it is said. Returns how many there were.
  */
 export async function recordDeleted(
@@ -21,9 +22,11 @@ export async function recordDeleted(
   if (servers.length === 0) return 0
   const going = await lockDeleting(tx, cell, inOrder(servers))
   if (going.length === 0) return 0
-  await removeMappings(tx, going)
-  await markIndexedDeleted(tx, going)
-  for (const { serverId } of going) await deps.network.release(tx, serverId)
+  removeMappings(tx, going)
+  markIndexedDeleted(tx, going)
+  const ids = going.map(({ serverId }) => serverId)
+  await leaveServerGroups(tx, ids)
+  await deps.network.release(tx, ids)
   await refund(tx, going)
   return going.length
 }

@@ -3,7 +3,6 @@ import type { RequestedDisk, ServerRequest } from './server-request.ts'
 
 /** Hints that promise something about where a server runs; any other is ignored, as in Nova. */
 const UNSUPPORTED_HINTS = [
-  'group',
   'same_host',
   'different_host',
   'query',

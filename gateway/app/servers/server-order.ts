@@ -17,6 +17,8 @@ export interface PlannedServer {
 export interface ServerOrder {
   readonly servers: readonly PlannedServer[]
   readonly nics: NicsPlan
+  /** Id of the group they join; null: none. */
+  readonly groupId: string | null
   /** Base64, as the user sent it; null: none. */
   readonly userData: string | null
   /** Null: none was asked for and none is generated. */

@@ -14,6 +14,7 @@ import { chargeQuota } from '../quotas/charge-quota.ts'
 import { sealingPurpose } from '../sagas/build-request.ts'
 import { ROUNDS_MAX } from '../sagas/build-rounds.ts'
 import { createServerSaga } from '../sagas/create-server.ts'
+import { joinServerGroup } from '../server-groups/join-server-group.ts'
 import type { NewServer } from './new-server.ts'
 import { type PlannedServer, type ServerOrder, serverIds } from './server-order.ts'
 
@@ -33,7 +34,25 @@ export async function startServers(
   order: ServerOrder,
 ): Promise<readonly SagaRun[]> {
   const begun = order.servers.map((planned) => ({ planned, sagaId: newId<SagaId>() }))
-  const runs = await compute.sagas.startTogether(
+  const forget = (serverId: string) => compute.promisedSpecs.drop(serverId)
+  const runs = await begin(compute, work, order, begun).catch((error: unknown) => {
+    serverIds(order).forEach(forget)
+    throw error
+  })
+  for (const [index, { row }] of order.servers.entries()) {
+    void runs[index]!.finished.finally(() => forget(row.id))
+    if (row.cellId !== null) compute.cells.promise(row.cellId, resourcesOf(row.flavor))
+  }
+  return runs
+}
+
+function begin(
+  compute: Compute,
+  work: WorkContext,
+  order: ServerOrder,
+  begun: readonly Begun[],
+): Promise<readonly SagaRun[]> {
+  return compute.sagas.startTogether(
     createServerSaga,
     begun.map(({ planned: { row }, sagaId }) => ({
       id: sagaId,
@@ -46,9 +65,6 @@ export async function startServers(
       after: (tx) => charge(tx, order),
     },
   )
-  for (const { row } of order.servers)
-    if (row.cellId !== null) compute.cells.promise(row.cellId, resourcesOf(row.flavor))
-  return runs
 }
 
 function operationIds(): readonly string[] {
@@ -65,7 +81,7 @@ async function record(
   const reservationId = order.servers[0]!.row.reservationId
   if (order.key !== null)
     await takeIdempotencyKey(tx, order.key, { serverIds: serverIds(order), reservationId })
-  await insertMappings(tx, begun.map(mappingOf))
+  insertMappings(tx, begun.map(mappingOf))
   const rows: NewServer[] = []
   const specs: RequestSpec[] = []
   for (const { row, spec } of order.servers) {
@@ -73,16 +89,25 @@ async function record(
     rows.push({ ...row, addresses })
     specs.push(sealed(compute, order, row.id, { ...spec, nics }))
   }
-  await insertServers(tx, rows)
-  await insertRequestSpecs(tx, specs)
-  await recordActions(
+  insertServers(tx, rows)
+  await joinGroup(tx, order)
+  insertRequestSpecs(tx, specs)
+  for (const spec of specs) compute.promisedSpecs.keep(spec)
+  recordActions(
     tx,
     rows.map((row) => createAction(row, work)),
   )
-  await recordTraces(
+  recordTraces(
     tx,
     order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: 1, trace })),
   )
+}
+
+async function joinGroup(tx: Tx, { groupId, servers }: ServerOrder): Promise<void> {
+  const [first] = servers
+  if (groupId === null || first === undefined) return
+  const joining = servers.map(({ row: { id, cellId } }) => ({ id, cellId }))
+  await joinServerGroup(tx, { groupId, userId: first.row.userId, servers: joining })
 }
 
 function mappingOf({ planned: { row }, sagaId }: Begun) {

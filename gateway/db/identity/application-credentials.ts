@@ -1,11 +1,10 @@
-import { and, asc, eq, sql } from 'drizzle-orm'
-import type { Database, Executor } from '#common/db/database.ts'
+import { and, asc, count, eq, gt, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import type { ApplicationCredential } from '../../app/identity/application-credential.ts'
 import { applicationCredentials as table } from '../schema/identity.ts'
-import { revokeCredentialTokens } from './tokens.ts'
 
 const FIND = statement(
   builder
@@ -23,6 +22,7 @@ interface Row {
   readonly secret_hash: string
   readonly unrestricted: number
   readonly role_ids: unknown
+  readonly access_rule_ids: unknown
   readonly expires_at: Date | null
   readonly created_at: Date
 }
@@ -42,35 +42,78 @@ export async function findApplicationCredential(
     secretHash: row.secret_hash,
     unrestricted: row.unrestricted === 1,
     roleIds: row.role_ids as readonly string[],
+    accessRuleIds: row.access_rule_ids as readonly string[] | null,
     expiresAt: row.expires_at,
     createdAt: row.created_at,
   }
 }
 
-/** The user's credentials, all or the one of this name, in the order of their names. */
+export interface CredentialFilter {
+  readonly name?: string | undefined
+  readonly marker?: string | undefined
+}
+
+/** The user's credentials that fit, in the order of their ids. */
 export async function listApplicationCredentials(
   db: Executor,
   userId: string,
-  name: string | undefined,
+  { name, marker }: CredentialFilter,
   limit: number,
 ): Promise<readonly ApplicationCredential[]> {
-  const isUsers = eq(table.userId, userId)
   const rows = await db.orm
     .select()
     .from(table)
-    .where(name === undefined ? isUsers : and(isUsers, eq(table.name, name)))
-    .orderBy(asc(table.name))
+    .where(
+      and(
+        eq(table.userId, userId),
+        name === undefined ? undefined : eq(table.name, name),
+        marker === undefined ? undefined : gt(table.id, marker),
+      ),
+    )
+    .orderBy(asc(table.id))
     .limit(limit)
-  return rows.map((row) => ({ ...row, roleIds: row.roleIds as readonly string[] }))
+  return rows.map((row) => ({
+    ...row,
+    roleIds: row.roleIds as readonly string[],
+    accessRuleIds: row.accessRuleIds as readonly string[] | null,
+  }))
+}
+
+/** How many the user has in the project. */
+export async function countApplicationCredentials(
+  tx: Tx,
+  userId: string,
+  projectId: string,
+): Promise<number> {
+  const [row] = await tx.orm
+    .select({ n: count() })
+    .from(table)
+    .where(and(eq(table.userId, userId), eq(table.projectId, projectId)))
+  return row?.n ?? 0
+}
+
+/** True when a credential of the user has the access rule. */
+export async function isRuleUsed(tx: Tx, userId: string, ruleId: string): Promise<boolean> {
+  const rows = await tx.orm
+    .select({ id: table.id })
+    .from(table)
+    .where(
+      and(
+        eq(table.userId, userId),
+        sql`JSON_CONTAINS(${table.accessRuleIds}, JSON_QUOTE(${ruleId}))`,
+      ),
+    )
+    .limit(1)
+  return rows.length > 0
 }
 
 /** Throws `conflict` when the user has a credential of this name. */
 export async function insertApplicationCredential(
-  db: Executor,
+  tx: Tx,
   credential: ApplicationCredential,
 ): Promise<void> {
   try {
-    await db.orm.insert(table).values(credential)
+    await tx.orm.insert(table).values(credential)
   } catch (error) {
     if (!isDuplicate(error, 'application_credentials_name')) throw error
     const message = `There is already an application credential named ${credential.name}.`
@@ -78,12 +121,8 @@ export async function insertApplicationCredential(
   }
 }
 
-/** Afterwards neither the credential nor a token got with it is valid; false when there was none. */
-export async function deleteApplicationCredential(db: Database, id: string): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    const [result] = await tx.orm.delete(table).where(eq(table.id, id))
-    if (result.affectedRows === 0) return false
-    await revokeCredentialTokens(tx, id)
-    return true
-  })
+/** Afterwards there is no such credential; false when that was so before. */
+export async function deleteApplicationCredential(tx: Tx, id: string): Promise<boolean> {
+  const [result] = await tx.orm.delete(table).where(eq(table.id, id))
+  return result.affectedRows > 0
 }

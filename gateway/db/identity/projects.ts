@@ -1,14 +1,22 @@
-import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm'
-import type { Executor } from '#common/db/database.ts'
+import { and, asc, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
-import type { NameFilter, Project } from '../../app/identity/model.ts'
+import type { Extra, ListFilter, Project } from '../../app/identity/model.ts'
 import { domains, projects } from '../schema/identity.ts'
+import { listConditions } from './list-conditions.ts'
+import { orNameTaken } from './name-taken.ts'
 
 const COLUMNS = {
   id: projects.id,
   name: projects.name,
   description: projects.description,
-  enabled: sql<number>`${projects.enabled} AND ${domains.enabled}`.as('is_enabled'),
+  parentId: projects.parentId,
+  ancestors: projects.ancestors,
+  enabled: projects.enabled,
+  immutable: projects.immutable,
+  tags: projects.tags,
+  extra: projects.extra,
+  isActive: sql<number>`${projects.enabled} AND ${domains.enabled}`.as('is_active'),
   domainId: sql<string>`${domains.id}`.as('domain_id'),
   domainName: sql<string>`${domains.name}`.as('domain_name'),
 }
@@ -30,12 +38,17 @@ interface Row {
   readonly id: string
   readonly name: string
   readonly description: string
-  readonly is_enabled: number
+  readonly parent_id: string | null
+  readonly ancestors: string
+  readonly enabled: number
+  readonly immutable: number
+  readonly tags: unknown
+  readonly extra: unknown
+  readonly is_active: number
   readonly domain_id: string
   readonly domain_name: string
 }
 
-/** A project of a disabled domain is disabled. */
 export async function findProject(db: Executor, id: string): Promise<Project | undefined> {
   return projectOf(await db.rows<Row>(FIND, { id }))
 }
@@ -56,13 +69,47 @@ function projectOf([row]: readonly Row[]): Project | undefined {
     id: row.id,
     name: row.name,
     description: row.description,
-    enabled: row.is_enabled === 1,
+    parentId: row.parent_id,
+    ancestors: idsOf(row.ancestors),
+    enabled: row.enabled === 1,
+    immutable: row.immutable === 1,
+    tags: row.tags as readonly string[],
+    extra: row.extra as Extra,
+    isActive: row.is_active === 1,
     domain: { id: row.domain_id, name: row.domain_name },
   }
 }
 
-export interface ProjectFilter extends NameFilter {
-  readonly ids?: readonly string[]
+function idsOf(list: string): readonly string[] {
+  return list === '' ? [] : list.split(',')
+}
+
+/** The project, which nobody changes or deletes, or makes children of, until the transaction ends. */
+export async function lockProject(tx: Tx, id: string): Promise<Project | undefined> {
+  await tx.orm.select({ id: projects.id }).from(projects).where(eq(projects.id, id)).for('update')
+  return findProject(tx, id)
+}
+
+/** Where roles hold: on projects themselves, in all of a domain, in all below a project. */
+export interface ProjectReach {
+  readonly ids: readonly string[]
+  readonly domainIds: readonly string[]
+  readonly ancestorIds: readonly string[]
+}
+
+export interface TagFilter {
+  readonly all?: readonly string[] | undefined
+  readonly any?: readonly string[] | undefined
+  readonly notAll?: readonly string[] | undefined
+  readonly none?: readonly string[] | undefined
+}
+
+export interface ProjectFilter extends ListFilter {
+  /** Null: right below its domain. */
+  readonly parentId?: string | null | undefined
+  readonly below?: string | undefined
+  readonly tags?: TagFilter | undefined
+  readonly reach?: ProjectReach | undefined
 }
 
 /** Projects that fit every given filter, in the order of their ids. */
@@ -76,21 +123,73 @@ export async function listProjects(
     .select(COLUMNS)
     .from(projects)
     .innerJoin(domains, eq(domains.id, projects.domainId))
-    .where(
-      and(
-        filter.name === undefined ? undefined : eq(projects.name, filter.name),
-        filter.domainId === undefined ? undefined : eq(projects.domainId, filter.domainId),
-        filter.enabled === undefined ? undefined : eq(projects.enabled, filter.enabled),
-        filter.ids === undefined ? undefined : inArray(projects.id, [...filter.ids]),
-      ),
-    )
+    .where(and(...listConditions(projects, filter), ...projectConditions(filter)))
     .orderBy(asc(projects.id))
     .limit(limit)
-  return rows.map(({ domainId, domainName, enabled, ...row }) => ({
+  return rows.map(({ domainId, domainName, ...row }) => ({
     ...row,
-    enabled: Number(enabled) === 1,
+    ancestors: idsOf(row.ancestors),
+    tags: row.tags as readonly string[],
+    extra: row.extra as Extra,
+    isActive: Number(row.isActive) === 1,
     domain: { id: domainId, name: domainName },
   }))
+}
+
+function projectConditions({ parentId, below, tags, reach }: ProjectFilter): (SQL | undefined)[] {
+  return [
+    parentId === undefined ? undefined : sql`${projects.parentId} <=> ${parentId}`,
+    below === undefined ? undefined : isBelow(below),
+    ...(tags === undefined ? [] : tagConditions(tags)),
+    reach === undefined ? undefined : isWithin(reach),
+  ]
+}
+
+function isBelow(ancestorId: string): SQL {
+  return sql`FIND_IN_SET(${ancestorId}, ${projects.ancestors}) > 0`
+}
+
+function isWithin({ ids, domainIds, ancestorIds }: ProjectReach): SQL | undefined {
+  const ways = [
+    ids.length === 0 ? undefined : inArray(projects.id, [...ids]),
+    domainIds.length === 0 ? undefined : inArray(projects.domainId, [...domainIds]),
+    ...ancestorIds.map(isBelow),
+  ].filter((way) => way !== undefined)
+  return ways.length === 0 ? sql`FALSE` : or(...ways)
+}
+
+function tagConditions({ all, any, notAll, none }: TagFilter): (SQL | undefined)[] {
+  const has = (tag: string) => sql`JSON_CONTAINS(${projects.tags}, JSON_QUOTE(${tag}))`
+  const hasAll = (tags: readonly string[]) => sql`(${sql.join(tags.map(has), sql` AND `)})`
+  const hasAny = (tags: readonly string[]) => sql`(${sql.join(tags.map(has), sql` OR `)})`
+  return [
+    all === undefined ? undefined : hasAll(all),
+    any === undefined ? undefined : hasAny(any),
+    notAll === undefined ? undefined : sql`NOT ${hasAll(notAll)}`,
+    none === undefined ? undefined : sql`NOT ${hasAny(none)}`,
+  ]
+}
+
+/** Throws `conflict` for a name the domain has. */
+export async function insertProject(db: Executor, project: Project, at: Date): Promise<void> {
+  const { domain, isActive: _, ...values } = project
+  const insert = db.orm.insert(projects).values({
+    ...values,
+    ancestors: project.ancestors.join(','),
+    domainId: domain.id,
+    createdAt: at,
+  })
+  await orNameTaken('projects_name', 'project', project.name, insert)
+}
+
+/** What may change of a project. Throws `conflict` for a name the domain has. */
+export async function updateProject(tx: Tx, project: Project): Promise<void> {
+  const { id, name, description, enabled, immutable, tags, extra } = project
+  const update = tx.orm
+    .update(projects)
+    .set({ name, description, enabled, immutable, tags, extra })
+    .where(eq(projects.id, id))
+  await orNameTaken('projects_name', 'project', name, update)
 }
 
 export interface NewProject {
@@ -105,5 +204,14 @@ export async function ensureProject(db: Executor, project: NewProject): Promise<
   await db.orm
     .insert(projects)
     .ignore()
-    .values({ ...project, enabled: true, createdAt: new Date() })
+    .values({
+      ...project,
+      parentId: null,
+      ancestors: '',
+      enabled: true,
+      immutable: false,
+      tags: [],
+      extra: {},
+      createdAt: new Date(),
+    })
 }

@@ -1,79 +1,58 @@
-import { and, asc, eq, sql } from 'drizzle-orm'
-import type { Executor } from '#common/db/database.ts'
-import { builder, statement } from '#common/db/statement.ts'
+import { and, eq, inArray, type SQL } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
 import type { RoleAssignment } from '../../app/identity/model.ts'
-import type { Scope } from '../../app/identity/token-view.ts'
-import { roleAssignments } from '../schema/identity.ts'
+import { roleAssignments as table } from '../schema/identity.ts'
 
-const ASSIGNED = statement(
-  builder
-    .select({ id: roleAssignments.roleId })
-    .from(roleAssignments)
-    .where(
-      and(
-        eq(roleAssignments.userId, sql.placeholder('userId')),
-        eq(roleAssignments.targetType, sql.placeholder('type')),
-        eq(roleAssignments.targetId, sql.placeholder('targetId')),
-      ),
-    ),
-)
-
-/** Ids of the roles the user was given on the target itself, implied ones not included. */
-export async function assignedRoleIds(
-  db: Executor,
-  userId: string,
-  scope: Scope,
-): Promise<readonly string[]> {
-  const values = { userId, type: scope.type, targetId: scope.id }
-  const rows = await db.rows<{ role_id: string }>(ASSIGNED, values)
-  return rows.map((row) => row.role_id)
+/** What assignments must agree with, in everything given. */
+export interface AssignmentMatch extends Partial<Omit<RoleAssignment, 'targetId'>> {
+  readonly targetIds?: readonly string[]
 }
 
-/** Ids of the targets of one type on which the user has any role. */
-export async function assignedTargets(
-  db: Executor,
-  userId: string,
-  type: RoleAssignment['targetType'],
-  limit: number,
-): Promise<readonly string[]> {
-  const rows = await db.orm
-    .selectDistinct({ id: roleAssignments.targetId })
-    .from(roleAssignments)
-    .where(and(eq(roleAssignments.userId, userId), eq(roleAssignments.targetType, type)))
-    .orderBy(asc(roleAssignments.targetId))
-    .limit(limit)
-  return rows.map(({ id }) => id)
-}
-
-/** Assignments that agree with everything given. */
+/** Assignments as they were given. */
 export async function listRoleAssignments(
   db: Executor,
-  filter: Partial<RoleAssignment>,
+  { targetIds, ...match }: AssignmentMatch,
   limit: number,
 ): Promise<readonly RoleAssignment[]> {
-  const { userId, targetType, targetId, roleId } = filter
+  if (targetIds?.length === 0) return []
+  const isTarget = targetIds === undefined ? undefined : inArray(table.targetId, [...targetIds])
   const rows = await db.orm
     .select()
-    .from(roleAssignments)
-    .where(
-      and(
-        userId === undefined ? undefined : eq(roleAssignments.userId, userId),
-        targetType === undefined ? undefined : eq(roleAssignments.targetType, targetType),
-        targetId === undefined ? undefined : eq(roleAssignments.targetId, targetId),
-        roleId === undefined ? undefined : eq(roleAssignments.roleId, roleId),
-      ),
-    )
+    .from(table)
+    .where(and(matches(match), isTarget))
     .limit(limit)
   return rows.map((row) => ({
     ...row,
+    actorType: row.actorType as RoleAssignment['actorType'],
     targetType: row.targetType as RoleAssignment['targetType'],
   }))
 }
 
-/** Afterwards the user has the role on the target. */
+/** Afterwards the actor has the role on the target. */
 export async function ensureRoleAssignment(
   db: Executor,
   assignment: RoleAssignment,
 ): Promise<void> {
-  await db.orm.insert(roleAssignments).ignore().values(assignment)
+  await db.orm.insert(table).ignore().values(assignment)
+}
+
+/** Afterwards nothing that agrees with everything given is assigned; false when that was so before. */
+export async function deleteRoleAssignments(
+  tx: Tx,
+  match: Partial<RoleAssignment>,
+): Promise<boolean> {
+  const [result] = await tx.orm.delete(table).where(matches(match))
+  return result.affectedRows > 0
+}
+
+function matches(match: Partial<RoleAssignment>): SQL | undefined {
+  const { actorType, actorId, targetType, targetId, roleId, inherited } = match
+  return and(
+    actorType === undefined ? undefined : eq(table.actorType, actorType),
+    actorId === undefined ? undefined : eq(table.actorId, actorId),
+    targetType === undefined ? undefined : eq(table.targetType, targetType),
+    targetId === undefined ? undefined : eq(table.targetId, targetId),
+    roleId === undefined ? undefined : eq(table.roleId, roleId),
+    inherited === undefined ? undefined : eq(table.inherited, inherited),
+  )
 }

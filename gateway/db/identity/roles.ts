@@ -1,24 +1,35 @@
-import { asc, eq } from 'drizzle-orm'
-import type { Executor } from '#common/db/database.ts'
+import { and, asc, eq } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { RoleModel } from '../../app/identity/effective-roles.ts'
-import type { Role } from '../../app/identity/model.ts'
-import type { RoleRef } from '../../app/identity/token-view.ts'
+import type { ListFilter, Role } from '../../app/identity/model.ts'
 import { impliedRoles, roles } from '../schema/identity.ts'
+import { listConditions } from './list-conditions.ts'
+import { orNameTaken } from './name-taken.ts'
 
-const ROLES = statement(
-  builder.select({ id: roles.id, name: roles.name }).from(roles).orderBy(asc(roles.name)),
-)
+const ROLES = statement(builder.select().from(roles).orderBy(asc(roles.name)))
 const IMPLIED = statement(builder.select().from(impliedRoles))
+
+interface Row {
+  readonly id: string
+  readonly domain_id: string
+  readonly name: string
+  readonly description: string
+  readonly immutable: number
+}
 
 /** Every role and implication; there are few of them. */
 export async function roleModel(db: Executor): Promise<RoleModel> {
   const [all, implied] = await Promise.all([
-    db.rows<RoleRef>(ROLES, {}),
+    db.rows<Row>(ROLES, {}),
     db.rows<{ prior_role_id: string; implied_role_id: string }>(IMPLIED, {}),
   ])
   return {
-    roles: all,
+    roles: all.map(({ domain_id, immutable, ...role }) => ({
+      ...role,
+      domainId: domain_id,
+      immutable: immutable === 1,
+    })),
     implied: implied.map((row) => ({
       priorId: row.prior_role_id,
       impliedId: row.implied_role_id,
@@ -31,19 +42,51 @@ export async function findRole(db: Executor, id: string): Promise<Role | undefin
   return row
 }
 
-/** Roles, all or the one of this name, in the order of their names. */
-export async function listRoles(
-  db: Executor,
-  name: string | undefined,
-  limit: number,
-): Promise<readonly Role[]> {
-  const where = name === undefined ? undefined : eq(roles.name, name)
-  return db.orm.select().from(roles).where(where).orderBy(asc(roles.name)).limit(limit)
+/** The role, which nobody changes or deletes until the transaction ends. */
+export async function lockRole(tx: Tx, id: string): Promise<Role | undefined> {
+  const [row] = await tx.orm.select().from(roles).where(eq(roles.id, id)).for('update')
+  return row
 }
 
-/** Afterwards there is a role of this name; one that exists is left as it is. */
-export async function ensureRole(db: Executor, role: Role): Promise<void> {
-  await db.orm.insert(roles).ignore().values(role)
+/** Roles that fit every given filter, in the order of their ids. */
+export async function listRoles(
+  db: Executor,
+  filter: ListFilter,
+  limit: number,
+): Promise<readonly Role[]> {
+  if (filter.ids?.length === 0) return []
+  return db.orm
+    .select()
+    .from(roles)
+    .where(and(...listConditions(roles, filter)))
+    .orderBy(asc(roles.id))
+    .limit(limit)
+}
+
+/** Throws `conflict` for a name that is taken. */
+export async function insertRole(db: Executor, role: Role): Promise<void> {
+  const insert = db.orm.insert(roles).values(role)
+  await orNameTaken('roles_name', 'role', role.name, insert)
+}
+
+/** Throws `conflict` for a name that is taken. */
+export async function updateRole(
+  tx: Tx,
+  { id, name, description, immutable }: Role,
+): Promise<void> {
+  const update = tx.orm.update(roles).set({ name, description, immutable }).where(eq(roles.id, id))
+  await orNameTaken('roles_name', 'role', name, update)
+}
+
+/** Afterwards there is a role of this name for the whole cloud; one that exists is left as it is. */
+export async function ensureRole(
+  db: Executor,
+  role: Omit<Role, 'domainId' | 'immutable'>,
+): Promise<void> {
+  await db.orm
+    .insert(roles)
+    .ignore()
+    .values({ ...role, domainId: '', immutable: true })
 }
 
 export async function ensureImplication(
@@ -52,4 +95,18 @@ export async function ensureImplication(
   impliedRoleId: string,
 ): Promise<void> {
   await db.orm.insert(impliedRoles).ignore().values({ priorRoleId, impliedRoleId })
+}
+
+/** Afterwards the one does not imply the other; false when that was so before. */
+export async function deleteImplication(
+  tx: Tx,
+  priorRoleId: string,
+  impliedRoleId: string,
+): Promise<boolean> {
+  const isThis = and(
+    eq(impliedRoles.priorRoleId, priorRoleId),
+    eq(impliedRoles.impliedRoleId, impliedRoleId),
+  )
+  const [result] = await tx.orm.delete(impliedRoles).where(isThis)
+  return result.affectedRows > 0
 }

@@ -1,8 +1,8 @@
-import { eq, lt, sql } from 'drizzle-orm'
+import { and, eq, inArray, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { Database, Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { ScopeType, TokenRecord } from '../../app/identity/token-view.ts'
-import { tokens } from '../schema/identity.ts'
+import { projects, tokens, users } from '../schema/identity.ts'
 import { recordRevocation } from './revocations.ts'
 
 const FIND = statement(
@@ -70,14 +70,41 @@ export async function revokeToken(db: Database, id: string): Promise<void> {
   })
 }
 
-/** Afterwards the application credential has no tokens. */
-export async function revokeCredentialTokens(tx: Tx, credentialId: string): Promise<void> {
-  await tx.orm.delete(tokens).where(eq(tokens.applicationCredentialId, credentialId))
-  await recordRevocation(tx, null)
+/** Tokens of users, of an application credential, or for scopes. */
+export type TokenMatch =
+  | { readonly userIds: readonly string[] }
+  | { readonly credentialId: string }
+  | { readonly scope: { readonly type: ScopeType; readonly ids: readonly string[] } }
+
+/** Afterwards those tokens are gone; gateways hear of it by the revocation that the transaction must record. */
+export async function deleteTokens(tx: Tx, match: TokenMatch): Promise<void> {
+  await tx.orm.delete(tokens).where(isMeant(match))
+}
+
+function isMeant(match: TokenMatch): SQL | undefined {
+  if ('userIds' in match) return inArray(tokens.userId, [...match.userIds])
+  if ('credentialId' in match) return eq(tokens.applicationCredentialId, match.credentialId)
+  const { type, ids } = match.scope
+  return and(eq(tokens.scopeType, type), inArray(tokens.scopeId, [...ids]))
 }
 
 /** Removes up to `limit` tokens that expired before the time; gives how many. */
 export async function purgeTokens(db: Executor, before: Date, limit: number): Promise<number> {
   const [result] = await db.orm.delete(tokens).where(lt(tokens.expiresAt, before)).limit(limit)
   return result.affectedRows
+}
+
+/** Afterwards neither the users of the domain nor anybody in it or its projects has a token. */
+export async function deleteDomainTokens(tx: Tx, domainId: string): Promise<void> {
+  const idsIn = (table: typeof users | typeof projects) =>
+    tx.orm.select({ id: table.id }).from(table).where(eq(table.domainId, domainId))
+  await tx.orm
+    .delete(tokens)
+    .where(
+      or(
+        inArray(tokens.userId, idsIn(users)),
+        and(eq(tokens.scopeType, 'project'), inArray(tokens.scopeId, idsIn(projects))),
+        and(eq(tokens.scopeType, 'domain'), eq(tokens.scopeId, domainId)),
+      ),
+    )
 }

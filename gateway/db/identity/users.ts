@@ -1,8 +1,10 @@
-import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm'
-import type { Executor } from '#common/db/database.ts'
+import { and, asc, eq, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
-import type { NameFilter, User } from '../../app/identity/model.ts'
+import type { Extra, ListFilter, User, UserOptions } from '../../app/identity/model.ts'
 import { domains, users } from '../schema/identity.ts'
+import { listConditions } from './list-conditions.ts'
+import { orNameTaken } from './name-taken.ts'
 
 const COLUMNS = {
   id: users.id,
@@ -10,7 +12,10 @@ const COLUMNS = {
   defaultProjectId: users.defaultProjectId,
   email: users.email,
   description: users.description,
-  enabled: sql<number>`${users.enabled} AND ${domains.enabled}`.as('is_enabled'),
+  enabled: users.enabled,
+  options: users.options,
+  extra: users.extra,
+  isActive: sql<number>`${users.enabled} AND ${domains.enabled}`.as('is_active'),
   domainId: sql<string>`${domains.id}`.as('domain_id'),
   domainName: sql<string>`${domains.name}`.as('domain_name'),
 }
@@ -37,10 +42,13 @@ interface Row {
   readonly default_project_id: string | null
   readonly email: string | null
   readonly description: string
-  readonly is_enabled: number
+  readonly enabled: number
+  readonly options: unknown
+  readonly extra: unknown
+  readonly is_active: number
   readonly domain_id: string
   readonly domain_name: string
-  readonly password_hash: string
+  readonly password_hash: string | null
 }
 
 function userOf(row: Row): User {
@@ -50,12 +58,14 @@ function userOf(row: Row): User {
     defaultProjectId: row.default_project_id,
     email: row.email,
     description: row.description,
-    enabled: row.is_enabled === 1,
+    enabled: row.enabled === 1,
+    options: row.options as UserOptions,
+    extra: row.extra as Extra,
+    isActive: row.is_active === 1,
     domain: { id: row.domain_id, name: row.domain_name },
   }
 }
 
-/** A user of a disabled domain is disabled. */
 export async function findUser(db: Executor, id: string): Promise<User | undefined> {
   const [row] = await db.rows<Row>(FIND, { id })
   return row === undefined ? undefined : userOf(row)
@@ -68,7 +78,8 @@ export type UserReference =
 
 export interface Login {
   readonly user: User
-  readonly passwordHash: string
+  /** Null when no password opens the account. */
+  readonly passwordHash: string | null
 }
 
 /** The user and what its password must hash to. */
@@ -85,14 +96,16 @@ export async function findLogin(db: Executor, who: UserReference): Promise<Login
   return row === undefined ? undefined : { user: userOf(row), passwordHash: row.password_hash }
 }
 
-export interface UserFilter extends NameFilter {
-  readonly ids?: readonly string[]
+/** The user, whom nobody changes or deletes until the transaction ends. */
+export async function lockUser(tx: Tx, id: string): Promise<User | undefined> {
+  await tx.orm.select({ id: users.id }).from(users).where(eq(users.id, id)).for('update')
+  return findUser(tx, id)
 }
 
 /** Users that fit every given filter, in the order of their ids. */
 export async function listUsers(
   db: Executor,
-  filter: UserFilter,
+  filter: ListFilter,
   limit: number,
 ): Promise<readonly User[]> {
   if (filter.ids?.length === 0) return []
@@ -100,21 +113,59 @@ export async function listUsers(
     .select(COLUMNS)
     .from(users)
     .innerJoin(domains, eq(domains.id, users.domainId))
-    .where(
-      and(
-        filter.name === undefined ? undefined : eq(users.name, filter.name),
-        filter.domainId === undefined ? undefined : eq(users.domainId, filter.domainId),
-        filter.enabled === undefined ? undefined : eq(users.enabled, filter.enabled),
-        filter.ids === undefined ? undefined : inArray(users.id, [...filter.ids]),
-      ),
-    )
+    .where(and(...listConditions(users, filter)))
     .orderBy(asc(users.id))
     .limit(limit)
-  return rows.map(({ domainId, domainName, enabled, ...row }) => ({
+  return rows.map(({ domainId, domainName, ...row }) => ({
     ...row,
-    enabled: Number(enabled) === 1,
+    options: row.options as UserOptions,
+    extra: row.extra as Extra,
+    isActive: Number(row.isActive) === 1,
     domain: { id: domainId, name: domainName },
   }))
+}
+
+/** Throws `conflict` for a name the domain has. */
+export async function insertUser(
+  db: Executor,
+  user: User,
+  passwordHash: string | null,
+  at: Date,
+): Promise<void> {
+  const { domain, isActive: _, ...values } = user
+  const insert = db.orm
+    .insert(users)
+    .values({ ...values, domainId: domain.id, passwordHash, createdAt: at })
+  await orNameTaken('users_name', 'user', user.name, insert)
+}
+
+/** What may change of a user; the password stays when undefined. Throws `conflict` for a name the domain has. */
+export async function updateUser(
+  tx: Tx,
+  user: User,
+  passwordHash: string | null | undefined,
+): Promise<void> {
+  const { id, name, defaultProjectId, email, description, enabled, options, extra } = user
+  const values = { name, defaultProjectId, email, description, enabled, options, extra }
+  const update = tx.orm
+    .update(users)
+    .set(passwordHash === undefined ? values : { ...values, passwordHash })
+    .where(eq(users.id, id))
+  await orNameTaken('users_name', 'user', name, update)
+}
+
+/** Puts the hash in the place of the one that was verified; false when another came first. */
+export async function replacePasswordHash(
+  tx: Tx,
+  id: string,
+  before: string,
+  after: string,
+): Promise<boolean> {
+  const [result] = await tx.orm
+    .update(users)
+    .set({ passwordHash: after })
+    .where(and(eq(users.id, id), eq(users.passwordHash, before)))
+  return result.affectedRows > 0
 }
 
 export interface NewUser {
@@ -130,5 +181,12 @@ export async function ensureUser(db: Executor, user: NewUser): Promise<void> {
   await db.orm
     .insert(users)
     .ignore()
-    .values({ ...user, description: '', enabled: true, createdAt: new Date() })
+    .values({
+      ...user,
+      description: '',
+      enabled: true,
+      options: {},
+      extra: {},
+      createdAt: new Date(),
+    })
 }

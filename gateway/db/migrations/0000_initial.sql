@@ -76,45 +76,94 @@ CREATE TABLE `console_sessions` (
 	CONSTRAINT `console_sessions_token_hash_unique` UNIQUE(`token_hash`)
 );
 --> statement-breakpoint
+CREATE TABLE `access_rules` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`user_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`service` varchar(255) NOT NULL,
+	`method` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`path` varchar(128) NOT NULL,
+	CONSTRAINT `access_rules_id` PRIMARY KEY(`id`),
+	CONSTRAINT `access_rules_content` UNIQUE(`user_id`,`service`,`method`,`path`)
+);
+--> statement-breakpoint
 CREATE TABLE `application_credentials` (
-	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`user_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`project_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`description` text,
 	`secret_hash` varchar(255) NOT NULL,
 	`unrestricted` boolean NOT NULL,
 	`role_ids` json NOT NULL,
+	`access_rule_ids` json,
 	`expires_at` datetime(3),
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `application_credentials_id` PRIMARY KEY(`id`),
 	CONSTRAINT `application_credentials_name` UNIQUE(`user_id`,`name`)
 );
 --> statement-breakpoint
-CREATE TABLE `domains` (
-	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+CREATE TABLE `catalog_endpoints` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`service_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`interface` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`region_id` varchar(255),
+	`url` varchar(2048) NOT NULL,
+	`enabled` boolean NOT NULL,
+	CONSTRAINT `catalog_endpoints_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `catalog_services` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`type` varchar(255) NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`description` text NOT NULL,
 	`enabled` boolean NOT NULL,
+	CONSTRAINT `catalog_services_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `domains` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`description` text NOT NULL,
+	`enabled` boolean NOT NULL,
+	`immutable` boolean NOT NULL,
 	CONSTRAINT `domains_id` PRIMARY KEY(`id`),
 	CONSTRAINT `domains_name_unique` UNIQUE(`name`)
 );
 --> statement-breakpoint
+CREATE TABLE `group_members` (
+	`group_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`user_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	CONSTRAINT `group_members_group_id_user_id_pk` PRIMARY KEY(`group_id`,`user_id`)
+);
+--> statement-breakpoint
 CREATE TABLE `implied_roles` (
-	`prior_role_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`implied_role_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`prior_role_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`implied_role_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	CONSTRAINT `implied_roles_prior_role_id_implied_role_id_pk` PRIMARY KEY(`prior_role_id`,`implied_role_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `projects` (
-	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`domain_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`parent_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
+	`ancestors` varchar(512) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`description` text NOT NULL,
 	`enabled` boolean NOT NULL,
+	`immutable` boolean NOT NULL,
+	`tags` json NOT NULL,
+	`extra` json NOT NULL,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `projects_id` PRIMARY KEY(`id`),
 	CONSTRAINT `projects_name` UNIQUE(`domain_id`,`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `regions` (
+	`id` varchar(255) NOT NULL,
+	`parent_region_id` varchar(255),
+	`description` text NOT NULL,
+	CONSTRAINT `regions_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `revocation_counter` (
@@ -131,44 +180,59 @@ CREATE TABLE `revocations` (
 );
 --> statement-breakpoint
 CREATE TABLE `role_assignments` (
-	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`actor_type` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`actor_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`target_type` varchar(8) character set ascii collate ascii_bin NOT NULL,
-	`target_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`role_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	CONSTRAINT `role_assignments_user_id_target_type_target_id_role_id_pk` PRIMARY KEY(`user_id`,`target_type`,`target_id`,`role_id`)
+	`target_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`role_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`inherited` boolean NOT NULL,
+	CONSTRAINT `role_assignments_pk` PRIMARY KEY(`actor_type`,`actor_id`,`target_type`,`target_id`,`role_id`,`inherited`)
 );
 --> statement-breakpoint
 CREATE TABLE `roles` (
-	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`description` text NOT NULL,
+	`immutable` boolean NOT NULL,
 	CONSTRAINT `roles_id` PRIMARY KEY(`id`),
-	CONSTRAINT `roles_name_unique` UNIQUE(`name`)
+	CONSTRAINT `roles_name` UNIQUE(`domain_id`,`name`)
 );
 --> statement-breakpoint
 CREATE TABLE `tokens` (
 	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`audit_id` varchar(32) character set ascii collate ascii_bin NOT NULL,
 	`audit_chain_id` varchar(32) character set ascii collate ascii_bin NOT NULL,
-	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`scope_type` varchar(8) character set ascii collate ascii_bin NOT NULL,
-	`scope_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`application_credential_id` varchar(64) character set ascii collate ascii_bin,
+	`scope_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`application_credential_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
 	`methods` json NOT NULL,
 	`issued_at` datetime(3) NOT NULL,
 	`expires_at` datetime(3) NOT NULL,
 	CONSTRAINT `tokens_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
-CREATE TABLE `users` (
-	`id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`domain_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+CREATE TABLE `user_groups` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`name` varchar(255) NOT NULL,
-	`password_hash` varchar(255) NOT NULL,
-	`default_project_id` varchar(64) character set ascii collate ascii_bin,
+	`description` text NOT NULL,
+	CONSTRAINT `user_groups_id` PRIMARY KEY(`id`),
+	CONSTRAINT `user_groups_name` UNIQUE(`domain_id`,`name`)
+);
+--> statement-breakpoint
+CREATE TABLE `users` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`password_hash` varchar(255),
+	`default_project_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
 	`email` varchar(255),
 	`description` text NOT NULL,
 	`enabled` boolean NOT NULL,
+	`options` json NOT NULL,
+	`extra` json NOT NULL,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `users_id` PRIMARY KEY(`id`),
 	CONSTRAINT `users_name` UNIQUE(`domain_id`,`name`)
@@ -232,6 +296,9 @@ CREATE TABLE `images` (
 	`properties` json NOT NULL,
 	`upload_id` char(36) character set ascii collate ascii_bin,
 	`upload_expires_at` datetime(3),
+	`snapshot_of` char(36) character set ascii collate ascii_bin,
+	`snapshot_for` varchar(8) character set ascii collate ascii_bin,
+	`backups_kept` int,
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
 	`revision` int NOT NULL,
@@ -454,6 +521,27 @@ CREATE TABLE `sagas` (
 	CONSTRAINT `sagas_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `server_group_members` (
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`group_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `server_group_members_server_id` PRIMARY KEY(`server_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `server_groups` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(255) NOT NULL,
+	`policy` varchar(20) character set ascii collate ascii_bin NOT NULL,
+	`max_per_host` int,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`serial` int AUTO_INCREMENT NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `server_groups_id` PRIMARY KEY(`id`),
+	CONSTRAINT `server_groups_serial_unique` UNIQUE(`serial`)
+);
+--> statement-breakpoint
 CREATE TABLE `idempotency_keys` (
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`key_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -586,8 +674,15 @@ CREATE INDEX `aggregate_hosts_by_host` ON `aggregate_hosts` (`host_id`);--> stat
 CREATE INDEX `console_sessions_project` ON `console_sessions` (`project_id`,`alive_until`);--> statement-breakpoint
 CREATE INDEX `console_sessions_server` ON `console_sessions` (`server_id`);--> statement-breakpoint
 CREATE INDEX `console_sessions_expires` ON `console_sessions` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `application_credentials_project` ON `application_credentials` (`project_id`);--> statement-breakpoint
+CREATE INDEX `catalog_endpoints_service` ON `catalog_endpoints` (`service_id`);--> statement-breakpoint
+CREATE INDEX `catalog_endpoints_region` ON `catalog_endpoints` (`region_id`);--> statement-breakpoint
+CREATE INDEX `group_members_user` ON `group_members` (`user_id`);--> statement-breakpoint
+CREATE INDEX `projects_parent` ON `projects` (`parent_id`);--> statement-breakpoint
+CREATE INDEX `regions_parent` ON `regions` (`parent_region_id`);--> statement-breakpoint
 CREATE INDEX `revocations_age` ON `revocations` (`created_at`);--> statement-breakpoint
 CREATE INDEX `role_assignments_target` ON `role_assignments` (`target_type`,`target_id`);--> statement-breakpoint
+CREATE INDEX `role_assignments_role` ON `role_assignments` (`role_id`);--> statement-breakpoint
 CREATE INDEX `tokens_expiry` ON `tokens` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `tokens_user` ON `tokens` (`user_id`);--> statement-breakpoint
 CREATE INDEX `tokens_credential` ON `tokens` (`application_credential_id`);--> statement-breakpoint
@@ -598,6 +693,7 @@ CREATE INDEX `image_tags_by_tag` ON `image_tags` (`tag`);--> statement-breakpoin
 CREATE INDEX `image_tasks_by_image` ON `image_tasks` (`image_id`);--> statement-breakpoint
 CREATE INDEX `image_tasks_by_status` ON `image_tasks` (`status`,`created_at`);--> statement-breakpoint
 CREATE INDEX `image_tasks_by_expiry` ON `image_tasks` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `images_by_server` ON `images` (`snapshot_of`);--> statement-breakpoint
 CREATE INDEX `images_by_owner` ON `images` (`owner`,`created_at`);--> statement-breakpoint
 CREATE INDEX `images_by_visibility` ON `images` (`visibility`,`created_at`);--> statement-breakpoint
 CREATE INDEX `images_by_name` ON `images` (`name`);--> statement-breakpoint
@@ -622,6 +718,8 @@ CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
 CREATE INDEX `sagas_subject` ON `sagas` (`subject`);--> statement-breakpoint
 CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);--> statement-breakpoint
+CREATE INDEX `server_group_members_by_group` ON `server_group_members` (`group_id`);--> statement-breakpoint
+CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial`);--> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint

@@ -1,6 +1,7 @@
 import {
   bigint,
   boolean,
+  customType,
   index,
   int,
   json,
@@ -12,8 +13,14 @@ import {
 } from 'drizzle-orm/mysql-core'
 import { text255, time, token } from '#common/db/columns.ts'
 
-/** Keystone's ids: 32 hexadecimal digits, or a word such as `default`. */
-const keystoneId = (name: string) => token(name)
+/**
+ * Keystone's ids: 32 hexadecimal digits, or a word such as `default`. Any Unicode, because clients look things up by
+ * name where an id belongs, and an ASCII column refuses to be compared with other characters.
+ */
+const keystoneId = (name: string, length = 64) =>
+  customType<{ data: string; driverData: string }>({
+    dataType: () => `varchar(${length}) character set utf8mb4 collate utf8mb4_bin`,
+  })(name)
 /** SHA-256, hexadecimal. */
 const digest = (name: string) => token(name)
 
@@ -22,6 +29,7 @@ export const domains = mysqlTable('domains', {
   name: text255('name').notNull().unique(),
   description: text('description').notNull(),
   enabled: boolean('enabled').notNull(),
+  immutable: boolean('immutable').notNull(),
 })
 
 export const projects = mysqlTable(
@@ -29,12 +37,24 @@ export const projects = mysqlTable(
   {
     id: keystoneId('id').primaryKey(),
     domainId: keystoneId('domain_id').notNull(),
+    /** Null right below the domain; never changes. */
+    parentId: keystoneId('parent_id'),
+    /** Ids of the projects above, the topmost first, divided by commas: as FIND_IN_SET reads them. */
+    ancestors: keystoneId('ancestors', 512).notNull(),
     name: text255('name').notNull(),
     description: text('description').notNull(),
     enabled: boolean('enabled').notNull(),
+    immutable: boolean('immutable').notNull(),
+    /** A list of text. */
+    tags: json('tags').notNull(),
+    /** What clients added beyond the known properties, by name. */
+    extra: json('extra').notNull(),
     createdAt: time('created_at').notNull(),
   },
-  (t) => [uniqueIndex('projects_name').on(t.domainId, t.name)],
+  (t) => [
+    uniqueIndex('projects_name').on(t.domainId, t.name),
+    index('projects_parent').on(t.parentId),
+  ],
 )
 
 export const users = mysqlTable(
@@ -43,22 +63,54 @@ export const users = mysqlTable(
     id: keystoneId('id').primaryKey(),
     domainId: keystoneId('domain_id').notNull(),
     name: text255('name').notNull(),
-    /** scrypt, with its parameters and salt. */
-    passwordHash: varchar('password_hash', { length: 255 }).notNull(),
+    /** scrypt, with its parameters and salt; null for a user no password opens. */
+    passwordHash: varchar('password_hash', { length: 255 }),
     defaultProjectId: keystoneId('default_project_id'),
     email: text255('email'),
     description: text('description').notNull(),
     enabled: boolean('enabled').notNull(),
+    /** `UserOptions` of the document. */
+    options: json('options').notNull(),
+    /** What clients added beyond the known properties, by name. */
+    extra: json('extra').notNull(),
     createdAt: time('created_at').notNull(),
   },
   (t) => [uniqueIndex('users_name').on(t.domainId, t.name)],
 )
 
-export const roles = mysqlTable('roles', {
-  id: keystoneId('id').primaryKey(),
-  name: text255('name').notNull().unique(),
-  description: text('description').notNull(),
-})
+/** Keystone's groups; the bare word is reserved in SQL. */
+export const userGroups = mysqlTable(
+  'user_groups',
+  {
+    id: keystoneId('id').primaryKey(),
+    domainId: keystoneId('domain_id').notNull(),
+    name: text255('name').notNull(),
+    description: text('description').notNull(),
+  },
+  (t) => [uniqueIndex('user_groups_name').on(t.domainId, t.name)],
+)
+
+export const groupMembers = mysqlTable(
+  'group_members',
+  {
+    groupId: keystoneId('group_id').notNull(),
+    userId: keystoneId('user_id').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.groupId, t.userId] }), index('group_members_user').on(t.userId)],
+)
+
+export const roles = mysqlTable(
+  'roles',
+  {
+    id: keystoneId('id').primaryKey(),
+    /** '' for a role of the whole cloud. */
+    domainId: keystoneId('domain_id').notNull(),
+    name: text255('name').notNull(),
+    description: text('description').notNull(),
+    immutable: boolean('immutable').notNull(),
+  },
+  (t) => [uniqueIndex('roles_name').on(t.domainId, t.name)],
+)
 
 /** Whoever has the prior role has the implied one, too. */
 export const impliedRoles = mysqlTable(
@@ -73,16 +125,25 @@ export const impliedRoles = mysqlTable(
 export const roleAssignments = mysqlTable(
   'role_assignments',
   {
-    userId: keystoneId('user_id').notNull(),
+    /** `user` or `group`. */
+    actorType: token('actor_type', 8).notNull(),
+    actorId: keystoneId('actor_id').notNull(),
     /** `project`, `domain` or `system`. */
     targetType: token('target_type', 8).notNull(),
     /** '' for the system, which is one. */
     targetId: keystoneId('target_id').notNull(),
     roleId: keystoneId('role_id').notNull(),
+    /** True: it holds in the projects below the target, and not on the target. */
+    inherited: boolean('inherited').notNull(),
   },
   (t) => [
-    primaryKey({ columns: [t.userId, t.targetType, t.targetId, t.roleId] }),
+    primaryKey({
+      // The name that would be made up is longer than MySQL takes.
+      name: 'role_assignments_pk',
+      columns: [t.actorType, t.actorId, t.targetType, t.targetId, t.roleId, t.inherited],
+    }),
     index('role_assignments_target').on(t.targetType, t.targetId),
+    index('role_assignments_role').on(t.roleId),
   ],
 )
 
@@ -98,10 +159,64 @@ export const applicationCredentials = mysqlTable(
     unrestricted: boolean('unrestricted').notNull(),
     /** Ids of the roles it was given, a list of text. */
     roleIds: json('role_ids').notNull(),
+    /** Ids of the only requests it may make, a list of text; null: any. */
+    accessRuleIds: json('access_rule_ids'),
     expiresAt: time('expires_at'),
     createdAt: time('created_at').notNull(),
   },
-  (t) => [uniqueIndex('application_credentials_name').on(t.userId, t.name)],
+  (t) => [
+    uniqueIndex('application_credentials_name').on(t.userId, t.name),
+    index('application_credentials_project').on(t.projectId),
+  ],
+)
+
+export const accessRules = mysqlTable(
+  'access_rules',
+  {
+    id: keystoneId('id').primaryKey(),
+    userId: keystoneId('user_id').notNull(),
+    /** A type in the catalog, such as `compute`. */
+    service: text255('service').notNull(),
+    method: token('method', 8).notNull(),
+    path: varchar('path', { length: 128 }).notNull(),
+  },
+  (t) => [uniqueIndex('access_rules_content').on(t.userId, t.service, t.method, t.path)],
+)
+
+/** What was registered beside what this deployment serves. */
+export const regions = mysqlTable(
+  'regions',
+  {
+    id: text255('id').primaryKey(),
+    parentRegionId: text255('parent_region_id'),
+    description: text('description').notNull(),
+  },
+  (t) => [index('regions_parent').on(t.parentRegionId)],
+)
+
+export const catalogServices = mysqlTable('catalog_services', {
+  id: keystoneId('id').primaryKey(),
+  type: text255('type').notNull(),
+  name: text255('name').notNull(),
+  description: text('description').notNull(),
+  enabled: boolean('enabled').notNull(),
+})
+
+export const catalogEndpoints = mysqlTable(
+  'catalog_endpoints',
+  {
+    id: keystoneId('id').primaryKey(),
+    /** A registered service, or one that is served here. */
+    serviceId: keystoneId('service_id').notNull(),
+    interface: token('interface', 8).notNull(),
+    regionId: text255('region_id'),
+    url: varchar('url', { length: 2048 }).notNull(),
+    enabled: boolean('enabled').notNull(),
+  },
+  (t) => [
+    index('catalog_endpoints_service').on(t.serviceId),
+    index('catalog_endpoints_region').on(t.regionId),
+  ],
 )
 
 /** Every token that may still be valid; a revoked one has no row. */

@@ -37,11 +37,18 @@ export const images = mysqlTable(
     uploadId: uuid('upload_id'),
     /** Renewed by the upload; past it the upload is dead and another may begin. */
     uploadExpiresAt: time('upload_expires_at'),
+    /** The server that the image is being made from, or that is shelved in it; null once it is nobody's but its owner's. */
+    snapshotOf: uuid('snapshot_of'),
+    /** image, backup or shelve. */
+    snapshotFor: token('snapshot_for', 8),
+    /** How many backups of its server and type are kept once this one is there. */
+    backupsKept: int('backups_kept'),
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at').notNull(),
     revision: int('revision').notNull(),
   },
   (t) => [
+    index('images_by_server').on(t.snapshotOf),
     index('images_by_owner').on(t.owner, t.createdAt),
     index('images_by_visibility').on(t.visibility, t.createdAt),
     index('images_by_name').on(t.name),

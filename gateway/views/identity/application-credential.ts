@@ -1,6 +1,7 @@
 import type { ApplicationCredential } from '#openapi/identity.gen.ts'
 import type { CredentialView } from '../../app/identity/application-credentials.ts'
 import type { Links } from '../../http/links.ts'
+import { accessRuleView } from './access-rule.ts'
 import { keystoneTime } from './keystone-time.ts'
 import { reference } from './references.ts'
 
@@ -10,6 +11,7 @@ export function applicationCredentialView(
   links: Links,
 ): ApplicationCredential {
   const { id, userId, projectId, name, description, roles, expiresAt, unrestricted } = credential
+  const { accessRules } = credential
   return {
     id,
     name,
@@ -20,6 +22,7 @@ export function applicationCredentialView(
     expires_at: expiresAt === null ? null : keystoneTime(expiresAt),
     unrestricted,
     system: null,
+    ...(accessRules !== null && { access_rules: accessRules.map(accessRuleView) }),
     links: { self: links.to(`/identity/v3/users/${userId}/application_credentials/${id}`) },
   }
 }

@@ -1,18 +1,38 @@
-import type { Catalog, Endpoint, Service } from '#openapi/identity.gen.ts'
-import type { CatalogEndpoint, CatalogService } from '../../app/identity/catalog.ts'
+import type { Catalog, Endpoint, Region, Service } from '#openapi/identity.gen.ts'
+import type {
+  RegisteredEndpoint,
+  RegisteredRegion,
+  RegisteredService,
+} from '../../app/identity/registered-catalog.ts'
+import type { CatalogService } from '../../app/identity/token-catalog.ts'
 import type { Links } from '../../http/links.ts'
 
 export function catalogView(catalog: readonly CatalogService[]): Catalog {
   return catalog.map(({ id, type, name, endpoints }) => ({ id, type, name, endpoints }))
 }
 
-export function serviceView(service: CatalogService, links: Links): Service {
-  const { id, type, name, description } = service
-  const self = links.to(`/identity/v3/services/${id}`)
-  return { id, type, name, description, enabled: true, links: { self } }
+export function regionView(region: RegisteredRegion, links: Links): Region {
+  const { id, description, parentRegionId } = region
+  const self = links.to(`/identity/v3/regions/${encodeURIComponent(id)}`)
+  return { id, description, parent_region_id: parentRegionId, links: { self } }
 }
 
-export function endpointView(endpoint: CatalogEndpoint, serviceId: string, links: Links): Endpoint {
-  const self = links.to(`/identity/v3/endpoints/${endpoint.id}`)
-  return { ...endpoint, service_id: serviceId, enabled: true, links: { self } }
+export function serviceView(service: RegisteredService, links: Links): Service {
+  const { id, type, name, description, enabled } = service
+  const self = links.to(`/identity/v3/services/${id}`)
+  return { id, type, name, description, enabled, links: { self } }
+}
+
+export function endpointView(endpoint: RegisteredEndpoint, links: Links): Endpoint {
+  const { id, serviceId, interface: face, regionId, url, enabled } = endpoint
+  return {
+    id,
+    service_id: serviceId,
+    interface: face,
+    region: regionId,
+    region_id: regionId,
+    url,
+    enabled,
+    links: { self: links.to(`/identity/v3/endpoints/${id}`) },
+  }
 }

@@ -1,23 +1,35 @@
 import type { Assigned, RoleAssignment } from '#openapi/identity.gen.ts'
-import type { AssignmentView } from '../../app/identity/role-assignments.ts'
+import type { AssignmentView } from '../../app/identity/assignment-names.ts'
 import type { NamedRef, RoleRef } from '../../app/identity/token-view.ts'
 import type { Links } from '../../http/links.ts'
 import { namedReference, reference } from './references.ts'
 
 export function roleAssignmentView(assignment: AssignmentView, links: Links): RoleAssignment {
-  const { userId, roleId, targetType, targetId, role, user } = assignment
+  const { actorType, actorId, roleId, targetType, targetId, inherited, groupId } = assignment
   const where = targetType === 'system' ? 'system' : `${targetType}s/${targetId}`
+  // What a member has by a group is changed at the group.
+  const actor = groupId === undefined ? `${actorType}s/${actorId}` : `groups/${groupId}`
+  const grant = `${where}/${actor}/roles/${roleId}`
+  const path = inherited ? `OS-INHERIT/${grant}/inherited_to_projects` : grant
   return {
-    role: plain(roleId, role),
-    user: named(userId, user),
-    scope: scopeOf(assignment),
+    role: plain(roleId, assignment.role),
+    ...(actorType === 'user'
+      ? { user: named(actorId, assignment.user) }
+      : { group: named(actorId, assignment.group) }),
+    scope: {
+      ...targetView(assignment),
+      ...(inherited && { 'OS-INHERIT:inherited_to': 'projects' as const }),
+    },
     links: {
-      assignment: links.to(`/identity/v3/${where}/users/${userId}/roles/${roleId}`),
+      assignment: links.to(`/identity/v3/${path}`),
+      ...(groupId !== undefined && {
+        membership: links.to(`/identity/v3/groups/${groupId}/users/${actorId}`),
+      }),
     },
   }
 }
 
-function scopeOf(assignment: AssignmentView): RoleAssignment['scope'] {
+function targetView(assignment: AssignmentView): RoleAssignment['scope'] {
   const { targetType, targetId, project, domain } = assignment
   switch (targetType) {
     case 'project':

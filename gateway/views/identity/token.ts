@@ -1,6 +1,7 @@
 import type { Token } from '#openapi/identity.gen.ts'
-import type { CatalogService } from '../../app/identity/catalog.ts'
+import type { CatalogService } from '../../app/identity/token-catalog.ts'
 import type { TokenView } from '../../app/identity/token-view.ts'
+import { accessRuleView } from './access-rule.ts'
 import { catalogView } from './catalog.ts'
 import { keystoneTime } from './keystone-time.ts'
 import { namedReference, reference } from './references.ts'
@@ -26,6 +27,9 @@ export function tokenBody(view: TokenView, catalog: readonly CatalogService[] | 
         application_credential: {
           ...reference(applicationCredential),
           restricted: !applicationCredential.unrestricted,
+          ...(applicationCredential.accessRules !== null && {
+            access_rules: applicationCredential.accessRules.map(accessRuleView),
+          }),
         },
       }),
     },

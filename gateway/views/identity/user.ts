@@ -3,8 +3,9 @@ import type { User } from '../../app/identity/model.ts'
 import type { Links } from '../../http/links.ts'
 
 export function userView(user: User, links: Links): UserBody {
-  const { id, name, domain, description, email, defaultProjectId, enabled } = user
+  const { id, name, domain, description, email, defaultProjectId, enabled, options, extra } = user
   return {
+    ...extra,
     id,
     name,
     domain_id: domain.id,
@@ -13,7 +14,7 @@ export function userView(user: User, links: Links): UserBody {
     default_project_id: defaultProjectId,
     enabled,
     password_expires_at: null,
-    options: {},
+    options,
     links: { self: links.to(`/identity/v3/users/${id}`) },
   }
 }

@@ -1,5 +1,5 @@
 import { normalPath } from '#gateway/http/normal-path.ts'
-import { SERVICES, serviceAt } from '#gateway/http/services.ts'
+import { serviceAt } from '#gateway/http/services.ts'
 import { type Contract, loadContract, UNVERSIONED } from '#openapi/contract.ts'
 import { type DocumentName, presentDocuments } from '#openapi/load-document.ts'
 import type { Microversion } from '#openapi/microversions.ts'
@@ -48,21 +48,36 @@ export function checkAnswer(exchanged: Exchanged): void {
 function successProblems(exchanged: Exchanged): readonly string[] {
   const operation = operationOf(exchanged)
   if (operation === undefined) return ['no document has it']
-  const { name } = serviceAt(exchanged.path)
-  const version = SERVICES[name].hasMicroversions ? exchanged.version : UNVERSIONED
-  return operation.validateResponse(version, exchanged.status, exchanged.answer)
+  return operation.validateResponse(versionOf(exchanged), exchanged.status, exchanged.answer)
+}
+
+/** What a service without such a version answers in: its oldest, as when none is asked for. */
+function versionOf({ path, version }: Exchanged): Microversion {
+  const { versions } = documentOf(serviceAt(path).name).contract
+  return versions.includes(version) ? version : (versions[0] ?? UNVERSIONED)
 }
 
 /** Every service has one envelope for whatever fails; its message must tell something. */
 function faultProblems({ path, status, answer }: Exchanged): readonly string[] {
   if (status >= 500 && status !== 501 && status !== 503) return ['the service failed']
   const { faults } = serviceAt(path)
+  if (faults === 'placement') return placementProblems(status, answer)
   const [inner] = Object.values((answer ?? {}) as Readonly<Record<string, unknown>>)
   const { code, message } = (inner ?? {}) as { code?: unknown; message?: unknown }
   const problems: string[] = []
   if (typeof message !== 'string' || message.length === 0) problems.push('no message')
   if (faults !== 'neutron' && code !== status) problems.push('its code is not its status')
   return problems
+}
+
+function placementProblems(status: number, answer: unknown): readonly string[] {
+  const { errors = [] } = (answer ?? {}) as {
+    errors?: readonly Readonly<Record<string, unknown>>[]
+  }
+  const [error] = errors
+  const isWhole = typeof error?.['detail'] === 'string' && error['detail'].length > 0
+  const problems = isWhole ? [] : ['no detail']
+  return error?.['status'] === status ? problems : [...problems, 'its code is not its status']
 }
 
 function operationOf({ method, path, version, request }: Exchanged): Operation | undefined {

@@ -10,7 +10,7 @@ export interface Account {
 }
 
 export interface CallOptions {
-  /** 2.1 unless told. */
+  /** Of Placement on its paths, else of Compute; the oldest unless told. */
   readonly version?: Microversion
   readonly headers?: Readonly<Record<string, string>>
   /** Ask this gateway, by its place; else each in turn. */
@@ -109,13 +109,14 @@ export class ApiClient implements AsyncDisposable {
     options: CallOptions,
   ): Promise<Answer<Body>> {
     const version = options.version ?? '2.1'
+    const service = path.startsWith('/placement') ? 'placement' : 'compute'
     const payload = options.raw ?? (body === undefined ? null : JSON.stringify(body))
     const response = await request(this.#endpoint(options.gateway) + path, {
       dispatcher: this.#agent,
       method,
       headers: {
         accept: 'application/json',
-        ...(version === '2.1' ? {} : { 'openstack-api-version': `compute ${version}` }),
+        ...(version === '2.1' ? {} : { 'openstack-api-version': `${service} ${version}` }),
         ...(payload === null ? {} : { 'content-type': 'application/json' }),
         ...options.headers,
       },

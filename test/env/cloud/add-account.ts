@@ -34,7 +34,14 @@ export async function addAccount(
     passwordHash: await hashPassword(password),
     defaultProjectId: targetId,
   })
-  await ensureRoleAssignment(db, { userId, roleId, targetType: 'project', targetId })
+  await ensureRoleAssignment(db, {
+    actorType: 'user',
+    actorId: userId,
+    roleId,
+    targetType: 'project',
+    targetId,
+    inherited: false,
+  })
   return { user, password, project }
 }
 

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { configFromEnv } from '#cells/compute/config.ts'
 import { startCompute } from '#cells/compute/context.ts'
-import { Failure } from '#common/errors.ts'
-import type { ImageSource } from '#drivers/driver.ts'
+import { ImageClient } from '#cells/compute/image-client.ts'
 import type { FakeDriver } from '#drivers/fake/driver.ts'
 import { createFakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
@@ -10,19 +9,14 @@ import type { CellPlan, Foundation, HostPlan } from './foundation.ts'
 import type { CloudOptions } from './options.ts'
 import type { Program } from './program.ts'
 
-/** A fake host needs no image's content. */
-const NO_IMAGES: ImageSource = {
-  open: () => Promise.reject(new Failure('unavailable', 'A simulated host opens no image.')),
-}
-
 /** A host's compute on the fake driver. `onStart` is given the driver each time it starts. */
 export async function hostProgram(
   { services, bus, directory }: Foundation,
   options: CloudOptions,
-  of: { readonly cell: CellPlan; readonly host: HostPlan },
+  of: { readonly cell: CellPlan; readonly host: HostPlan; readonly imageUrl: string },
   onStart: (driver: FakeDriver) => void,
 ): Promise<Program> {
-  const { cell, host } = of
+  const { cell, host, imageUrl } = of
   return {
     name: host.name,
     script: 'cells/compute/main.ts',
@@ -32,7 +26,7 @@ export async function hostProgram(
       COMPUTE_HOST_NAME: host.name,
       COMPUTE_NATS_URL: services.natsUrl,
       COMPUTE_NATS_CREDENTIALS_FILE: await bus.computeCredentialsFile(cell.id, host.id),
-      COMPUTE_IMAGE_URL: 'http://127.0.0.1:9/image',
+      COMPUTE_IMAGE_URL: imageUrl,
       COMPUTE_STATE_DIRECTORY: join(directory, host.name),
       COMPUTE_DRIVER: 'fake',
       COMPUTE_DRIVER_HOSTNAME: host.name,
@@ -45,16 +39,20 @@ export async function hostProgram(
       ),
     },
     wires: ['COMPUTE_NATS_URL'],
-    inside: (env) => {
+    inside: async (env) => {
       const config = configFromEnv(env)
-      return startCompute(config, {
-        images: NO_IMAGES,
+      await using owned = new AsyncDisposableStack()
+      const images = owned.use(new ImageClient(config.imageUrl))
+      const compute = await startCompute(config, {
+        images,
         createDriver: (environment) => {
           const driver = createFakeDriver(environment, fakeSettings(config.driverSettings))
           onStart(driver)
           return Promise.resolve(driver)
         },
       })
+      owned.use(compute)
+      return owned.move()
     },
     serves: 'compute serves',
   }

@@ -43,10 +43,10 @@ async function finish(tx: Tx, call: BootCall): Promise<Ended> {
     finishedAt: at,
     host: claimed.placed.host,
   })
-  await addToFeed(tx, [
+  addToFeed(tx, [
     { kind: 'instance', view: instanceView(to) },
     { kind: 'action-event', event },
   ])
-  deps.feedChanged()
+  tx.afterCommit(deps.feedChanged)
   return { outcome: 'ended' }
 }

@@ -20,6 +20,8 @@ export function building(
     powerState: POWER_STATES.nostate,
     placed,
     fault: null,
+    flavor: null,
+    imageId: null,
     launchedAt: null,
     sagaId,
   }

@@ -8,7 +8,7 @@ import { release } from '../../../placement/release.ts'
 import { noHostReason } from '../../../scheduler/trace.ts'
 import { claimCandidate } from '../../claim-candidate.ts'
 import type { Conductor } from '../../conductor.ts'
-import { decide } from '../../decide.ts'
+import { decide, membersOf } from '../../decide.ts'
 import { instanceView } from '../../instance.ts'
 import { building } from './building.ts'
 import { type Claimed, claimOf, claimStep, mayTryAgain, triedHosts } from './outputs.ts'
@@ -35,16 +35,21 @@ async function moveOn(tx: Tx, call: BootCall, nth: number): Promise<Claimed> {
   const isOurs = await lockOwnInstance(tx, sagaId, { id, attempt })
   if (before?.outcome !== 'claimed' || build === undefined || !isOurs)
     return { outcome: 'unwanted' }
-  const decision = decide(deps, build, triedHosts(call, nth))
   await release(tx, serverId)
+  const decision = decide(deps, build, {
+    triedHosts: triedHosts(call, nth),
+    groupMembers: await membersOf(tx, build),
+  })
   const candidates = decision.selection.hosts.map(({ hostId }) => hostId)
-  const { placed, lost } = await claimCandidate(tx, deps, candidates, serverId, params.resources)
+  const { resources, group } = params
+  const claimant = { consumer: serverId, resources, group }
+  const { placed, lost } = await claimCandidate(tx, deps, candidates, claimant)
   const trace = decision.trace({ lostClaims: lost, chosen: placed?.host ?? null })
   await recordTrace(tx, { id, attempt }, trace)
-  await addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
+  addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
   if (placed === undefined) return { outcome: 'none', reason: noHostReason(decision.selection) }
   const to = building(params, placed, before.version + 1, sagaId)
   await updateOwnInstance(tx, sagaId, { to, keepsBuild: true })
-  await addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+  addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
   return { outcome: 'claimed', placed: { ...placed }, version: to.version, lost }
 }

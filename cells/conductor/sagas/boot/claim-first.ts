@@ -23,12 +23,13 @@ export const claimFirst: LocalStep<Conductor, BootParams> = {
 /** Throws `no-capacity` when every candidate has filled up. */
 async function claimOneOf(tx: Tx, call: BootCall): Promise<Claimed> {
   const { deps, params, sagaId } = call
-  const { operation, resources, candidates } = params
+  const { operation, resources, group, candidates } = params
   const { serverId, attempt } = operation
-  const { placed, lost } = await claimCandidate(tx, deps, candidates, serverId, resources)
+  const claimant = { consumer: serverId, resources, group }
+  const { placed, lost } = await claimCandidate(tx, deps, candidates, claimant)
   if (placed === undefined)
     throw new Failure('no-capacity', 'Every host that fitted filled up while it was claimed.')
   const sealed = deps.builds.sealed({ id: serverId as InstanceId, attempt })
-  await insertInstance(tx, building(params, placed, 1, sagaId), sealed)
+  insertInstance(tx, building(params, placed, 1, sagaId), sealed)
   return { outcome: 'claimed', placed: { ...placed }, version: 1, lost }
 }

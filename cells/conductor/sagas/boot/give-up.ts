@@ -30,7 +30,7 @@ export async function giveUp(tx: Tx, call: BootCall, reason: string): Promise<bo
   const id = serverId as InstanceId
   if (!(await removeOwnInstance(tx, sagaId, { id, attempt }))) return false
   await release(tx, serverId)
-  await endAttempt(tx, { id, attempt }, 'not-built', reason)
+  endAttempt(tx, { id, attempt }, 'not-built', reason)
   const { claimed } = latest(call)
   const at = deps.clock.now()
   const event = endedEvent({
@@ -42,10 +42,10 @@ export async function giveUp(tx: Tx, call: BootCall, reason: string): Promise<bo
     host: claimed.outcome === 'claimed' ? claimed.placed.host : null,
     failure: reason,
   })
-  await addToFeed(tx, [
+  addToFeed(tx, [
     { kind: 'not-built', serverId, attempt, reason, at },
     { kind: 'action-event', event },
   ])
-  deps.feedChanged()
+  tx.afterCommit(deps.feedChanged)
   return true
 }

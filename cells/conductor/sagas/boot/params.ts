@@ -1,6 +1,6 @@
 import type { HostId } from '#common/ids.ts'
 import type { StepCall } from '#common/saga/saga.ts'
-import type { OperationRef } from '#openapi/wire/instance.ts'
+import type { OperationRef, ServerGroupRule } from '#openapi/wire/instance.ts'
 import type { Resources } from '../../../placement/resources.ts'
 import type { Conductor } from '../../conductor.ts'
 
@@ -9,6 +9,8 @@ export interface BootParams {
   readonly operation: OperationRef
   readonly projectId: string
   readonly resources: Resources
+  /** Absent: it is in no group. */
+  readonly group?: ServerGroupRule
   /** Hosts that fitted, best first. */
   readonly candidates: readonly HostId[]
   /** Milliseconds since the epoch. */

@@ -22,8 +22,8 @@ export const tellPreempted: LocalStep<Conductor, BootParams> = {
       host: claimed.outcome === 'claimed' ? claimed.placed.host : null,
       failure: 'The server was deleted while it was being built.',
     })
-    await addToFeed(tx, [{ kind: 'action-event', event }])
-    deps.feedChanged()
+    addToFeed(tx, [{ kind: 'action-event', event }])
+    tx.afterCommit(deps.feedChanged)
     return null
   },
   forwardOnly: true,

@@ -1,4 +1,5 @@
 import type { operations } from '#openapi/compute.gen.ts'
+import { groupsOfServer } from '../../../app/server-groups/groups-of-server.ts'
 import { serverExtras } from '../../../app/servers/server-extras.ts'
 import { showServer as show } from '../../../app/servers/show-server.ts'
 import type { Handler } from '../../../http/operation.ts'
@@ -9,9 +10,10 @@ export const showServer: Handler<operations['showServer']> = async (call) => {
   const { app, context, params, links } = call
   const server = await show(app.db, context, params.server_id)
   const extras = await serverExtras(app.compute, context, [server])
+  const server_groups = await groupsOfServer(app.db, context, server.id)
   const view = serverViewer(context, links, extras)
   return {
-    body: { server: view(server) },
+    body: { server: { ...view(server), server_groups } },
     ...staleHeaders([server], app.compute.cells, context),
   }
 }

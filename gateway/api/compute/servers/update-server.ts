@@ -1,4 +1,5 @@
 import type { operations } from '#openapi/compute.gen.ts'
+import { groupsOfServer } from '../../../app/server-groups/groups-of-server.ts'
 import { serverExtras } from '../../../app/servers/server-extras.ts'
 import { updateServer as update } from '../../../app/servers/update-server.ts'
 import type { Handler } from '../../../http/operation.ts'
@@ -10,5 +11,7 @@ export const updateServer: Handler<operations['updateServer']> = async (call) =>
   const change = diskConfig === undefined ? rest : { ...rest, diskConfig }
   const server = await update(app.db, context, params.server_id, change)
   const extras = await serverExtras(app.compute, context, [server])
-  return { body: { server: serverViewer(context, links, extras)(server) } }
+  const server_groups = await groupsOfServer(app.db, context, server.id)
+  const view = serverViewer(context, links, extras)
+  return { body: { server: { ...view(server), server_groups } } }
 }

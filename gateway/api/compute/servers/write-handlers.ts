@@ -1,9 +1,19 @@
 import type { Handlers } from '../../../http/operation.ts'
+import { gone } from '../gone.ts'
+import { addServerFixedIp } from './actions/add-server-fixed-ip.ts'
+import { addServerSecurityGroup } from './actions/add-server-security-group.ts'
 import { changeServerPassword } from './actions/change-server-password.ts'
+import { injectNetworkInfo } from './actions/inject-network-info.ts'
+import { lockServer } from './actions/lock-server.ts'
 import { plainActionHandlers } from './actions/plain-actions.ts'
 import { rebootServer } from './actions/reboot-server.ts'
+import { refuseFloatingIp } from './actions/refuse-floating-ip.ts'
+import { removeServerFixedIp } from './actions/remove-server-fixed-ip.ts'
+import { removeServerSecurityGroup } from './actions/remove-server-security-group.ts'
 import { rescueServer } from './actions/rescue-server.ts'
+import { resetServerState } from './actions/reset-server-state.ts'
 import { showServerConsoleOutput } from './actions/show-server-console-output.ts'
+import { unlockServer } from './actions/unlock-server.ts'
 import { createServer } from './create-server.ts'
 import { deleteServer } from './delete-server.ts'
 import { updateServer } from './update-server.ts'
@@ -17,5 +27,16 @@ export const serverWriteHandlers: Handlers = {
   rebootServer,
   rescueServer,
   changeServerPassword,
+  lockServer,
+  unlockServer,
+  resetServerState,
+  injectNetworkInfo,
+  resetServerNetwork: gone,
   showServerConsoleOutput,
+  addServerSecurityGroup,
+  removeServerSecurityGroup,
+  addServerFixedIp,
+  removeServerFixedIp,
+  addServerFloatingIp: refuseFloatingIp,
+  removeServerFloatingIp: refuseFloatingIp,
 }

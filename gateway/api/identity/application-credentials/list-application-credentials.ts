@@ -9,7 +9,7 @@ type Op = operations['listApplicationCredentials']
 /** GET /v3/users/{user_id}/application_credentials */
 export async function listApplicationCredentials(call: Call<Op>): Promise<Answer<Op>> {
   const { app, context, params, query, links } = call
-  const found = await credentialsOf(app.identity, context, params.user_id, query.name)
+  const found = await credentialsOf(app.identity, context, params.user_id, query)
   return {
     body: listBody(call, 'application_credentials', found, (it) =>
       applicationCredentialView(it, links),

@@ -10,5 +10,5 @@ type Op = operations['listAuthDomains']
 export async function listAuthDomains(call: Call<Op>): Promise<Answer<Op>> {
   const { app, context, links } = call
   const found = await domainsOfCaller(app.identity, context)
-  return { body: listBody(call, 'domains', found, (domain) => domainView(domain, links)) }
+  return { body: listBody(call, 'domains', found, (it) => domainView(it, links)) }
 }

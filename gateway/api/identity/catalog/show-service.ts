@@ -1,5 +1,5 @@
 import type { operations } from '#openapi/identity.gen.ts'
-import { oneService } from '../../../app/identity/catalog-entries.ts'
+import { catalogEntries, oneEntry } from '../../../app/identity/catalog-entries.ts'
 import type { Answer, Call } from '../../../http/operation.ts'
 import { serviceView } from '../../../views/identity/catalog.ts'
 
@@ -7,6 +7,7 @@ type Op = operations['showService']
 
 /** GET /v3/services/{service_id} */
 export async function showService({ app, params, links }: Call<Op>): Promise<Answer<Op>> {
-  const service = oneService(app.identity, links.root, params.service_id)
-  return { body: { service: serviceView(service, links) } }
+  const { services } = await catalogEntries(app.identity, links.root)
+  const found = oneEntry(services, 'service', params.service_id)
+  return { body: { service: serviceView(found, links) } }
 }

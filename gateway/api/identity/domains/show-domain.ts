@@ -8,6 +8,6 @@ type Op = operations['showDomain']
 /** GET /v3/domains/{domain_id} */
 export async function showDomain(call: Call<Op>): Promise<Answer<Op>> {
   const { app, context, params, links } = call
-  const domain = await oneDomain(app.identity, context, params.domain_id)
-  return { body: { domain: domainView(domain, links) } }
+  const found = await oneDomain(app.identity, context, params.domain_id)
+  return { body: { domain: domainView(found, links) } }
 }

@@ -7,7 +7,7 @@ type Op = operations['showRole']
 
 /** GET /v3/roles/{role_id} */
 export async function showRole(call: Call<Op>): Promise<Answer<Op>> {
-  const { app, params, links } = call
-  const role = await oneRole(app.identity, params.role_id)
-  return { body: { role: roleView(role, links) } }
+  const { app, context, params, links } = call
+  const found = await oneRole(app.identity, context, params.role_id)
+  return { body: { role: roleView(found, links) } }
 }

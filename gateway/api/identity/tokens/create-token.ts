@@ -1,7 +1,7 @@
 import type { operations } from '#openapi/identity.gen.ts'
-import { catalogAt } from '../../../app/identity/catalog.ts'
 import { logIn } from '../../../app/identity/log-in.ts'
 import type { LoginRequest } from '../../../app/identity/login-request.ts'
+import { tokenCatalog } from '../../../app/identity/token-catalog.ts'
 import type { Answer, Call } from '../../../http/operation.ts'
 import { tokenBody } from '../../../views/identity/token.ts'
 
@@ -12,6 +12,8 @@ export async function createToken(call: Call<Op>): Promise<Answer<Op>> {
   const { app, body, query, links } = call
   const { token, view } = await logIn(app.identity, body.auth as LoginRequest)
   const catalog =
-    query.nocatalog === undefined ? catalogAt(links.root, app.identity.region) : undefined
+    query.nocatalog === undefined
+      ? await tokenCatalog(app.identity, links.root, view.caller)
+      : undefined
   return { body: tokenBody(view, catalog), headers: { 'X-Subject-Token': token } }
 }

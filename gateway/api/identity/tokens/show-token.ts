@@ -1,6 +1,6 @@
 import type { operations } from '#openapi/identity.gen.ts'
-import { catalogAt } from '../../../app/identity/catalog.ts'
 import { subjectToken } from '../../../app/identity/subject-token.ts'
+import { tokenCatalog } from '../../../app/identity/token-catalog.ts'
 import type { Answer, Call } from '../../../http/operation.ts'
 import { tokenBody } from '../../../views/identity/token.ts'
 
@@ -12,6 +12,8 @@ export async function showToken(call: Call<Op>): Promise<Answer<Op>> {
   const token = raw.header('x-subject-token')
   const view = await subjectToken(app.identity, context, token)
   const catalog =
-    query.nocatalog === undefined ? catalogAt(links.root, app.identity.region) : undefined
+    query.nocatalog === undefined
+      ? await tokenCatalog(app.identity, links.root, view.caller)
+      : undefined
   return { body: tokenBody(view, catalog), headers: { 'X-Subject-Token': token ?? '' } }
 }

@@ -8,6 +8,6 @@ type Op = operations['showUser']
 /** GET /v3/users/{user_id} */
 export async function showUser(call: Call<Op>): Promise<Answer<Op>> {
   const { app, context, params, links } = call
-  const user = await oneUser(app.identity, context, params.user_id)
-  return { body: { user: userView(user, links) } }
+  const found = await oneUser(app.identity, context, params.user_id)
+  return { body: { user: userView(found, links) } }
 }

@@ -1,0 +1,116 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import { POWER_STATES } from '#common/states/instance-states.ts'
+import type { Act, ActNamed } from '#openapi/wire/act.ts'
+import type { MigrationView } from '#openapi/wire/migration.ts'
+import { addToFeed } from '../../db/feed.ts'
+import { insertMigration, newestMigration, updateMigration } from '../../db/server-migrations.ts'
+import { claim } from '../../placement/claim.ts'
+import { release } from '../../placement/release.ts'
+import { resourcesOf } from '../../placement/resources.ts'
+import { transfer } from '../../placement/transfer.ts'
+import { endMigration } from '../end-migration.ts'
+import type { Instance } from '../instance.ts'
+import type { ActEffects, Acted } from './act-effects.ts'
+
+/**
+ * Until it is confirmed, the server holds what it will take, and the migration what the server took before: so the
+ * host has room for either end. The migration has the operation's id.
+ */
+export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
+  begin: async (tx, acted) => {
+    const { operation, instance, act } = acted
+    const { placed } = instance
+    if (placed === null) throw new Failure('conflict', `Instance ${instance.id} is on no host.`)
+    await transfer(tx, instance.id, operation.id)
+    if (!(await claim(tx, placed.hostId, instance.id, resourcesOf(act.build))))
+      throw new Failure(
+        'no-capacity',
+        'No valid host was found. There are not enough hosts available.',
+      )
+    const migration = newMigration(acted, placed)
+    await insertMigration(tx, migration)
+    addToFeed(tx, [{ kind: 'migration', view: migration }])
+    return {}
+  },
+  done: async (tx, acted) => {
+    await moveMigration(tx, acted, 'finished')
+    return { flavor: acted.act.build.flavor }
+  },
+  failed: async (tx, acted, isTakenBack) => {
+    await giveBack(tx, acted)
+    await endMigration(acted.deps, tx, acted.instance.id, 'error')
+    return isTakenBack ? {} : { vmState: 'error' }
+  },
+  takeBack: ({ build, previous }) => ({
+    name: 'revert-resize',
+    build: { ...build, flavor: previous },
+  }),
+}
+
+export const confirmResizeEffects: ActEffects<ActNamed<'confirm-resize'>> = {
+  done: async (tx, { deps, instance }) => {
+    await endMigration(deps, tx, instance.id, 'confirmed')
+    return { vmState: stateByPower(instance) }
+  },
+}
+
+export const revertResizeEffects: ActEffects<ActNamed<'revert-resize'>> = {
+  done: async (tx, acted) => {
+    await giveBack(tx, acted)
+    await endMigration(acted.deps, tx, acted.instance.id, 'reverted')
+    return { vmState: stateByPower(acted.instance), flavor: acted.act.build.flavor }
+  },
+}
+
+/** Afterwards the server holds again what it held before the resize. */
+async function giveBack(tx: Tx, { instance }: Acted<Act>): Promise<void> {
+  const migration = await newestMigration(tx, instance.id)
+  if (migration === undefined) return
+  // Not released as the server's own, which would take it out of its group.
+  const outgoing = newId<string>()
+  await transfer(tx, instance.id, outgoing)
+  await transfer(tx, migration.id, instance.id)
+  await release(tx, outgoing)
+}
+
+/** A guest that was off when it was resized has stayed off (nova: `old_vm_state`). */
+function stateByPower({ powerState }: Instance): 'active' | 'stopped' {
+  return powerState === POWER_STATES.shutdown ? 'stopped' : 'active'
+}
+
+async function moveMigration(
+  tx: Tx,
+  { instance, at }: Acted<Act>,
+  status: MigrationView['status'],
+): Promise<void> {
+  const migration = await newestMigration(tx, instance.id)
+  if (migration === undefined) return
+  const view = { ...migration, version: migration.version + 1, status, updatedAt: at }
+  await updateMigration(tx, view)
+  addToFeed(tx, [{ kind: 'migration', view }])
+}
+
+function newMigration(
+  { operation, instance, act, at }: Acted<ActNamed<'resize'>>,
+  { host, hypervisorHostname }: NonNullable<Instance['placed']>,
+): MigrationView {
+  return {
+    id: operation.id,
+    serverId: instance.id,
+    version: 1,
+    type: 'resize',
+    status: 'migrating',
+    sourceHost: host,
+    sourceNode: hypervisorHostname,
+    destHost: host,
+    destNode: hypervisorHostname,
+    oldFlavorId: act.previous.id,
+    newFlavorId: act.build.flavor.id,
+    userId: act.userId,
+    projectId: instance.projectId,
+    createdAt: at,
+    updatedAt: at,
+  }
+}

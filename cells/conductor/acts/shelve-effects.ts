@@ -1,0 +1,44 @@
+import { Failure } from '#common/errors.ts'
+import type { ActNamed } from '#openapi/wire/act.ts'
+import { addToFeed } from '../../db/feed.ts'
+import { release } from '../../placement/release.ts'
+import { resourcesOf } from '../../placement/resources.ts'
+import { noHostReason } from '../../scheduler/trace.ts'
+import { claimCandidate } from '../claim-candidate.ts'
+import { decide, membersOf } from '../decide.ts'
+import type { ActEffects } from './act-effects.ts'
+
+/** Afterwards the host has its room back, and the server is in its image only. */
+export const shelveOffloadEffects: ActEffects<ActNamed<'shelve-offload'>> = {
+  done: async (tx, { instance }) => {
+    await release(tx, instance.id)
+    return { placed: null }
+  },
+}
+
+/** A server that is on no host is placed anew, on any host of the cell; one that is still on its host stays there. */
+export const unshelveEffects: ActEffects<ActNamed<'unshelve'>> = {
+  begin: async (tx, { deps, operation, instance, act }) => {
+    if (instance.placed !== null) return {}
+    const { serverId, attempt } = operation
+    const groupMembers = await membersOf(tx, act.build)
+    const decision = decide(deps, act.build, { triedHosts: new Set(), groupMembers })
+    const candidates = decision.selection.hosts.map(({ hostId }) => hostId)
+    const { placed, lost } = await claimCandidate(tx, deps, candidates, {
+      consumer: serverId,
+      resources: resourcesOf(act.build),
+      group: act.build.group,
+    })
+    if (placed === undefined) throw new Failure('no-capacity', noHostReason(decision.selection))
+    const trace = decision.trace({ lostClaims: lost, chosen: placed.host })
+    addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
+    return { placed }
+  },
+  done: async (_tx, { at }) => ({ launchedAt: at }),
+  failed: async (tx, { instance }) => {
+    if (instance.placed !== null) return {}
+    await release(tx, instance.id)
+    return { placed: null }
+  },
+  takeBack: () => ({ name: 'shelve-offload' }),
+}

@@ -1,0 +1,42 @@
+import { Failure } from '#common/errors.ts'
+import type { Task } from '#common/states/instance-states.ts'
+import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
+import { PLAIN_ACTS } from '#openapi/wire/act.ts'
+import type { OperationRef } from '#openapi/wire/instance.ts'
+import { addToFeed } from '../db/feed.ts'
+import { updateSeenInstance } from '../db/instances.ts'
+import { insertOperation } from '../db/operations.ts'
+import type { Conductor } from './conductor.ts'
+import { type Instance, instanceView } from './instance.ts'
+
+/** What is done to a guest where it is ends harmlessly when its instance is taken from it. */
+const INTERRUPTIBLE: ReadonlySet<Task | null> = new Set(
+  [...PLAIN_ACTS, 'rescue' as const, 'change-password' as const].map(
+    (name) => SERVER_ACTIONS[name].during,
+  ),
+)
+
+/**
+ * Afterwards the cell believes the instance to be so, and whatever was being done to its guest no longer counts.
+ * Returns undefined when the instance changed meanwhile. Throws `conflict` for one that is being built, moved or
+ * deleted: that must come to its end.
+ */
+export async function resetState(
+  { db, feedChanged }: Conductor,
+  operation: OperationRef,
+  instance: Instance,
+  state: 'active' | 'error',
+): Promise<Instance | undefined> {
+  if (instance.sagaId !== null && !INTERRUPTIBLE.has(instance.taskState))
+    throw new Failure('conflict', `Instance ${instance.id} is being changed.`)
+  const version = instance.version + 1
+  const to: Instance = { ...instance, version, vmState: state, taskState: null, sagaId: null }
+  const isWritten = await db.transaction(async (tx) => {
+    if (!(await updateSeenInstance(tx, instance, { to }))) return false
+    await insertOperation(tx, operation, { outcome: 'accepted', reason: null })
+    addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+    return true
+  })
+  feedChanged()
+  return isWritten ? to : undefined
+}

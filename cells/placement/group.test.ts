@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { type HostId, newId } from '#common/ids.ts'
+import type { GroupPolicy, ServerGroupRule } from '#openapi/wire/instance.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { claim } from './claim.ts'
+import { groupMembersByHost, joinGroup } from './group.ts'
+import { putInventory } from './inventory.ts'
+import { release } from './release.ts'
+
+let db: Database
+
+beforeAll(async () => {
+  const url = await freshDatabase('groups')
+  await migrateDatabase(url, 'cells/db/migrations')
+  db = new Database({ url, connectionsMax: 16 })
+})
+
+afterAll(() => db[Symbol.asyncDispose]())
+
+const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0 }
+const ONE = { vcpus: 1, memoryMb: 1, diskGb: 1 }
+
+async function hosts(count: number): Promise<readonly HostId[]> {
+  const ids = Array.from({ length: count }, () => newId<HostId>())
+  const total = { vcpus: 100, memoryMb: 100, diskGb: 100 }
+  for (const provider of ids)
+    await db.transaction((tx) =>
+      putInventory(tx, { provider, name: 'host', total, ratios: { ...ONE } }),
+    )
+  return ids
+}
+
+const group = (policy: GroupPolicy, maxPerHost = 1): ServerGroupRule => {
+  return { id: newId(), policy, maxPerHost }
+}
+
+/** A server that joins the group on the first host that takes it, as a boot does. */
+const boot = (rule: ServerGroupRule, on: readonly HostId[], consumer = newId<string>()) =>
+  db.transaction(async (tx) => {
+    for (const host of on) {
+      if (!(await joinGroup(tx, rule, host, consumer))) continue
+      await claim(tx, host, consumer, NOTHING)
+      return host
+    }
+    return undefined
+  })
+
+const shuffled = <T>(items: readonly T[], by: number) => [
+  ...items.slice(by % items.length),
+  ...items.slice(0, by % items.length),
+]
+
+test('however many servers join an anti-affinity group at once, a host gets no more than it may', async () => {
+  const on = await hosts(4)
+  for (const maxPerHost of [1, 2]) {
+    const rule = group('anti-affinity', maxPerHost)
+
+    const placed = await Promise.all(
+      Array.from({ length: 12 }, (_, nth) => boot(rule, shuffled(on, nth))),
+    )
+
+    expect(placed.filter((host) => host !== undefined)).toHaveLength(4 * maxPerHost)
+    const members = await groupMembersByHost(db, rule.id)
+    expect([...members.values()]).toEqual([maxPerHost, maxPerHost, maxPerHost, maxPerHost])
+  }
+})
+
+test('however many servers join an affinity group at once, all are on one host', async () => {
+  const on = await hosts(4)
+  const rule = group('affinity')
+
+  const placed = await Promise.all(
+    Array.from({ length: 8 }, (_, nth) => boot(rule, shuffled(on, nth))),
+  )
+
+  expect(new Set(placed).size).toBe(1)
+  expect(await groupMembersByHost(db, rule.id)).toEqual(new Map([[placed[0], 8]]))
+})
+
+test('a group forgets what left it, and is free again once empty', async () => {
+  const [first, second] = (await hosts(2)) as [HostId, HostId]
+  const apart = group('anti-affinity')
+  const together = group('affinity')
+  const servers = [newId<string>(), newId<string>()] as const
+  expect(await boot(apart, [first], servers[0])).toBe(first)
+  expect(await boot(together, [first], servers[1])).toBe(first)
+  expect(await boot(apart, [first])).toBeUndefined()
+  expect(await boot(together, [second])).toBeUndefined()
+
+  for (const server of [...servers, ...servers]) await db.transaction((tx) => release(tx, server))
+
+  expect(await groupMembersByHost(db, together.id)).toEqual(new Map())
+  expect(await boot(apart, [first])).toBe(first)
+  expect(await boot(together, [second])).toBe(second)
+})

@@ -1,0 +1,44 @@
+/** What must be true of a statement in a compound. */
+export interface Expected {
+  /** As many rows must match. */
+  readonly rows: number
+  /** What the transaction fails with where they do not. */
+  readonly otherwise: () => Error
+}
+
+/** A statement with its values, ready to go out. */
+export interface Bound {
+  readonly text: string
+  readonly values: readonly unknown[]
+  readonly expected?: Expected | undefined
+}
+
+/**
+ * Several statements as one, which is prepared and run in one round trip (MariaDB: `BEGIN NOT ATOMIC`). It stops at
+ * the first that fails or does not match the rows expected of it; what ran before then stays in the transaction.
+ */
+export function compound(parts: readonly Bound[]): Bound {
+  const texts = parts.map(({ text, expected }, place) =>
+    expected === undefined ? `${text};` : `${text};${assertion(place)}`,
+  )
+  return {
+    text: `begin not atomic ${texts.join(' ')} end`,
+    values: parts.flatMap(({ values, expected }) =>
+      expected === undefined ? values : [...values, expected.rows],
+    ),
+  }
+}
+
+const SIGNAL = 'ER_SIGNAL_EXCEPTION'
+const MARK = 'unexpected rows of part '
+
+function assertion(place: number): string {
+  return ` if row_count() <> ? then signal sqlstate '45000' set message_text = '${MARK}${place}'; end if;`
+}
+
+/** What the part that did not match its rows wants thrown; undefined when something else failed. */
+export function failedExpectation(error: unknown, parts: readonly Bound[]): Error | undefined {
+  const { code, message } = error as { readonly code?: string; readonly message?: string }
+  if (code !== SIGNAL || message?.startsWith(MARK) !== true) return undefined
+  return parts[Number(message.slice(MARK.length))]?.expected?.otherwise()
+}

@@ -1,0 +1,134 @@
+import { mkdir, readFile, rm } from 'node:fs/promises'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { Client } from 'undici'
+import { Failure } from '#common/errors.ts'
+import { waitFor } from '#common/wait-for.ts'
+import type { RunOptions, RunResult } from '#drivers/run.ts'
+import { removeHolder, runningHolder, writeHolder } from '../namespace/holder-file.ts'
+import { endNamespace, type Holder, runInside, startNamespace } from '../namespace/namespace.ts'
+import { findProgram } from '../process/find-program.ts'
+
+export interface RunningDockerEngine {
+  /** For the driver's settings. */
+  readonly endpoint: string
+  /** Runs a command in the engine's namespaces, such as a request to a container's address. */
+  run(command: string, args: readonly string[], options: RunOptions): Promise<RunResult>
+  start(): Promise<void>
+  /** Asks the engine to end; it ends its containers first. */
+  shutDown(): Promise<void>
+  /** Ends the engine as a crash does: its containers run on until it starts again. */
+  kill(): Promise<void>
+  /** Ends everything of the engine, and exactly that. What it has stored stays. */
+  stop(): Promise<void>
+}
+
+const STEP_MS = 10_000
+const READY_MS = 30_000
+const END_MS = 30_000
+const LOG_TAIL_CHARS = 2_000
+/** The engine goes on when the shell that started it ends. */
+const IN_BACKGROUND = 'log=$1; shift; setsid "$@" >>"$log" 2>&1 </dev/null &'
+
+/**
+ * Afterwards a Docker engine of its own runs, in namespaces of its own, with its state under `directory`, which is short
+ * enough that a socket path below it fits (about 80 characters). Started over one that still runs, it finds that one,
+ * containers included. Its bridges and its firewall rules are in its network namespace: nothing of the machine's own
+ * network changes. Needs root and `DOCKER_PACKAGES`.
+ */
+export async function startDockerEngine(directory: string): Promise<RunningDockerEngine> {
+  const home = resolve(directory)
+  await mkdir(home, { recursive: true, mode: 0o711 })
+  const holder = (await runningHolder(home)) ?? (await startHolder(home))
+  if (!(await answers(socketOf(home)))) await startEngine(holder, home)
+  return {
+    endpoint: `unix://${socketOf(home)}`,
+    run: (command, args, options) => runInside(holder, command, args, options),
+    start: () => startEngine(holder, home),
+    shutDown: () => endEngine(holder, home, '-TERM'),
+    kill: () => endEngine(holder, home, '-KILL'),
+    stop: () => stopDockerEngine(home),
+  }
+}
+
+/** Ends the engine whose state is under `directory`, if it runs: for whoever did not start it. */
+export async function stopDockerEngine(directory: string): Promise<void> {
+  const home = resolve(directory)
+  const holder = await runningHolder(home)
+  if (holder !== undefined) await endNamespace(holder)
+  await removeHolder(home)
+}
+
+/** The process that holds the engine whose state is under `directory`; undefined when it does not run. */
+export async function dockerEnginePid(directory: string): Promise<number | undefined> {
+  return (await runningHolder(resolve(directory)))?.pid
+}
+
+async function startHolder(home: string): Promise<Holder> {
+  const holder = await startNamespace()
+  try {
+    await runInside(holder, 'ip', ['link', 'set', 'lo', 'up'], { timeoutMs: STEP_MS })
+    await writeHolder(home, holder)
+    return holder
+  } catch (error) {
+    await endNamespace(holder)
+    throw error
+  }
+}
+
+async function startEngine(holder: Holder, home: string): Promise<void> {
+  const log = join(home, 'dockerd.log')
+  // One that was killed leaves it behind, and the next would take the pid in it for its own.
+  await rm(pidFileOf(home), { force: true })
+  const places = ['data-root', 'exec-root'].flatMap((name) => [`--${name}`, join(home, name)])
+  const listens = ['--pidfile', pidFileOf(home), '--host', `unix://${socketOf(home)}`]
+  const command = [findProgram('dockerd'), ...places, ...listens]
+  await runInside(holder, 'sh', ['-c', IN_BACKGROUND, 'sh', log, ...command], {
+    timeoutMs: STEP_MS,
+    env: { PATH: programFolders() },
+  })
+  try {
+    await waitFor('the Docker engine', () => answers(socketOf(home)), READY_MS)
+  } catch (cause) {
+    const said = (await readFile(log, 'utf8')).slice(-LOG_TAIL_CHARS)
+    throw new Failure('unavailable', `dockerd did not come up: ${said}`, { cause })
+  }
+}
+
+async function endEngine(holder: Holder, home: string, signal: string): Promise<void> {
+  const options = { timeoutMs: STEP_MS }
+  const pid = (await readFile(pidFileOf(home), 'utf8')).trim()
+  await runInside(holder, 'kill', [signal, pid], options)
+  const isGone = () =>
+    runInside(holder, 'kill', ['-0', pid], options).then(
+      () => false,
+      () => true,
+    )
+  await waitFor('the Docker engine to end', isGone, END_MS)
+}
+
+/** The engine finds containerd, runc and iptables by itself. */
+function programFolders(): string {
+  const names = ['sh', 'setsid', 'containerd', 'runc', 'iptables', 'ip']
+  return [...new Set(names.map((name) => dirname(findProgram(name))))].join(delimiter)
+}
+
+async function answers(socketPath: string): Promise<boolean> {
+  const client = new Client('http://localhost', { socketPath })
+  try {
+    const { statusCode, body } = await client.request({ method: 'GET', path: '/_ping' })
+    await body.dump()
+    return statusCode === 200
+  } catch {
+    return false
+  } finally {
+    await client.destroy()
+  }
+}
+
+function socketOf(home: string): string {
+  return join(home, 'docker.sock')
+}
+
+function pidFileOf(home: string): string {
+  return join(home, 'dockerd.pid')
+}

@@ -1,0 +1,95 @@
+import type { FlavorSpec, InstanceSpec, NicSpec, Owner } from '../../driver.ts'
+import { labelsOf } from '../names.ts'
+
+export interface ContainerPlan {
+  readonly spec: InstanceSpec
+  readonly owner: Owner
+  /** The engine's id of the image. */
+  readonly imageId: string
+  /** What the guest runs, where neither image nor engine says. */
+  readonly command: readonly string[] | undefined
+  /** The engine's name of the first NIC's network. */
+  readonly network: string | undefined
+  readonly configVolume: string | undefined
+  readonly ephemeralVolume: string | undefined
+  readonly limitsDisk: boolean
+}
+
+/** Where a guest finds its config drive, and its second disk. */
+export const CONFIG_PATH = '/config-drive'
+export const EPHEMERAL_PATH = '/mnt'
+
+const MIB = 1024 ** 2
+const NANOS = 1e9
+/** Enough for a busy guest, and short of what one fork bomb needs to take the machine. */
+const PIDS_MAX = 4096
+/** The engine keeps this much of what a guest says. */
+const LOG = { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '2' } } as const
+
+/**
+ * The body of `POST /containers/create`. The guest gets a terminal, as a machine has a serial console, and is never
+ * started again by the engine itself: whether a server runs is decided in its cell.
+ */
+export function containerBody(plan: ContainerPlan): object {
+  const { spec, owner, imageId, command, network } = plan
+  const [nic] = spec.nics
+  return {
+    Image: imageId,
+    Hostname: spec.hostname,
+    Tty: true,
+    OpenStdin: true,
+    Labels: labelsOf(owner, spec.id),
+    ...(command === undefined ? {} : { Cmd: command }),
+    // Until API 1.44 here, since then at the endpoint: each engine ignores the other.
+    ...(nic === undefined ? {} : { MacAddress: nic.macAddress }),
+    HostConfig: {
+      ...limits(spec.flavor, plan.limitsDisk),
+      NetworkMode: network ?? 'none',
+      Dns: [...new Set(spec.nics.flatMap(dnsServers))],
+      RestartPolicy: { Name: 'no' },
+      LogConfig: LOG,
+      Mounts: mounts(plan),
+    },
+    ...(nic === undefined || network === undefined
+      ? {}
+      : { NetworkingConfig: { EndpointsConfig: { [network]: endpoint(nic) } } }),
+  }
+}
+
+/** How a NIC stands in its network: the engine gives it exactly these addresses. */
+export function endpoint(nic: NicSpec): object {
+  const [v4, v6] = [
+    nic.fixedIps.find(({ address }) => !address.includes(':')),
+    nic.fixedIps.find(({ address }) => address.includes(':')),
+  ]
+  return {
+    MacAddress: nic.macAddress,
+    IPAMConfig: {
+      ...(v4 === undefined ? {} : { IPv4Address: v4.address }),
+      ...(v6 === undefined ? {} : { IPv6Address: v6.address }),
+    },
+  }
+}
+
+/** Also the body of `POST /containers/{id}/update`, but for the disk. */
+export function limits(flavor: FlavorSpec, limitsDisk: boolean): object {
+  return {
+    NanoCpus: flavor.vcpus * NANOS,
+    Memory: flavor.memoryMb * MIB,
+    MemorySwap: (flavor.memoryMb + flavor.swapMb) * MIB,
+    PidsLimit: PIDS_MAX,
+    ...(limitsDisk && flavor.rootGb > 0 ? { StorageOpt: { size: `${flavor.rootGb}G` } } : {}),
+  }
+}
+
+function dnsServers(nic: NicSpec): readonly string[] {
+  return nic.fixedIps.flatMap(({ dnsServers: servers }) => servers)
+}
+
+function mounts({ configVolume, ephemeralVolume }: ContainerPlan): readonly object[] {
+  const volume = (Source: string, Target: string) => ({ Type: 'volume', Source, Target })
+  return [
+    ...(configVolume === undefined ? [] : [volume(configVolume, CONFIG_PATH)]),
+    ...(ephemeralVolume === undefined ? [] : [volume(ephemeralVolume, EPHEMERAL_PATH)]),
+  ]
+}

@@ -1,0 +1,31 @@
+import { Failure } from '#common/errors.ts'
+
+/** The range of Engine API versions whose requests and answers the driver knows. */
+const OLDEST = '1.41'
+const NEWEST = '1.51'
+
+/** The newest API version that both sides speak, from the engine's answer to `GET /version`. Throws `unsupported`. */
+export function negotiate(versionAnswer: string): string {
+  const { ApiVersion: newest = '', MinAPIVersion: oldest = '' } = parsed(versionAnswer)
+  const agreed = isOlder(newest, NEWEST) ? newest : NEWEST
+  if (isOlder(agreed, OLDEST) || isOlder(agreed, oldest))
+    throw new Failure('unsupported', 'The container engine is of a version Weir does not know.', {
+      detail: `it speaks API ${oldest} to ${newest}; the driver speaks ${OLDEST} to ${NEWEST}`,
+    })
+  return agreed
+}
+
+/** True when an Engine API version is older than another; numbers, not text: 1.9 is older than 1.41. */
+export function isOlder(version: string, other: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [otherMajor = 0, otherMinor = 0] = other.split('.').map(Number)
+  return major < otherMajor || (major === otherMajor && minor < otherMinor)
+}
+
+function parsed(answer: string): { readonly ApiVersion?: string; readonly MinAPIVersion?: string } {
+  try {
+    return JSON.parse(answer) as { ApiVersion?: string; MinAPIVersion?: string }
+  } catch (cause) {
+    throw new Failure('unavailable', 'What answers for the container engine is none.', { cause })
+  }
+}

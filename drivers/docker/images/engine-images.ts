@@ -1,0 +1,118 @@
+import { createReadStream } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { Failure, isFailure } from '#common/errors.ts'
+import type { ImageSpec } from '../../driver.ts'
+import type { ImageCache } from '../../image-cache.ts'
+import { KeyedLock } from '../../keyed-lock.ts'
+import type { Engine } from '../engine/engine.ts'
+import { archiveKind } from './archive-kind.ts'
+import { retagged } from './retagged.ts'
+
+const REPOSITORY = 'weir-image'
+/** An image property that names an image which the engine has already. */
+const LOCAL_IMAGE = 'docker_image'
+
+export interface EngineImage {
+  readonly Id: string
+  readonly Config: {
+    readonly Cmd: readonly string[] | null
+    readonly Entrypoint: readonly string[] | null
+  } | null
+}
+
+/** The engine's images: those of the image service under the SHA-256 of their content, and named ones it had before. */
+export class EngineImages implements AsyncDisposable {
+  readonly #engine: Engine
+  readonly #cache: ImageCache
+  readonly #localImages: readonly string[]
+  readonly #locks = new KeyedLock<string>()
+
+  constructor(engine: Engine, cache: ImageCache, localImages: readonly string[]) {
+    this.#engine = engine
+    this.#cache = cache
+    this.#localImages = localImages
+  }
+
+  /**
+   * The image as the engine has it, brought there if need be. Throws `invalid` when its content is not what was
+   * promised, or no container can be made of it.
+   */
+  async ensure(image: ImageSpec, signal: AbortSignal): Promise<EngineImage> {
+    refuseOtherFormats(image)
+    const local = image.properties[LOCAL_IMAGE]
+    if (local !== undefined) return this.#local(image, local, signal)
+    const name = `${REPOSITORY}:${image.sha256}`
+    return this.#locks.run(image.sha256, signal, async () => {
+      const existing = await this.#find(name, signal)
+      if (existing !== undefined) return existing
+      await this.#load(image, name, signal)
+      const loaded = await this.#find(name, signal)
+      if (loaded !== undefined) return loaded
+      throw new Failure('invalid', `Image ${image.id} holds nothing a container can be made of.`)
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#cache[Symbol.asyncDispose]()
+  }
+
+  /** A user may name only what the operator has offered: the rest of the engine's images is somebody's. */
+  async #local(image: ImageSpec, name: string, signal: AbortSignal): Promise<EngineImage> {
+    const found = this.#localImages.includes(name) ? await this.#find(name, signal) : undefined
+    if (found !== undefined) return found
+    throw new Failure(
+      'invalid',
+      `Image ${image.id} names ${name}, which this host does not offer. Its operator offers images with local_images.`,
+    )
+  }
+
+  async #find(name: string, signal: AbortSignal): Promise<EngineImage | undefined> {
+    try {
+      return await this.#engine.call<EngineImage>('GET', `/images/${name}/json`, { signal })
+    } catch (error) {
+      if (isFailure(error, 'not-found')) return undefined
+      throw error
+    }
+  }
+
+  async #load(image: ImageSpec, name: string, signal: AbortSignal): Promise<void> {
+    const path = await this.#cache.path(image, signal)
+    const kind = await archiveKind(image, path, signal)
+    const content =
+      kind === 'image' ? retagged(createReadStream(path), name) : createReadStream(path)
+    const archive = new PassThrough()
+    const feeding = pipeline(content, archive, { signal })
+    const [repo = '', tag = ''] = name.split(':')
+    const [where, query] =
+      kind === 'image'
+        ? ['/images/load', { quiet: '1' }]
+        : ['/images/create', { fromSrc: '-', repo, tag }]
+    try {
+      const report = await this.#engine.open('POST', where, { query, archive, signal })
+      for await (const line of report) refuseReported(image, String(line))
+      await feeding
+    } catch (error) {
+      archive.destroy()
+      // What is wrong with the content comes first: the engine only sees it break off.
+      const wrong: unknown = await feeding.catch((failure: unknown) => failure)
+      throw isFailure(wrong) ? wrong : error
+    }
+  }
+}
+
+function refuseOtherFormats(image: ImageSpec): void {
+  if (image.diskFormat !== 'docker')
+    throw new Failure(
+      'invalid',
+      `Image ${image.id} has disk format ${image.diskFormat}; this host runs images of container format docker.`,
+    )
+}
+
+/** The engine answers 200 before it reads an archive, and reports what is wrong with it in the body. */
+function refuseReported(image: ImageSpec, line: string): void {
+  if (line.includes('"errorDetail"'))
+    throw new Failure('invalid', `Image ${image.id} was refused by the container engine.`, {
+      detail: line.trim(),
+    })
+}

@@ -1,0 +1,68 @@
+import { isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { RebootKind } from '../driver.ts'
+import { type Container, getContainer, powerStateOf } from './containers/container.ts'
+import type { DockerHost } from './host.ts'
+
+/** Afterwards the guest runs. */
+export async function start(host: DockerHost, id: InstanceId, signal: AbortSignal): Promise<void> {
+  await host.locks.run(id, signal, async () => {
+    await powerOn(host, await getContainer(host, id, signal), signal)
+  })
+}
+
+/** Afterwards the guest is off. */
+export async function stop(
+  host: DockerHost,
+  id: InstanceId,
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.run(id, signal, async () => {
+    await powerOff(host, await getContainer(host, id, signal), graceMs, signal)
+  })
+}
+
+/** Afterwards the guest has started anew. */
+export async function reboot(
+  host: DockerHost,
+  id: InstanceId,
+  request: { readonly how: RebootKind; readonly graceMs: number },
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.run(id, signal, async () => {
+    const container = await getContainer(host, id, signal)
+    await powerOff(host, container, request.how === 'soft' ? request.graceMs : 0, signal)
+    await powerOn(host, await getContainer(host, id, signal), signal)
+  })
+}
+
+/** Afterwards the container runs. The caller holds the instance's lock. */
+export async function powerOn(
+  { engine }: DockerHost,
+  { Id, State }: Container,
+  signal: AbortSignal,
+): Promise<void> {
+  const step = powerStateOf(State.Status) === 'paused' ? 'unpause' : 'start'
+  await engine.call('POST', `/containers/${Id}/${step}`, { signal })
+}
+
+/** Afterwards the container is off. A frozen guest hears nothing, so it is cut off. The caller holds its lock. */
+export async function powerOff(
+  { engine }: DockerHost,
+  { Id, State }: Container,
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const isFrozen = powerStateOf(State.Status) === 'paused'
+  if (graceMs === 0 || isFrozen) {
+    await engine.call('POST', `/containers/${Id}/kill`, { signal }).catch((error: unknown) => {
+      // It is off already.
+      if (!isFailure(error, 'conflict')) throw error
+    })
+    await engine.call('POST', `/containers/${Id}/wait`, { signal })
+    return
+  }
+  const query = { t: String(Math.ceil(graceMs / 1000)) }
+  await engine.call('POST', `/containers/${Id}/stop`, { query, signal })
+}

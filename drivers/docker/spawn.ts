@@ -1,0 +1,69 @@
+import { Failure, isFailure } from '#common/errors.ts'
+import { errorFields } from '#common/log.ts'
+import type { InstanceSpec } from '../driver.ts'
+import { type Container, findContainer } from './containers/container.ts'
+import { createContainer } from './containers/create-container.ts'
+import { removeInstance } from './destroy.ts'
+import type { DockerHost } from './host.ts'
+import { containerName, isOwn } from './names.ts'
+import { powerOn } from './power.ts'
+
+const CLEAN_UP_MS = 60_000
+
+/**
+ * Afterwards the instance runs. Networks, volumes and container are made before the container is started, so one that
+ * was never started is an interrupted spawn and is built anew.
+ */
+export async function spawn(
+  host: DockerHost,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.runPreemptible(spec.id, signal, async (spawnSignal) => {
+    const existing = await existingContainer(host, spec, spawnSignal)
+    if (existing !== undefined && existing.State.Status !== 'created')
+      return powerOn(host, existing, spawnSignal)
+    try {
+      await build(host, spec, spawnSignal)
+    } catch (error) {
+      if (!isFailure(error, 'unavailable')) await cleanUp(host, spec)
+      throw isFailure(error, 'not-found', 'conflict') ? notBuilt(spec, error) : error
+    }
+  })
+}
+
+async function existingContainer(
+  host: DockerHost,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+): Promise<Container | undefined> {
+  const container = await findContainer(host, containerName(spec.id), signal)
+  if (container === undefined || isOwn(host.owner, container.Config.Labels)) return container
+  throw new Failure('conflict', `Instance ${spec.id} cannot be built on this host.`, {
+    detail: `a container ${containerName(spec.id)} that is not of this cell and host is there`,
+  })
+}
+
+async function build(host: DockerHost, spec: InstanceSpec, signal: AbortSignal): Promise<void> {
+  await removeInstance(host, spec.id, signal)
+  const image = await host.images.ensure(spec.image, signal)
+  await createContainer(host, { spec, image, name: containerName(spec.id) }, signal)
+  await host.engine.call('POST', `/containers/${containerName(spec.id)}/start`, { signal })
+}
+
+/** What the engine misses or holds already while it builds is no answer to "where is the instance". */
+function notBuilt(spec: InstanceSpec, cause: unknown): Failure {
+  return new Failure('internal', `Instance ${spec.id} could not be built on this host.`, { cause })
+}
+
+/** The caller's signal may have ended the spawn, so this one has a limit of its own. */
+async function cleanUp(host: DockerHost, spec: InstanceSpec): Promise<void> {
+  try {
+    await removeInstance(host, spec.id, AbortSignal.timeout(CLEAN_UP_MS))
+  } catch (error) {
+    host.logger?.error({ ...errorFields(error), instance: spec.id }, 'failed spawn left something')
+    throw new Failure('unavailable', 'The host could not take back what it had built.', {
+      cause: error,
+    })
+  }
+}

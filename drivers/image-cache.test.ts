@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ImageCache } from './image-cache.ts'
+import { ImageShelf } from './testing/image-shelf.ts'
+
+describe('ImageCache', () => {
+  let folder: string
+  let shelf: ImageShelf
+  let cache: ImageCache
+  const signal = () => AbortSignal.timeout(5_000)
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'weir-cache-'))
+    shelf = new ImageShelf()
+    cache = new ImageCache(folder, shelf)
+    await cache.prepare()
+  })
+  afterEach(async () => {
+    await cache[Symbol.asyncDispose]()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  test('an image is fetched once, also by several at once, and kept over restarts', async () => {
+    const image = shelf.add(Buffer.from('content'))
+
+    const paths = await Promise.all([1, 2, 3].map(() => cache.path(image, signal())))
+    const again = await new ImageCache(folder, shelf).path(image, signal())
+
+    expect(new Set([...paths, again])).toEqual(new Set([join(folder, image.sha256)]))
+    expect(await readFile(again, 'utf8')).toBe('content')
+    expect(shelf.opened.get(image.id)).toBe(1)
+  })
+
+  test.each([
+    ['a wrong checksum', { sha256: 'b'.repeat(64) }, 'SHA-256'],
+    ['more than promised', { sizeBytes: 3 }, 'longer'],
+    ['less than promised', { sizeBytes: 30 }, 'shorter'],
+    ['no checksum', { sha256: '' }, 'SHA-256'],
+  ])('content with %s is refused and leaves no file', async (_what, overrides, message) => {
+    const image = shelf.add(Buffer.from('content'), overrides)
+    const failure = { kind: 'invalid', message: expect.stringContaining(message) }
+
+    await expect(cache.path(image, signal())).rejects.toMatchObject(failure)
+
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  test('one caller that gives up leaves the fetch to the others; the last one ends it', async () => {
+    const image = shelf.addEndless()
+    const [first, second] = [new AbortController(), new AbortController()]
+    const fetches = [first, second].map((caller) => cache.path(image, caller.signal))
+    const settled = fetches.map((fetch) => fetch.catch((error: unknown) => error))
+    await expect.poll(() => readdir(folder)).toHaveLength(1)
+
+    first.abort(new Error('first'))
+    expect(await settled[0]).toMatchObject({ message: 'first' })
+    expect(await readdir(folder)).toHaveLength(1)
+
+    second.abort(new Error('second'))
+    expect(await settled[1]).toMatchObject({ message: 'second' })
+    await expect.poll(() => readdir(folder)).toEqual([])
+  })
+
+  test('a caller that comes right after the last one gave up starts anew', async () => {
+    const content = Buffer.from('late')
+    const sha256 = createHash('sha256').update(content).digest('hex')
+    const endless = { ...shelf.addEndless(), sha256 }
+    const good = shelf.add(content)
+    const impatient = new AbortController()
+    const given = cache.path(endless, impatient.signal).catch((error: unknown) => error)
+
+    impatient.abort(new Error('enough'))
+    const path = await cache.path(good, signal())
+
+    expect(await given).toMatchObject({ message: 'enough' })
+    expect(await readFile(path, 'utf8')).toBe('late')
+  })
+
+  test('prepare() clears what interrupted fetches left, and nothing else', async () => {
+    const whole = 'c'.repeat(64)
+    await writeFile(join(folder, whole), 'x')
+    await writeFile(join(folder, `${whole}.part-1`), 'x')
+
+    await cache.prepare()
+
+    expect(await readdir(folder)).toEqual([whole])
+  })
+
+  test('purge() keeps what is used, and unused images while there is room', async () => {
+    const names = ['1', '2'].map((digit) => digit.repeat(64))
+    for (const [index, name] of names.entries()) {
+      await writeFile(join(folder, name), 'x')
+      await utimes(join(folder, name), index, index)
+    }
+
+    await cache.purge(new Set([names[0]!]))
+    expect(await readdir(folder)).toEqual(names)
+
+    await new ImageCache(folder, shelf, 0).purge(new Set([names[0]!]))
+    expect(await readdir(folder)).toEqual([names[0]])
+  })
+})

@@ -1,0 +1,184 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure } from '#common/errors.ts'
+import { abortable } from './abortable.ts'
+import type { ImageSource, ImageSpec } from './driver.ts'
+
+const SHA256 = /^[0-9a-f]{64}$/
+const PARTIAL = '.part-'
+/** Images that no instance uses stay for the next boot, up to this much in all. */
+const UNUSED_BYTES_MAX = 20 * 1024 ** 3
+/** A stalled image service must not hold a boot for ever. */
+const STALL_MAX_MS = 60_000
+
+interface Fetch {
+  readonly done: Promise<string>
+  readonly abort: AbortController
+  waiters: number
+}
+
+/**
+ * Image files by the SHA-256 of their content. A file that can be seen here is whole and has been verified; it is
+ * read-only and shared by the disks of all its instances.
+ */
+export class ImageCache implements AsyncDisposable {
+  readonly #folder: string
+  readonly #source: ImageSource
+  readonly #unusedBytesMax: number
+  readonly #fetches = new Map<string, Fetch>()
+
+  constructor(folder: string, source: ImageSource, unusedBytesMax = UNUSED_BYTES_MAX) {
+    this.#unusedBytesMax = unusedBytesMax
+    this.#folder = folder
+    this.#source = source
+  }
+
+  /** Afterwards the folder exists and holds no leftovers of interrupted fetches. */
+  async prepare(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o711 })
+    for (const name of await readdir(this.#folder)) {
+      if (name.includes(PARTIAL)) await rm(join(this.#folder, name), { force: true })
+    }
+  }
+
+  /**
+   * The path of the image's file, fetched if need be. Callers that want the same image share one fetch, which ends
+   * early only when none of them waits any more. Throws `invalid` when the content is not what was promised.
+   */
+  async path(image: ImageSpec, signal: AbortSignal): Promise<string> {
+    if (!SHA256.test(image.sha256))
+      throw new Failure('invalid', `Image ${image.id} has no SHA-256 to verify its content by.`)
+    const path = join(this.#folder, image.sha256)
+    if (await isFile(path)) {
+      const now = new Date()
+      await utimes(path, now, now)
+      return path
+    }
+    return this.#wait(
+      image.sha256,
+      this.#fetches.get(image.sha256) ?? this.#start(image, path),
+      signal,
+    )
+  }
+
+  /** Removes images outside `used`, the longest unused first, until the rest is within the limit. */
+  async purge(used: ReadonlySet<string>): Promise<void> {
+    const unused = []
+    for (const name of await readdir(this.#folder)) {
+      if (!SHA256.test(name) || used.has(name)) continue
+      const { size, mtimeMs } = await stat(join(this.#folder, name))
+      unused.push({ name, size, mtimeMs })
+    }
+    let kept = 0
+    for (const { name, size } of unused.toSorted((a, b) => b.mtimeMs - a.mtimeMs)) {
+      kept += size
+      if (kept > this.#unusedBytesMax) await rm(join(this.#folder, name), { force: true })
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const fetches = [...this.#fetches.values()]
+    for (const fetch of fetches) fetch.abort.abort(new Failure('unavailable', 'The host stops.'))
+    await Promise.allSettled(fetches.map((fetch) => fetch.done))
+  }
+
+  #start(image: ImageSpec, path: string): Fetch {
+    const abort = new AbortController()
+    const fetch: Fetch = { done: this.#download(image, path, abort.signal), abort, waiters: 0 }
+    this.#fetches.set(image.sha256, fetch)
+    return fetch
+  }
+
+  /** Nobody waits any more: a fetch that still runs is given up, and the next caller starts a new one. */
+  #end(sha256: string, fetch: Fetch, reason: unknown): void {
+    if (this.#fetches.get(sha256) === fetch) this.#fetches.delete(sha256)
+    fetch.abort.abort(reason)
+  }
+
+  async #wait(sha256: string, fetch: Fetch, signal: AbortSignal): Promise<string> {
+    fetch.waiters += 1
+    try {
+      return await abortable(fetch.done, signal)
+    } finally {
+      fetch.waiters -= 1
+      if (fetch.waiters === 0) this.#end(sha256, fetch, signal.reason)
+    }
+  }
+
+  async #download(image: ImageSpec, path: string, signal: AbortSignal): Promise<string> {
+    const partial = `${path}${PARTIAL}${randomUUID()}`
+    try {
+      await this.#writeVerified(image, partial, signal)
+      await rename(partial, path)
+      return path
+    } finally {
+      await rm(partial, { force: true })
+    }
+  }
+
+  async #writeVerified(image: ImageSpec, partial: string, signal: AbortSignal): Promise<void> {
+    const file = await open(partial, 'wx', 0o444)
+    try {
+      const hash = createHash('sha256')
+      let size = 0
+      const content = await this.#source.open(image, signal)
+      for await (const chunk of untilStalled(content, signal)) {
+        size += chunk.length
+        if (size > image.sizeBytes) throw notAsPromised(image, 'is longer than its stated size')
+        hash.update(chunk)
+        await file.writeFile(chunk)
+      }
+      if (size !== image.sizeBytes) throw notAsPromised(image, 'is shorter than its stated size')
+      if (hash.digest('hex') !== image.sha256)
+        throw notAsPromised(image, 'does not match its SHA-256')
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+/** Passes chunks on; throws `unavailable` when the next one takes too long, the reason when aborted. */
+async function* untilStalled(
+  content: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const iterator = content[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await chunkOrStall(iterator, signal)
+      if (next.done === true) return
+      yield next.value
+    }
+  } finally {
+    // Not awaited: a stalled source may never return.
+    void iterator.return?.().catch(() => undefined)
+  }
+}
+
+async function chunkOrStall(
+  iterator: AsyncIterator<Uint8Array>,
+  signal: AbortSignal,
+): Promise<IteratorResult<Uint8Array>> {
+  const stall = new AbortController()
+  const stalled = () =>
+    stall.abort(new Failure('unavailable', 'The image service stopped sending.'))
+  const timer = setTimeout(stalled, STALL_MAX_MS)
+  try {
+    return await abortable(iterator.next(), AbortSignal.any([signal, stall.signal]))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function notAsPromised(image: ImageSpec, why: string): Failure {
+  return new Failure('invalid', `The content of image ${image.id} ${why}.`)
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+}

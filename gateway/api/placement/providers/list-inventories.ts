@@ -1,0 +1,13 @@
+import type { operations } from '#openapi/placement.gen.ts'
+import { findProvider } from '../../../app/placement/list-providers.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { freshness } from '../../../views/placement/freshness.ts'
+import { inventoriesView } from '../../../views/placement/provider.ts'
+
+/** GET /resource_providers/{uuid}/inventories */
+export const listInventories: Handler<operations['listInventories']> = async ({ app, params }) => {
+  const provider = await findProvider(app.db, params.uuid)
+  const { generation } = provider
+  const body = { inventories: inventoriesView(provider), resource_provider_generation: generation }
+  return { body, headers: freshness(Date.now()) }
+}

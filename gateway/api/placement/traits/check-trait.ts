@@ -1,0 +1,10 @@
+import type { operations } from '#openapi/placement.gen.ts'
+import { checkTrait as check } from '../../../app/placement/traits.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { freshness } from '../../../views/placement/freshness.ts'
+
+/** GET /traits/{name} */
+export const checkTrait: Handler<operations['checkTrait']> = async ({ app, params }) => {
+  await check(app.db, params.name)
+  return { headers: freshness(Date.now()) }
+}

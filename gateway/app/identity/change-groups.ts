@@ -1,0 +1,104 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { deleteGroups } from '../../db/identity/delete-identities.ts'
+import { lockDomain } from '../../db/identity/domains.ts'
+import { deleteMember, ensureMember } from '../../db/identity/group-members.ts'
+import { insertGroup, lockGroup, updateGroup } from '../../db/identity/groups.ts'
+import { findUser } from '../../db/identity/users.ts'
+import type { Caller } from '../request-context.ts'
+import { changeAccess } from './change-access.ts'
+import { domainOfNew, enforceInDomain } from './domain-reach.ts'
+import type { Identity } from './identity.ts'
+import { newKeystoneId } from './keystone-id.ts'
+import type { Group, User } from './model.ts'
+import { noSuch } from './no-such.ts'
+
+export interface GroupFields {
+  readonly name: string
+  readonly description: string
+}
+
+/** Throws `conflict` for a name the domain has. */
+export async function createGroup(
+  { db }: Identity,
+  caller: Caller,
+  { domainId: asked, ...fields }: GroupFields & { readonly domainId: string | undefined },
+): Promise<Group> {
+  const domainId = domainOfNew(caller, asked)
+  enforceInDomain(caller, 'identity:create_group', domainId)
+  return db.transaction(async (tx) => {
+    const domain = await lockDomain(tx, domainId)
+    if (domain === undefined) throw noSuch('domain', domainId)
+    const group = { ...fields, id: newKeystoneId(), domain }
+    await insertGroup(tx, group)
+    return group
+  })
+}
+
+export async function changeGroup(
+  { db }: Identity,
+  caller: Caller,
+  id: string,
+  { domainId, ...change }: Partial<GroupFields> & { readonly domainId?: string | undefined },
+): Promise<Group> {
+  return db.transaction(async (tx) => {
+    const before = await lockedGroup(tx, caller, id, 'identity:update_group')
+    if (domainId !== undefined && domainId !== before.domain.id)
+      throw new Failure('invalid', 'Update of `domain_id` is not allowed.')
+    const after = { ...before, ...change }
+    await updateGroup(tx, after)
+    return after
+  })
+}
+
+/** Afterwards the group is gone, and the roles its members had by it. */
+export async function removeGroup(identity: Identity, caller: Caller, id: string): Promise<void> {
+  await changeAccess(identity, async (tx) => {
+    await lockedGroup(tx, caller, id, 'identity:delete_group')
+    await deleteGroups(tx, [id])
+  })
+}
+
+/** Afterwards the user is in the group, and has its roles. */
+export async function addMember(
+  identity: Identity,
+  caller: Caller,
+  groupId: string,
+  userId: string,
+): Promise<void> {
+  const rule = 'identity:add_user_to_group'
+  await changeAccess(identity, async (tx) => {
+    await lockedGroup(tx, caller, groupId, rule)
+    await reachedUser(tx, caller, userId, rule)
+    await ensureMember(tx, { groupId, userId })
+  })
+}
+
+/** Afterwards the user is not in the group; throws `not-found` when that was so before. */
+export async function removeMember(
+  identity: Identity,
+  caller: Caller,
+  groupId: string,
+  userId: string,
+): Promise<void> {
+  const rule = 'identity:remove_user_from_group'
+  await changeAccess(identity, async (tx) => {
+    await lockedGroup(tx, caller, groupId, rule)
+    await reachedUser(tx, caller, userId, rule)
+    if (!(await deleteMember(tx, { groupId, userId }))) throw noSuch('user in group', userId)
+  })
+}
+
+async function lockedGroup(tx: Tx, caller: Caller, id: string, rule: string): Promise<Group> {
+  const group = await lockGroup(tx, id)
+  enforceInDomain(caller, rule, group?.domain.id)
+  if (group === undefined) throw noSuch('group', id)
+  return group
+}
+
+async function reachedUser(tx: Tx, caller: Caller, id: string, rule: string): Promise<User> {
+  const user = await findUser(tx, id)
+  enforceInDomain(caller, rule, user?.domain.id)
+  if (user === undefined) throw noSuch('user', id)
+  return user
+}

@@ -1,0 +1,96 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { deleteRoles } from '../../db/identity/delete-identities.ts'
+import { lockDomain } from '../../db/identity/domains.ts'
+import {
+  deleteImplication,
+  ensureImplication,
+  findRole,
+  insertRole,
+  lockRole,
+  updateRole,
+} from '../../db/identity/roles.ts'
+import { changeAccess } from './change-access.ts'
+import type { Identity } from './identity.ts'
+import { refuseChange, refuseDelete } from './immutable.ts'
+import { newKeystoneId } from './keystone-id.ts'
+import type { Role } from './model.ts'
+import { noSuch } from './no-such.ts'
+
+/** As Keystone's `prohibited_implied_role`: whoever has another role must not be an administrator by accident. */
+const NEVER_IMPLIED = 'admin'
+
+export type RoleFields = Omit<Role, 'id'>
+
+/** Throws `conflict` for a name that is taken. */
+export async function createRole({ db }: Identity, fields: RoleFields): Promise<Role> {
+  const role = { ...fields, id: newKeystoneId() }
+  return db.transaction(async (tx) => {
+    if (role.domainId !== '' && (await lockDomain(tx, role.domainId)) === undefined)
+      throw noSuch('domain', role.domainId)
+    await insertRole(tx, role)
+    return role
+  })
+}
+
+export async function changeRole(
+  identity: Identity,
+  id: string,
+  { domainId, ...change }: Partial<RoleFields>,
+): Promise<Role> {
+  return changeAccess(identity, async (tx) => {
+    const before = await lockedRole(tx, id)
+    if (domainId !== undefined && domainId !== before.domainId)
+      throw new Failure('invalid', 'Update of `domain_id` is not allowed.')
+    const after = { ...before, ...change }
+    refuseChange('role', before, after.immutable)
+    await updateRole(tx, after)
+    return after
+  })
+}
+
+/** Afterwards nobody has the role, nothing implies it, and it is gone. */
+export async function removeRole(identity: Identity, id: string): Promise<void> {
+  await changeAccess(identity, async (tx) => {
+    refuseDelete('role', await lockedRole(tx, id))
+    await deleteRoles(tx, [id])
+  })
+}
+
+/** Afterwards whoever has the one role has the other, too. */
+export async function implyRole(
+  identity: Identity,
+  priorId: string,
+  impliedId: string,
+): Promise<{ readonly prior: Role; readonly implied: Role }> {
+  return changeAccess(identity, async (tx) => {
+    const prior = await lockedRole(tx, priorId)
+    const implied = await lockedRole(tx, impliedId)
+    if (implied.name === NEVER_IMPLIED && implied.domainId === '')
+      throw new Failure('forbidden', `${impliedId} cannot be an implied role.`)
+    if (priorId === impliedId) throw new Failure('invalid', 'A role does not imply itself.')
+    if (implied.domainId !== '')
+      throw new Failure('invalid', 'A role of a domain cannot be implied.')
+    await ensureImplication(tx, priorId, impliedId)
+    return { prior, implied }
+  })
+}
+
+export async function endImplication(
+  identity: Identity,
+  priorId: string,
+  impliedId: string,
+): Promise<void> {
+  await changeAccess(identity, async (tx) => {
+    for (const id of [priorId, impliedId])
+      if ((await findRole(tx, id)) === undefined) throw noSuch('role', id)
+    if (!(await deleteImplication(tx, priorId, impliedId)))
+      throw noSuch(`implied role of ${priorId}`, impliedId)
+  })
+}
+
+async function lockedRole(tx: Tx, id: string): Promise<Role> {
+  const role = await lockRole(tx, id)
+  if (role === undefined) throw noSuch('role', id)
+  return role
+}

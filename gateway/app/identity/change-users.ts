@@ -1,0 +1,100 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { deleteUsers } from '../../db/identity/delete-identities.ts'
+import { lockDomain } from '../../db/identity/domains.ts'
+import { findProject } from '../../db/identity/projects.ts'
+import { deleteTokens } from '../../db/identity/tokens.ts'
+import { insertUser, lockUser, updateUser } from '../../db/identity/users.ts'
+import type { Caller } from '../request-context.ts'
+import { changeAccess } from './change-access.ts'
+import { domainOfNew, enforceInDomain } from './domain-reach.ts'
+import { boundedExtra } from './extra.ts'
+import type { Identity } from './identity.ts'
+import { newKeystoneId } from './keystone-id.ts'
+import type { Extra, User, UserOptions } from './model.ts'
+import { noSuch } from './no-such.ts'
+import { hashPassword } from './password-hash.ts'
+
+export interface UserFields {
+  readonly name: string
+  /** Null: no password opens the account. */
+  readonly password: string | null
+  readonly defaultProjectId: string | null
+  readonly email: string | null
+  readonly description: string
+  readonly enabled: boolean
+  readonly options: UserOptions
+  readonly extra: Extra
+}
+
+/** Throws `conflict` for a name the domain has. */
+export async function createUser(
+  identity: Identity,
+  caller: Caller,
+  asked: UserFields & { readonly domainId: string | undefined },
+): Promise<User> {
+  const domainId = domainOfNew(caller, asked.domainId)
+  enforceInDomain(caller, 'identity:create_user', domainId)
+  const passwordHash = await hashOf(asked.password)
+  return identity.db.transaction(async (tx) => {
+    const domain = await lockDomain(tx, domainId)
+    if (domain === undefined) throw noSuch('domain', domainId)
+    await requireProject(tx, asked.defaultProjectId)
+    const { domainId: _, password: __, ...fields } = asked
+    const user = {
+      ...fields,
+      extra: boundedExtra({}, asked.extra),
+      id: newKeystoneId(),
+      domain,
+      isActive: asked.enabled && domain.enabled,
+    }
+    await insertUser(tx, user, passwordHash, new Date(identity.clock.now()))
+    return user
+  })
+}
+
+/** Afterwards the user is as given; a new password, or being disabled, ends every token of the user. */
+export async function changeUser(
+  identity: Identity,
+  caller: Caller,
+  id: string,
+  asked: Partial<UserFields> & { readonly domainId?: string | undefined },
+): Promise<User> {
+  const { domainId, password, ...change } = asked
+  const passwordHash = password === undefined ? undefined : await hashOf(password)
+  return changeAccess(identity, async (tx) => {
+    const before = await lockUser(tx, id)
+    enforceInDomain(caller, 'identity:update_user', before?.domain.id)
+    if (before === undefined) throw noSuch('user', id)
+    if (domainId !== undefined && domainId !== before.domain.id)
+      throw new Failure('invalid', 'Update of `domain_id` is not allowed.')
+    await requireProject(tx, change.defaultProjectId ?? null)
+    const after = {
+      ...before,
+      ...change,
+      options: { ...before.options, ...change.options },
+      extra: boundedExtra(before.extra, change.extra ?? {}),
+    }
+    await updateUser(tx, after, passwordHash)
+    if (!after.enabled || passwordHash !== undefined) await deleteTokens(tx, { userIds: [id] })
+    return after
+  })
+}
+
+/** Afterwards the user is gone with everything that was the user's own. */
+export async function removeUser(identity: Identity, caller: Caller, id: string): Promise<void> {
+  await changeAccess(identity, async (tx) => {
+    const user = await lockUser(tx, id)
+    enforceInDomain(caller, 'identity:delete_user', user?.domain.id)
+    if (user === undefined) throw noSuch('user', id)
+    await deleteUsers(tx, [id])
+  })
+}
+
+async function hashOf(password: string | null): Promise<string | null> {
+  return password === null ? null : hashPassword(password)
+}
+
+async function requireProject(tx: Tx, id: string | null): Promise<void> {
+  if (id !== null && (await findProject(tx, id)) === undefined) throw noSuch('project', id)
+}

@@ -1,0 +1,30 @@
+import { Failure } from '#common/errors.ts'
+import { enforce } from '../policy.ts'
+import type { Caller } from '../request-context.ts'
+
+/**
+ * Throws `forbidden` for a caller the rule does not allow, or whose token is for another domain than the thing asked
+ * for. Undefined stands for the domain of what does not exist: a token for a domain is not told which ids exist elsewhere.
+ */
+export function enforceInDomain(caller: Caller, rule: string, domainId: string | undefined): void {
+  enforce(caller, rule)
+  if (caller.domainId === null || caller.domainId === domainId) return
+  throw new Failure(
+    'forbidden',
+    `You are not authorized to perform the requested action: ${rule}, in another domain than that of the token.`,
+  )
+}
+
+/** The domain a list is of: the one asked for, with a token for a domain only that one. Null: nothing can be seen. */
+export function listedDomain(
+  { domainId }: Caller,
+  asked: string | undefined,
+): string | undefined | null {
+  if (domainId === null) return asked
+  return asked === undefined || asked === domainId ? domainId : null
+}
+
+/** The domain something is made in: the one asked for, else the one of the token, of its project, or of its user. */
+export function domainOfNew(caller: Caller, asked: string | undefined): string {
+  return asked ?? caller.domainId ?? caller.projectDomainId ?? caller.userDomainId
+}

@@ -1,0 +1,25 @@
+import type { Interface } from './catalog.ts'
+
+export interface RegisteredRegion {
+  readonly id: string
+  readonly parentRegionId: string | null
+  readonly description: string
+}
+
+export interface RegisteredService {
+  readonly id: string
+  readonly type: string
+  readonly name: string
+  readonly description: string
+  readonly enabled: boolean
+}
+
+export interface RegisteredEndpoint {
+  readonly id: string
+  readonly serviceId: string
+  readonly interface: Interface
+  readonly regionId: string | null
+  /** May hold `$(project_id)s` and its like, filled in for each token. */
+  readonly url: string
+  readonly enabled: boolean
+}

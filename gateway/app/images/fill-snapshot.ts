@@ -1,0 +1,42 @@
+import { Failure } from '#common/errors.ts'
+import { formatSnapshot, freeSnapshot, surplusBackups } from '../../db/image-snapshots.ts'
+import { findImage } from '../../db/images.ts'
+import { DISK_FORMATS } from './formats/format.ts'
+import type { Images } from './images.ts'
+import { removeImage } from './remove-image.ts'
+import { checkTicket } from './ticket.ts'
+import { type ContentUpload, fillWith } from './upload-content.ts'
+import { noSuchImage } from './visible-image.ts'
+
+export interface SnapshotContent extends ContentUpload {
+  readonly ticket: string
+  /** What the host made of the disk. */
+  readonly diskFormat: string
+}
+
+/**
+ * Afterwards the image of a server is active with the content, and the backups it supersedes are gone. One that is
+ * active already stays as it is: a cell asks again when an answer was lost. Throws `unauthenticated` for a bad
+ * ticket, `not-found` for an image deleted meanwhile, and what `uploadContent` does.
+ */
+export async function fillSnapshot(images: Images, given: SnapshotContent): Promise<void> {
+  const { imageId, ticket } = given
+  checkTicket(images.ticketKey, { use: 'fill', ticket, imageId, nowMs: images.clock.now() })
+  const format = DISK_FORMATS.find((known) => known === given.diskFormat)
+  if (format === undefined)
+    throw new Failure('invalid', `The disk format '${given.diskFormat}' is not known.`)
+  const image = await findImage(images.db, imageId)
+  if (image === undefined) throw noSuchImage(imageId)
+  if (image.status !== 'active') {
+    await formatSnapshot(images.db, imageId, format)
+    await fillWith(images, image, given, format)
+  }
+  await settle(images, imageId)
+}
+
+/** May be done again by whoever asks again. */
+async function settle(images: Images, imageId: string): Promise<void> {
+  const kept = await freeSnapshot(images.db, imageId)
+  if (kept === null) return
+  for (const id of await surplusBackups(images.db, imageId, kept)) await removeImage(images, id)
+}

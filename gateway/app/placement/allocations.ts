@@ -1,0 +1,85 @@
+import type { Executor } from '#common/db/database.ts'
+import { isUuid } from '#common/ids.ts'
+import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
+import {
+  type Consumer,
+  consumersOfHost,
+  consumersOfProject,
+  findConsumer,
+} from '../../db/allocations.ts'
+import { enforce } from '../policy.ts'
+import type { Caller } from '../request-context.ts'
+import { findProvider } from './list-providers.ts'
+import type { Provider } from './provider.ts'
+import { type Amounts, PROVIDED_CLASSES } from './resource-classes.ts'
+
+/** What a server takes of a host. */
+export interface Allocation {
+  readonly consumer: Consumer
+  readonly resources: Amounts
+}
+
+/** Every consumer here is a server. */
+export const CONSUMER_TYPE = 'INSTANCE'
+
+const MIB_PER_GIB = 1024
+
+/** Who uses what of a host. Throws `not-found`. */
+export async function providerAllocations(
+  db: Executor,
+  id: string,
+): Promise<{ readonly provider: Provider; readonly allocations: readonly Allocation[] }> {
+  const provider = await findProvider(db, id)
+  const consumers = await consumersOfHost(db, { name: provider.host, hostId: id })
+  return { provider, allocations: consumers.map(allocationOf) }
+}
+
+/** What a server uses, and of which host; undefined for one that uses nothing. */
+export async function consumerAllocation(
+  db: Executor,
+  id: string,
+): Promise<{ readonly provider: Provider; readonly allocation: Allocation } | undefined> {
+  const consumer = isUuid(id) ? await findConsumer(db, id) : undefined
+  if (consumer === undefined) return undefined
+  return {
+    provider: await findProvider(db, consumer.hostId),
+    allocation: allocationOf(consumer),
+  }
+}
+
+export interface ProjectUsages {
+  readonly resources: Amounts
+  readonly consumers: number
+}
+
+/** What the servers of a project use of all hosts. Throws `forbidden` for another's but for administrators. */
+export async function projectUsages(
+  db: Executor,
+  caller: Caller,
+  asked: { readonly projectId: string; readonly userId: string | undefined },
+): Promise<ProjectUsages> {
+  if (asked.projectId !== caller.projectId) enforce(caller, 'placement:usages:other_project')
+  const consumers = await consumersOfProject(db, asked.projectId, asked.userId)
+  const amounts = consumers.map((consumer) => allocationOf(consumer).resources)
+  const sums = PROVIDED_CLASSES.map((name) => {
+    return [name, amounts.reduce((sum, each) => sum + (each[name] ?? 0), 0)] as const
+  })
+  return {
+    resources: consumers.length === 0 ? {} : Object.fromEntries(sums),
+    consumers: consumers.length,
+  }
+}
+
+function allocationOf(consumer: Consumer): Allocation {
+  return { consumer, resources: resourcesOf(consumer.flavor) }
+}
+
+/** As cells claim it: swap counts as disk. Nothing is claimed of a class of which there is none. */
+function resourcesOf(flavor: FlavorSnapshot): Amounts {
+  const diskGb = flavor.rootGb + flavor.ephemeralGb + Math.ceil(flavor.swapMb / MIB_PER_GIB)
+  return {
+    VCPU: flavor.vcpus,
+    MEMORY_MB: flavor.memoryMb,
+    ...(diskGb > 0 && { DISK_GB: diskGb }),
+  }
+}

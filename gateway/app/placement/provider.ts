@@ -1,0 +1,60 @@
+import type { Aggregate } from '../../db/aggregates.ts'
+import type { HostRecord } from '../../db/host-list.ts'
+import { hypervisorHostname } from '../hosts/list-hypervisors.ts'
+import { PROVIDED_CLASSES, type ProvidedClass } from './resource-classes.ts'
+
+/** What a host has of one class. */
+export interface ProvidedInventory {
+  readonly total: number
+  readonly allocationRatio: number
+  /** What of it may be used: the total times the ratio, rounded down. */
+  readonly capacity: number
+  readonly used: number
+}
+
+/** A host as Placement shows it. It has no providers below it and none above. */
+export interface Provider {
+  readonly id: string
+  /** Of the hypervisor. */
+  readonly name: string
+  readonly host: string
+  readonly generation: number
+  /** Empty while the host never reported. */
+  readonly inventories: ReadonlyMap<ProvidedClass, ProvidedInventory>
+  readonly traits: readonly string[]
+  readonly aggregates: readonly string[]
+}
+
+/** Nova's compute manager keeps this trait on hosts that are disabled, so that nothing is placed on them. */
+export const DISABLED_TRAIT = 'COMPUTE_STATUS_DISABLED'
+
+/** The host as a provider. Its cell counts as an aggregate: hosts of one cell share a scheduler. */
+export function providerOf(host: HostRecord, aggregates: readonly Aggregate[]): Provider {
+  const { view, cellId } = host
+  const traits = [...(view.inventory?.traits ?? []), ...(view.isDisabled ? [DISABLED_TRAIT] : [])]
+  const groups = aggregates.filter(({ hosts }) =>
+    hosts.some(({ hostId }) => hostId === view.hostId),
+  )
+  return {
+    id: view.hostId,
+    name: hypervisorHostname(host),
+    host: view.name,
+    generation: view.version,
+    inventories: new Map(view.inventory === null ? [] : inventoriesOf(host)),
+    traits: traits.toSorted(),
+    aggregates: [cellId, ...groups.map(({ uuid }) => uuid)],
+  }
+}
+
+const AMOUNT_OF = { VCPU: 'vcpus', MEMORY_MB: 'memoryMb', DISK_GB: 'diskGb' } as const
+
+function inventoriesOf({ view }: HostRecord) {
+  const { inventory, ratios, used } = view
+  return PROVIDED_CLASSES.map((name) => {
+    const key = AMOUNT_OF[name]
+    const total = inventory?.[key] ?? 0
+    const allocationRatio = ratios[key]
+    const capacity = Math.floor(total * allocationRatio)
+    return [name, { total, allocationRatio, capacity, used: used[key] }] as const
+  }).filter(([, { total }]) => total > 0)
+}

@@ -1,0 +1,46 @@
+import { eq, gt, inArray, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import type { MySqlColumn } from 'drizzle-orm/mysql-core'
+import type { ListFilter, NameMatch } from '../../app/identity/model.ts'
+
+export interface ListColumns {
+  readonly id: MySqlColumn
+  readonly name: MySqlColumn
+  readonly domainId?: MySqlColumn
+  readonly enabled?: MySqlColumn
+}
+
+/** What a filter asks of the rows of one table. Lists are in the order of the id, which the marker is of. */
+export function listConditions(columns: ListColumns, filter: ListFilter): readonly SQL[] {
+  const { names = [], domainId, enabled, ids, marker } = filter
+  return [
+    ...names.map((match) => nameCondition(columns.name, match)),
+    domainId !== undefined && columns.domainId !== undefined
+      ? eq(columns.domainId, domainId)
+      : undefined,
+    enabled !== undefined && columns.enabled !== undefined
+      ? eq(columns.enabled, enabled)
+      : undefined,
+    ids === undefined ? undefined : inArray(columns.id, [...ids]),
+    marker === undefined ? undefined : gt(columns.id, marker),
+  ].filter((condition) => condition !== undefined)
+}
+
+/** By position and length, not by LIKE: what a user sends is never a pattern. */
+function nameCondition(column: SQLWrapper, { how, text }: NameMatch): SQL {
+  switch (how) {
+    case 'equals':
+      return sql`${column} = ${text}`
+    case 'contains':
+      return sql`LOCATE(${text}, ${column}) > 0`
+    case 'icontains':
+      return sql`LOCATE(LOWER(${text}), LOWER(${column})) > 0`
+    case 'startswith':
+      return sql`LEFT(${column}, CHAR_LENGTH(${text})) = ${text}`
+    case 'istartswith':
+      return sql`LEFT(LOWER(${column}), CHAR_LENGTH(${text})) = LOWER(${text})`
+    case 'endswith':
+      return sql`RIGHT(${column}, CHAR_LENGTH(${text})) = ${text}`
+    case 'iendswith':
+      return sql`RIGHT(LOWER(${column}), CHAR_LENGTH(${text})) = LOWER(${text})`
+  }
+}

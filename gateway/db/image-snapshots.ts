@@ -1,0 +1,131 @@
+import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import type { Task } from '#common/states/instance-states.ts'
+import { images } from './schema/image.ts'
+
+/** What an image of a server is made for. `shelve`: the server waits in it, and it goes when the server is back. */
+export type SnapshotPurpose = 'image' | 'backup' | 'shelve'
+
+export interface SnapshotMark {
+  readonly serverId: string
+  readonly purpose: SnapshotPurpose
+  /** How many backups of the server and type are kept; null: all images are. */
+  readonly backupsKept: number | null
+}
+
+/** Afterwards the image is known to be made from the server. */
+export async function markSnapshot(tx: Tx, imageId: string, mark: SnapshotMark): Promise<void> {
+  const { serverId, purpose, backupsKept } = mark
+  await tx.orm
+    .update(images)
+    .set({ snapshotOf: serverId, snapshotFor: purpose, backupsKept })
+    .where(eq(images.id, imageId))
+}
+
+/** The id of the image that the server is shelved in; undefined while it is in none. */
+export async function shelvedImage(db: Executor, serverId: string): Promise<string | undefined> {
+  const [row] = await db.orm
+    .select({ id: images.id })
+    .from(images)
+    .where(and(eq(images.snapshotOf, serverId), eq(images.snapshotFor, 'shelve')))
+    .orderBy(desc(images.createdAt))
+    .limit(1)
+  return row?.id
+}
+
+/** Afterwards the image is of this format, as its host said. */
+export async function formatSnapshot(
+  db: Executor,
+  imageId: string,
+  diskFormat: string,
+): Promise<void> {
+  await db.orm
+    .update(images)
+    .set({ diskFormat, containerFormat: 'bare' })
+    .where(eq(images.id, imageId))
+}
+
+/** Frees a full image of its server, unless that is shelved in it. Returns how many backups like it are to be kept. */
+export async function freeSnapshot(db: Executor, imageId: string): Promise<number | null> {
+  const [row] = await db.orm
+    .select({ purpose: images.snapshotFor, kept: images.backupsKept })
+    .from(images)
+    .where(eq(images.id, imageId))
+  const isFree = and(eq(images.id, imageId), inArray(images.snapshotFor, ['image', 'backup']))
+  await db.orm.update(images).set({ snapshotOf: null, snapshotFor: null }).where(isFree)
+  return row?.kept ?? null
+}
+
+/** Ids of the active backups like this one beyond the newest `kept`, oldest last. */
+export async function surplusBackups(
+  db: Executor,
+  imageId: string,
+  kept: number,
+): Promise<readonly string[]> {
+  const property = (name: string) => sql`json_value(${images.properties}, ${`$.${name}`})`
+  const [own] = await db.orm
+    .select({
+      owner: images.owner,
+      server: sql<string>`${property('instance_uuid')}`,
+      type: sql<string>`${property('backup_type')}`,
+    })
+    .from(images)
+    .where(eq(images.id, imageId))
+  if (own === undefined) return []
+  const rows = await db.orm
+    .select({ id: images.id })
+    .from(images)
+    .where(
+      and(
+        eq(images.owner, own.owner),
+        eq(images.status, 'active'),
+        eq(images.isProtected, false),
+        sql`${property('image_type')} = 'backup'`,
+        sql`${property('instance_uuid')} = ${own.server}`,
+        sql`${property('backup_type')} = ${own.type}`,
+      ),
+    )
+    .orderBy(desc(images.createdAt), desc(images.id))
+  return rows.slice(kept).map(({ id }) => id)
+}
+
+/** While a server has one of these tasks, it is being saved. */
+const SAVING: readonly Task[] = [
+  'image_snapshot_pending',
+  'image_snapshot',
+  'image_pending_upload',
+  'image_uploading',
+  'image_backup',
+  'shelving',
+  'shelving_image_pending_upload',
+  'shelving_image_uploading',
+]
+
+/**
+ * Images that are not full and whose server is not, or is no longer, being saved in them; and images that servers
+ * were shelved in and have left. A server that a saga has is left alone: the saga has not told of it yet.
+ */
+const UNNEEDED = sqlStatement(sql`
+  select i.id from images i
+  left join server_index s on s.server_id = i.snapshot_of and s.deleted_at is null
+  left join instance_mappings m on m.server_id = i.snapshot_of
+  where i.snapshot_of is not null and (i.status <> 'active' or i.snapshot_for = 'shelve')
+    and (s.server_id is null or m.server_id is null or (
+      m.saga_id is null and m.is_deleting = false
+      and (i.snapshot_for <> 'shelve' or s.vm_state not in (${listed(['shelved', 'shelved_offloaded'])}))
+      and (s.task_state is null or s.task_state not in (${listed(SAVING)}))))
+  limit ${sql.placeholder('max')}`)
+
+/** At most `max` images that nobody needs any more. */
+export async function unneededSnapshots(db: Executor, max: number): Promise<readonly string[]> {
+  const rows = await db.rows<{ id: string }>(UNNEEDED, { max: String(max) })
+  return rows.map(({ id }) => id)
+}
+
+function listed(values: readonly string[]): SQL {
+  return sql.join(
+    values.map((value) => sql`${value}`),
+    sql`, `,
+  )
+}

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
+import { administrator, type IdentityClient, type Shown } from './identity-client.ts'
+import { type IdentityWorld, identityWorld } from './identity-world.ts'
+
+let world: IdentityWorld
+let admin: IdentityClient
+
+beforeAll(async () => {
+  world = await identityWorld()
+  const face = await world.addGateway()
+  const { admin: adminPassword, demo: demoPassword } = world.passwords
+  await bootstrapIdentity(face.gateway.db, { adminPassword, demoPassword })
+  admin = await administrator(face, adminPassword)
+})
+
+afterAll(() => world[Symbol.asyncDispose]())
+
+interface Entry extends Shown {
+  readonly type: string
+  readonly endpoints: readonly { readonly url: string; readonly region_id: string | null }[]
+}
+
+async function catalogEntry(type: string): Promise<Entry | undefined> {
+  const catalog = (await admin.list('/v3/auth/catalog', 'catalog')) as readonly Entry[]
+  return catalog.find((entry) => entry.type === type)
+}
+
+test('what this deployment serves is listed, and can be neither changed nor deleted', async () => {
+  const [region] = await admin.list('/v3/regions')
+  const [service] = await admin.list('/v3/services?type=compute')
+  const endpoints = await admin.list(`/v3/endpoints?service_id=${service?.id}&interface=public`)
+
+  expect(endpoints).toMatchObject([{ url: 'http://cloud.test:8774/compute/v2.1', enabled: true }])
+  for (const path of [
+    `/v3/regions/${region?.id}`,
+    `/v3/services/${service?.id}`,
+    `/v3/endpoints/${endpoints[0]?.id}`,
+  ])
+    expect(await admin.expect(403, 'DELETE', path)).toContain('served by this deployment')
+  await admin.expect(403, 'PATCH', `/v3/services/${service?.id}`, { service: { name: 'x' } })
+})
+
+test('a registered service with endpoints is in the catalog of every token, filled in', async () => {
+  const service = await admin.create('services', { type: 'object-store', name: 'swift' })
+  const fields = { service_id: service.id, interface: 'public', region: 'Elsewhere' }
+  const url = 'http://swift.test/v1/AUTH_$(project_id)s'
+  const endpoint = await admin.create('endpoints', { ...fields, url })
+  await admin.create('endpoints', {
+    ...fields,
+    interface: 'admin',
+    url: 'http://swift.test/%(user_id)s',
+    enabled: false,
+  })
+  const project = await admin.list('/v3/projects?name=admin')
+
+  expect(await catalogEntry('object-store')).toMatchObject({
+    id: service.id,
+    name: 'swift',
+    endpoints: [{ url: `http://swift.test/v1/AUTH_${project[0]?.id}`, region_id: 'Elsewhere' }],
+  })
+  expect(await admin.list('/v3/endpoints?region_id=Elsewhere')).toHaveLength(2)
+  expect(await admin.show('regions', 'Elsewhere')).toMatchObject({ parent_region_id: null })
+  const system = await admin.face.logIn('admin', world.passwords.admin, { system: { all: true } })
+  const { body } = await admin.face.ask('GET', '/v3/auth/catalog', { token: system })
+  const unfilled = (body['catalog'] as unknown as readonly Entry[]).find(
+    ({ type }) => type === 'object-store',
+  )
+  expect(unfilled?.endpoints).toEqual([])
+
+  await admin.update('endpoints', endpoint.id, { url: 'https://swift.test/' })
+  expect((await catalogEntry('object-store'))?.endpoints[0]?.url).toBe('https://swift.test/')
+  await admin.update('services', service.id, { enabled: false })
+  expect(await catalogEntry('object-store')).toBeUndefined()
+  await admin.expect(403, 'DELETE', '/v3/regions/Elsewhere')
+  await admin.expect(204, 'DELETE', `/v3/services/${service.id}`)
+  await admin.expect(404, 'GET', `/v3/endpoints/${endpoint.id}`)
+  await admin.expect(204, 'DELETE', '/v3/regions/Elsewhere')
+  await admin.expect(404, 'GET', '/v3/regions/Elsewhere')
+})
+
+test('regions are below each other, in no circle', async () => {
+  const earth = await admin.create('regions', { id: 'earth', description: 'all' })
+  const moon = await admin.create('regions', { parent_region_id: 'earth' })
+  expect(moon).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{32}$/) as string })
+
+  await admin.expect(409, 'POST', '/v3/regions', { region: { id: 'earth' } })
+  await admin.expect(409, 'POST', '/v3/regions', { region: { id: 'RegionOne' } })
+  await admin.expect(404, 'POST', '/v3/regions', { region: { parent_region_id: 'mars' } })
+  await admin.expect(400, 'PATCH', '/v3/regions/earth', { region: { parent_region_id: moon.id } })
+  expect(await admin.list('/v3/regions?parent_region_id=earth')).toMatchObject([{ id: moon.id }])
+  await admin.expect(403, 'DELETE', '/v3/regions/earth')
+  await admin.expect(204, 'DELETE', `/v3/regions/${moon.id}`)
+  await admin.expect(204, 'DELETE', `/v3/regions/${earth.id}`)
+})
+
+test.each([
+  ['an unknown service', { service_id: 'none' }],
+  ['an unknown region', { region_id: 'none' }],
+  ['a URL that is none', { url: 'javascript:alert(1)' }],
+  ['an unknown interface', { interface: 'secret' }],
+])('an endpoint of %s is refused', async (_what, change) => {
+  const [service] = await admin.list('/v3/services?type=image')
+  const endpoint = {
+    service_id: service?.id,
+    interface: 'public',
+    url: 'http://x.test/',
+    ...change,
+  }
+
+  await admin.expect(400, 'POST', '/v3/endpoints', { endpoint })
+})
