@@ -289,6 +289,100 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-hosts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The hosts that are not disabled. */
+        readonly get: operations["listHosts"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hosts/{host_name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** What a host has and what each project takes of it. */
+        readonly get: operations["showHost"];
+        /** Enables or disables a host. */
+        readonly put: operations["updateHost"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hosts/{host_name}/startup": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Switches a host on. */
+        readonly get: operations["startHostUp"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hosts/{host_name}/shutdown": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Switches a host off. */
+        readonly get: operations["shutHostDown"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hosts/{host_name}/reboot": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Restarts a host. */
+        readonly get: operations["rebootHost"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/os-hypervisors": {
         readonly parameters: {
             readonly query?: never;
@@ -415,6 +509,109 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The ids and names of images.
+         * @description A parameter that begins with `property-` selects by the metadata under the rest of its name.
+         */
+        readonly get: operations["listImages"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Images with their details.
+         * @description A parameter that begins with `property-` selects by the metadata under the rest of its name.
+         */
+        readonly get: operations["listImagesDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/{image_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One image. */
+        readonly get: operations["showImage"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Deletes an image. */
+        readonly delete: operations["deleteImage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/{image_id}/metadata": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The properties of an image. */
+        readonly get: operations["listImageMetadata"];
+        /** Replaces all properties. */
+        readonly put: operations["replaceImageMetadata"];
+        /** Adds properties or changes what there are. */
+        readonly post: operations["updateImageMetadata"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/{image_id}/metadata/{key}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One property. */
+        readonly get: operations["showImageMetadataItem"];
+        /** Sets one property. */
+        readonly put: operations["updateImageMetadataItem"];
+        readonly post?: never;
+        /** Removes one property. */
+        readonly delete: operations["deleteImageMetadataItem"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1350,6 +1547,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-server-external-events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Takes what other services say has happened to servers. */
+        readonly post: operations["createServerExternalEvents"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/os-server-groups": {
         readonly parameters: {
             readonly query?: never;
@@ -1828,6 +2042,79 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-simple-tenant-usage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What the servers of all projects took in a period. */
+        readonly get: operations["listTenantUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-simple-tenant-usage/{project_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        /** What the servers of a project took in a period. */
+        readonly get: operations["showTenantUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-instance_usage_audit_log": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** How far the audit of the last month got. */
+        readonly get: operations["listUsageAudits"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-instance_usage_audit_log/{before}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Such as 2026-11-01 00:00:00. */
+                readonly before: string;
+            };
+            readonly cookie?: never;
+        };
+        /** How far the audit of the month before a time got. */
+        readonly get: operations["showUsageAudit"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/": {
         readonly parameters: {
             readonly query?: never;
@@ -2282,6 +2569,35 @@ export interface components {
             readonly vcpus: number;
             readonly vcpus_used: number;
         };
+        readonly ProxiedImageSummary: {
+            readonly id: string;
+            readonly name: string | null;
+            readonly links: components["schemas"]["Links"];
+        };
+        readonly ProxiedImage: {
+            readonly id: string;
+            readonly name: string | null;
+            readonly links: components["schemas"]["Links"];
+            /** @description MiB. */
+            readonly minRam: number;
+            /** @description GiB. */
+            readonly minDisk: number;
+            readonly metadata: components["schemas"]["MetadataView"];
+            /** Format: date-time */
+            readonly created: string;
+            /** Format: date-time */
+            readonly updated: string;
+            readonly status: string;
+            readonly progress: number;
+            /** @description Bytes. */
+            readonly "OS-EXT-IMG-SIZE:size": number | null;
+            /** @enum {string} */
+            readonly "OS-DCF:diskConfig"?: "AUTO" | "MANUAL";
+            readonly server?: {
+                readonly id: string;
+                readonly links: components["schemas"]["Links"];
+            };
+        };
         readonly InstanceAction: {
             readonly action: string;
             /** Format: uuid */
@@ -2544,6 +2860,8 @@ export interface components {
             readonly maxPersonality: components["schemas"]["QuotaLimit"];
             readonly maxPersonalitySize: components["schemas"]["QuotaLimit"];
         };
+        /** @enum {string} */
+        readonly ExternalEventName: "network-changed" | "network-vif-plugged" | "network-vif-unplugged" | "network-vif-deleted" | "volume-extended" | "power-update" | "accelerator-request-bound" | "volume-reimaged";
         /** @enum {string} */
         readonly GroupPolicy: "affinity" | "anti-affinity" | "soft-affinity" | "soft-anti-affinity";
         readonly GroupPolicies: readonly components["schemas"]["GroupPolicy"][];
@@ -3001,6 +3319,70 @@ export interface components {
             readonly disabled_reason: string | null;
             readonly forced_down: boolean;
         };
+        readonly TenantUsage: {
+            readonly tenant_id: string;
+            /** @description A time in UTC without zone. */
+            readonly start: string;
+            /** @description A time in UTC without zone. */
+            readonly stop: string;
+            readonly total_hours: number;
+            /** @description VCPUs times hours. */
+            readonly total_vcpus_usage: number;
+            /** @description MiB times hours. */
+            readonly total_memory_mb_usage: number;
+            /** @description GiB times hours. */
+            readonly total_local_gb_usage: number;
+            readonly server_usages?: readonly components["schemas"]["ServerUsage"][];
+        };
+        /** @description Empty when no server ran. */
+        readonly ShownUsage: {
+            readonly tenant_id?: string;
+            /** @description A time in UTC without zone. */
+            readonly start?: string;
+            /** @description A time in UTC without zone. */
+            readonly stop?: string;
+            readonly total_hours?: number;
+            /** @description VCPUs times hours. */
+            readonly total_vcpus_usage?: number;
+            /** @description MiB times hours. */
+            readonly total_memory_mb_usage?: number;
+            /** @description GiB times hours. */
+            readonly total_local_gb_usage?: number;
+            readonly server_usages?: readonly components["schemas"]["ServerUsage"][];
+        };
+        readonly ServerUsage: {
+            /** Format: uuid */
+            readonly instance_id: string;
+            readonly tenant_id: string;
+            readonly name: string;
+            /** @description The name of the flavor. */
+            readonly flavor: string;
+            readonly vcpus: number;
+            readonly memory_mb: number;
+            readonly local_gb: number;
+            /** @description A time in UTC without zone. */
+            readonly started_at: string;
+            readonly ended_at: string | null;
+            /** @description As OS-EXT-STS:vm_state, or terminated. */
+            readonly state: string;
+            /** @description Within the period. */
+            readonly hours: number;
+            /** @description Seconds. */
+            readonly uptime: number;
+        };
+        readonly UsageAudit: {
+            readonly period_beginning: string;
+            readonly period_ending: string;
+            readonly num_hosts: number;
+            readonly num_hosts_done: number;
+            readonly num_hosts_running: number;
+            readonly num_hosts_not_run: number;
+            readonly hosts_not_run: readonly string[];
+            readonly total_instances: number;
+            readonly total_errors: number;
+            readonly overall_status: string;
+            readonly log: Record<string, never>;
+        };
         readonly ApiVersion: {
             /** @example v2.1 */
             readonly id: string;
@@ -3088,6 +3470,7 @@ export interface components {
         /** @description The user whose items are meant; administrators only. */
         readonly userId: string;
         readonly flavorId: string;
+        readonly imageId: string;
         readonly projectId: string;
     };
     requestBodies: never;
@@ -3127,6 +3510,8 @@ export type HostedServers = components['schemas']['HostedServers'];
 export type HypervisorSummary = components['schemas']['HypervisorSummary'];
 export type Hypervisor = components['schemas']['Hypervisor'];
 export type HypervisorStatistics = components['schemas']['HypervisorStatistics'];
+export type ProxiedImageSummary = components['schemas']['ProxiedImageSummary'];
+export type ProxiedImage = components['schemas']['ProxiedImage'];
 export type InstanceAction = components['schemas']['InstanceAction'];
 export type InstanceActionDetail = components['schemas']['InstanceActionDetail'];
 export type InstanceActionEvent = components['schemas']['InstanceActionEvent'];
@@ -3149,6 +3534,7 @@ export type QuotaClassSet = components['schemas']['QuotaClassSet'];
 export type UpdatedQuotaClassSet = components['schemas']['UpdatedQuotaClassSet'];
 export type QuotaClassSetUpdate = components['schemas']['QuotaClassSetUpdate'];
 export type AbsoluteLimits = components['schemas']['AbsoluteLimits'];
+export type ExternalEventName = components['schemas']['ExternalEventName'];
 export type GroupPolicy = components['schemas']['GroupPolicy'];
 export type GroupPolicies = components['schemas']['GroupPolicies'];
 export type NewServerGroup = components['schemas']['NewServerGroup'];
@@ -3179,6 +3565,10 @@ export type UpdatedServer = components['schemas']['UpdatedServer'];
 export type UpdatedServerAddresses = components['schemas']['UpdatedServerAddresses'];
 export type ServerSortKey = components['schemas']['ServerSortKey'];
 export type Service = components['schemas']['Service'];
+export type TenantUsage = components['schemas']['TenantUsage'];
+export type ShownUsage = components['schemas']['ShownUsage'];
+export type ServerUsage = components['schemas']['ServerUsage'];
+export type UsageAudit = components['schemas']['UsageAudit'];
 export type ApiVersion = components['schemas']['ApiVersion'];
 export type ZoneState = components['schemas']['ZoneState'];
 export type Extension = components['schemas']['Extension'];
@@ -3193,6 +3583,7 @@ export type ParameterChangesSince = components['parameters']['changesSince'];
 export type ParameterChangesBefore = components['parameters']['changesBefore'];
 export type ParameterUserId = components['parameters']['userId'];
 export type ParameterFlavorId = components['parameters']['flavorId'];
+export type ParameterImageId = components['parameters']['imageId'];
 export type ParameterProjectId = components['parameters']['projectId'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -3964,6 +4355,202 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly listHosts: {
+        readonly parameters: {
+            readonly query?: {
+                readonly zone?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The hosts. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly hosts: readonly {
+                            readonly host_name: string;
+                            readonly service: string;
+                            readonly zone: string;
+                        }[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showHost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The sums, then one entry per project. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly host: readonly {
+                            readonly resource: {
+                                readonly host: string;
+                                readonly project: string;
+                                readonly cpu: number;
+                                readonly memory_mb: number;
+                                readonly disk_gb: number;
+                            };
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateHost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @enum {string} */
+                    readonly status?: "enable" | "disable" | "Enable" | "Disable" | "ENABLE" | "DISABLE";
+                    /** @enum {string} */
+                    readonly maintenance_mode?: "enable" | "disable" | "Enable" | "Disable" | "ENABLE" | "DISABLE";
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly host: string;
+                        readonly status: components["schemas"]["EnabledOrDisabled"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly startHostUp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly host: string;
+                        readonly power_action: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly shutHostDown: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly host: string;
+                        readonly power_action: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly rebootHost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly host: string;
+                        readonly power_action: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
     readonly listHypervisors: {
         readonly parameters: {
             readonly query?: {
@@ -4189,6 +4776,313 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listImages: {
+        readonly parameters: {
+            readonly query?: {
+                readonly name?: string;
+                /** @description ACTIVE, SAVING, ERROR, DELETED or UNKNOWN. */
+                readonly status?: string;
+                /** @description The server a snapshot is of. */
+                readonly server?: string;
+                readonly type?: string;
+                readonly minRam?: string;
+                readonly minDisk?: string;
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of images. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly images: readonly components["schemas"]["ProxiedImageSummary"][];
+                        readonly images_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listImagesDetail: {
+        readonly parameters: {
+            readonly query?: {
+                readonly name?: string;
+                /** @description ACTIVE, SAVING, ERROR, DELETED or UNKNOWN. */
+                readonly status?: string;
+                /** @description The server a snapshot is of. */
+                readonly server?: string;
+                readonly type?: string;
+                readonly minRam?: string;
+                readonly minDisk?: string;
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of images. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly images: readonly components["schemas"]["ProxiedImage"][];
+                        readonly images_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The image. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly image: components["schemas"]["ProxiedImage"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly updateImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showImageMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The property under its name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateImageMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly meta: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The property under its name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteImageMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listInstanceActions: {
@@ -5899,6 +6793,73 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly createServerExternalEvents: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly events: readonly {
+                        readonly name: components["schemas"]["ExternalEventName"];
+                        /** Format: uuid */
+                        readonly server_uuid: string;
+                        /** @enum {string} */
+                        readonly status?: "failed" | "completed" | "in-progress";
+                        readonly tag?: string;
+                    }[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description All were taken. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly events: readonly {
+                            readonly name: components["schemas"]["ExternalEventName"];
+                            /** Format: uuid */
+                            readonly server_uuid: string;
+                            /** @enum {string} */
+                            readonly status: "failed" | "completed" | "in-progress";
+                            readonly tag?: string;
+                            /** @enum {integer} */
+                            readonly code: 200 | 400 | 404 | 422;
+                        }[];
+                    };
+                };
+            };
+            /** @description Some were not taken; the code of each says why. */
+            readonly 207: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly events: readonly {
+                            readonly name: components["schemas"]["ExternalEventName"];
+                            /** Format: uuid */
+                            readonly server_uuid: string;
+                            /** @enum {string} */
+                            readonly status: "failed" | "completed" | "in-progress";
+                            readonly tag?: string;
+                            /** @enum {integer} */
+                            readonly code: 200 | 400 | 404 | 422;
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
     readonly listServerGroups: {
         readonly parameters: {
             readonly query?: {
@@ -7299,6 +8260,132 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listTenantUsage: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description A time in UTC without zone; now when absent. */
+                readonly start?: string;
+                /** @description A time in UTC without zone; now when absent. */
+                readonly end?: string;
+                /** @description Whether to list the servers; only 1 means yes. */
+                readonly detailed?: string;
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The usage by project of a page of servers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tenant_usages: readonly components["schemas"]["TenantUsage"][];
+                        readonly tenant_usages_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showTenantUsage: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description A time in UTC without zone; now when absent. */
+                readonly start?: string;
+                /** @description A time in UTC without zone; now when absent. */
+                readonly end?: string;
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The usage of a page of servers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tenant_usage: components["schemas"]["ShownUsage"];
+                        readonly tenant_usage_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listUsageAudits: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The audit. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly instance_usage_audit_logs: components["schemas"]["UsageAudit"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showUsageAudit: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Such as 2026-11-01 00:00:00. */
+                readonly before: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The audit. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly instance_usage_audit_log: components["schemas"]["UsageAudit"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
         };
     };
     readonly listVersions: {

@@ -166,3 +166,18 @@ export async function bindPortsToHosts(
   })
   await tx.run(BIND_TO_HOSTS, { views: JSON.stringify(said), cellId })
 }
+
+/** Nothing changes where the port is not the server's. */
+export async function setPortStatus(
+  tx: Tx,
+  {
+    portId,
+    serverId,
+    status,
+  }: { readonly portId: string; readonly serverId: string; readonly status: string },
+): Promise<void> {
+  await tx.orm
+    .update(ports)
+    .set({ status })
+    .where(and(eq(ports.id, portId), eq(ports.deviceId, serverId)))
+}

@@ -1,9 +1,12 @@
 import type { Handlers } from '../../http/operation.ts'
 import { aggregateHandlers } from './aggregates/handlers.ts'
 import { consoleHandlers } from './consoles/handlers.ts'
+import { eventHandlers } from './events/handlers.ts'
 import { extensionHandlers } from './extensions/handlers.ts'
 import { flavorHandlers } from './flavors/handlers.ts'
+import { hostHandlers } from './hosts/handlers.ts'
 import { hypervisorHandlers } from './hypervisors/handlers.ts'
+import { imageHandlers } from './images/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
 import { networkProxyHandlers } from './network-proxies/handlers.ts'
@@ -16,6 +19,7 @@ import { serverTagHandlers } from './server-tags/handlers.ts'
 import { serverReadHandlers } from './servers/read-handlers.ts'
 import { serverWriteHandlers } from './servers/write-handlers.ts'
 import { serviceHandlers } from './services/handlers.ts'
+import { usageHandlers } from './usage/handlers.ts'
 import { versionHandlers } from './versions/handlers.ts'
 import { volumeHandlers } from './volumes/handlers.ts'
 import { zoneHandlers } from './zones/handlers.ts'
@@ -24,9 +28,12 @@ import { zoneHandlers } from './zones/handlers.ts'
 export const computeHandlers: Handlers = {
   ...aggregateHandlers,
   ...consoleHandlers,
+  ...eventHandlers,
   ...extensionHandlers,
   ...flavorHandlers,
+  ...hostHandlers,
   ...hypervisorHandlers,
+  ...imageHandlers,
   ...instanceActionHandlers,
   ...keypairHandlers,
   ...networkProxyHandlers,
@@ -38,6 +45,7 @@ export const computeHandlers: Handlers = {
   ...serverReadHandlers,
   ...serverTagHandlers,
   ...serviceHandlers,
+  ...usageHandlers,
   ...versionHandlers,
   ...volumeHandlers,
   ...zoneHandlers,
