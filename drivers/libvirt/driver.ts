@@ -5,6 +5,7 @@ import { abortable } from '../abortable.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { libvirtConsole } from './console.ts'
 import { libvirtConsoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
 import { deviceCalls } from './domains/device-calls.ts'
@@ -14,6 +15,7 @@ import { listOwnDomains } from './domains/own-domains.ts'
 import { filterCalls } from './firewall/filter-calls.ts'
 import { libvirtFirewall } from './firewall/firewall.ts'
 import type { LibvirtHost } from './host.ts'
+import { screensFolder } from './instance-files.ts'
 import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
 import { HostNetworks } from './networks/host-networks.ts'
@@ -73,6 +75,7 @@ export async function createLibvirtDriver(
     interfaces: libvirtInterfaces(host),
     firewall: libvirtFirewall(host),
     consoleLog: libvirtConsoleLog(host),
+    console: libvirtConsole(host),
     snapshot: libvirtSnapshot(host),
     rebuild: libvirtRebuild(host),
     resize: libvirtResize(host),
@@ -91,7 +94,7 @@ async function createHost(
 ): Promise<LibvirtHost> {
   const { owner, stateDirectory } = environment
   const address = parseLibvirtUri(settings.uri)
-  await mkdir(stateDirectory, { recursive: true, mode: 0o711 })
+  await mkdir(screensFolder(stateDirectory), { recursive: true, mode: 0o711 })
   const images = new ImageCache(join(stateDirectory, 'images'), environment.images)
   await images.prepare()
   const session = new LibvirtSession(address, logger)
@@ -100,6 +103,7 @@ async function createHost(
   return {
     owner,
     stateDirectory,
+    address,
     session,
     slowSession,
     domains: domainCalls(session, slowSession),

@@ -26,6 +26,7 @@ export const PROCEDURES = {
   nwfilterDefineXml: 180,
   nwfilterUndefine: 181,
   domainCreateWithFlags: 196,
+  domainOpenConsole: 201,
   domainGetState: 212,
   nodeGetMemoryStats: 228,
   domainUndefineFlags: 231,

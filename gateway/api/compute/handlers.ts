@@ -1,5 +1,6 @@
 import type { Handlers } from '../../http/operation.ts'
 import { aggregateHandlers } from './aggregates/handlers.ts'
+import { consoleHandlers } from './consoles/handlers.ts'
 import { eventHandlers } from './events/handlers.ts'
 import { extensionHandlers } from './extensions/handlers.ts'
 import { flavorHandlers } from './flavors/handlers.ts'
@@ -27,6 +28,7 @@ import { zoneHandlers } from './zones/handlers.ts'
 /** The handlers of openapi/compute.yaml. */
 export const computeHandlers: Handlers = {
   ...aggregateHandlers,
+  ...consoleHandlers,
   ...eventHandlers,
   ...extensionHandlers,
   ...flavorHandlers,
