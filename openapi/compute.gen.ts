@@ -765,6 +765,85 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-migrations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Changes of servers' hosts and sizes, newest first. */
+        readonly get: operations["listMigrations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/migrations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The live migrations of a server that are under way. */
+        readonly get: operations["listServerMigrations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/migrations/{migration_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** A live migration of a server that is under way. */
+        readonly get: operations["showServerMigration"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Ends a live migration where it stands; the server stays where it was. */
+        readonly delete: operations["abortServerMigration"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/migrations/{migration_id}/action#force_complete": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["forceServerMigration"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/os-security-groups": {
         readonly parameters: {
             readonly query?: never;
@@ -1994,6 +2073,63 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         readonly post: operations["injectNetworkInfo"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#migrate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["migrateServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-migrateLive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["liveMigrateServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#evacuate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["evacuateServer"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -3320,6 +3456,57 @@ export interface components {
             readonly deleted_at: null;
             readonly type: components["schemas"]["KeypairType"];
         };
+        readonly Migration: {
+            /** @description A time in UTC without zone. */
+            readonly created_at: string;
+            readonly dest_compute: string | null;
+            readonly dest_host: string | null;
+            readonly dest_node: string | null;
+            readonly id: number;
+            /** Format: uuid */
+            readonly instance_uuid: string;
+            readonly links?: components["schemas"]["Links"];
+            /** @enum {string} */
+            readonly migration_type?: "migration" | "resize" | "live-migration" | "evacuation";
+            /** @description The id of the flavor where that is a number. */
+            readonly new_instance_type_id: number | null;
+            /** @description The id of the flavor where that is a number. */
+            readonly old_instance_type_id: number | null;
+            readonly project_id?: string | null;
+            readonly source_compute: string | null;
+            readonly source_node: string | null;
+            readonly status: string;
+            /** @description A time in UTC without zone. */
+            readonly updated_at: string | null;
+            readonly user_id?: string | null;
+            /** Format: uuid */
+            readonly uuid?: string;
+        };
+        readonly ServerMigration: {
+            /** @description A time in UTC without zone. */
+            readonly created_at: string;
+            readonly dest_compute: string | null;
+            readonly dest_host: string | null;
+            readonly dest_node: string | null;
+            readonly disk_processed_bytes: number | null;
+            readonly disk_remaining_bytes: number | null;
+            readonly disk_total_bytes: number | null;
+            readonly id: number;
+            readonly memory_processed_bytes: number | null;
+            readonly memory_remaining_bytes: number | null;
+            readonly memory_total_bytes: number | null;
+            readonly project_id?: string | null;
+            /** Format: uuid */
+            readonly server_uuid: string;
+            readonly source_compute: string | null;
+            readonly source_node: string | null;
+            readonly status: string;
+            /** @description A time in UTC without zone. */
+            readonly updated_at: string | null;
+            readonly user_id?: string | null;
+            /** Format: uuid */
+            readonly uuid?: string;
+        };
         readonly ProxiedSecurityGroup: {
             /** Format: uuid */
             readonly id: string;
@@ -4167,6 +4354,8 @@ export type KeypairType = components['schemas']['KeypairType'];
 export type NewKeypair = components['schemas']['NewKeypair'];
 export type KeypairSummary = components['schemas']['KeypairSummary'];
 export type Keypair = components['schemas']['Keypair'];
+export type Migration = components['schemas']['Migration'];
+export type ServerMigration = components['schemas']['ServerMigration'];
 export type ProxiedSecurityGroup = components['schemas']['ProxiedSecurityGroup'];
 export type ProxiedRule = components['schemas']['ProxiedRule'];
 export type ProxiedNetwork = components['schemas']['ProxiedNetwork'];
@@ -5954,6 +6143,158 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly listMigrations: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Not looked at: none is hidden. */
+                readonly hidden?: string;
+                /** @description Of or to this host. */
+                readonly host?: string;
+                readonly instance_uuid?: string;
+                readonly source_compute?: string;
+                readonly status?: string;
+                readonly migration_type?: string;
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description Only what changed at or before this time. */
+                readonly "changes-before"?: components["parameters"]["changesBefore"];
+                readonly user_id?: string;
+                readonly project_id?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of migrations. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly migrations: readonly components["schemas"]["Migration"][];
+                        readonly migrations_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerMigrations: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly migrations: readonly components["schemas"]["ServerMigration"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerMigration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The migration. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly migration: components["schemas"]["ServerMigration"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly abortServerMigration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly forceServerMigration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly force_complete: null;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
     readonly listProxiedSecurityGroups: {
         readonly parameters: {
             readonly query?: {
@@ -7681,6 +8022,108 @@ export interface operations {
         };
         readonly responses: {
             readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly migrateServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly migrate: unknown | ({
+                        /** @description The name of a host; null leaves it to the scheduler. */
+                        readonly host?: string | null;
+                    } | null);
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly liveMigrateServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-migrateLive": {
+                        readonly block_migration: boolean | (boolean | "auto");
+                        readonly disk_over_commit?: boolean;
+                        readonly force?: boolean;
+                        /** @description The name of a host; null leaves it to the scheduler. */
+                        readonly host: string | null;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly evacuateServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly evacuate: {
+                        readonly host?: string;
+                        readonly onSharedStorage?: boolean;
+                        readonly adminPass?: string;
+                        readonly force?: boolean;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The evacuation has begun. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly adminPass?: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];

@@ -10,6 +10,7 @@ import { hypervisorHandlers } from './hypervisors/handlers.ts'
 import { imageHandlers } from './images/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
+import { migrationHandlers } from './migrations/handlers.ts'
 import { networkProxyHandlers } from './network-proxies/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
 import { removedHandlers } from './removed/handlers.ts'
@@ -40,6 +41,7 @@ export const computeHandlers: Handlers = {
   ...imageHandlers,
   ...instanceActionHandlers,
   ...keypairHandlers,
+  ...migrationHandlers,
   ...networkProxyHandlers,
   ...quotaHandlers,
   ...serverInsideHandlers,

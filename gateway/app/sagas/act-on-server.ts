@@ -2,14 +2,14 @@ import { Failure } from '#common/errors.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga } from '#common/saga/saga.ts'
 import { recordedName } from '#common/states/server-actions.ts'
-import type { CellAct, PlainAct } from '#openapi/wire/act.ts'
+import type { CellAct } from '#openapi/wire/act.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import { findMapping, releaseServer, takeServer } from '../../db/instance-mappings.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
 import { recordActions, type ServerAction } from '../../db/server-actions.ts'
 import { applyViews } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
-import type { BootImage } from '../images/image-for-boot.ts'
+import { passwordPurpose, type StoredAct } from '../servers/server-act.ts'
 import { buildRequest } from './build-request.ts'
 
 export type ActOnServerParams = {
@@ -17,13 +17,7 @@ export type ActOnServerParams = {
   readonly cellId: CellId
   readonly attempt: number
   readonly operationId: string
-  readonly action: CellAct['name']
-  /** The image a rescue is done with; null: the server's own. */
-  readonly image: BootImage | null
-  /** The password it sets, sealed; null where it sets none. */
-  readonly sealedPassword: string | null
-  /** What a reset of its state makes it. */
-  readonly state: 'active' | 'error' | null
+  readonly act: StoredAct
   readonly userId: string
   readonly projectId: string
 }
@@ -45,11 +39,11 @@ const take: LocalStep<ComputeDeps, ActOnServerParams> = {
 }
 
 function recordOf(
-  { serverId, action, userId, projectId }: ActOnServerParams,
+  { serverId, act, userId, projectId }: ActOnServerParams,
   requestId: string,
   message: string | null,
 ): ServerAction {
-  const name = recordedName(action) ?? action
+  const name = recordedName(act.name) ?? act.name
   return { serverId, requestId, action: name, userId, projectId, message }
 }
 
@@ -76,23 +70,23 @@ const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
 }
 
 /** What the cell is told. Throws `conflict` when the server went meanwhile. */
-async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<CellAct> {
-  const { serverId, cellId, action, image, sealedPassword, state } = params
-  if (action === 'reset-state') return { name: action, state: state ?? 'error' }
-  const password =
-    sealedPassword === null ? '' : deps.secrets.open(sealedPassword, passwordPurpose(serverId))
-  if (action === 'change-password') return { name: action, password }
-  if (action !== 'rescue') return { name: action as PlainAct }
+async function actOf(
+  deps: ComputeDeps,
+  { serverId, cellId, act, userId }: ActOnServerParams,
+): Promise<CellAct> {
+  if ('migrationId' in act) return { ...act, userId }
+  if (act.name === 'change-password')
+    return { name: act.name, password: opened(deps, serverId, act.sealed) }
+  if (act.name !== 'rescue') return act
   const request = await findRequestSpec(deps.db, serverId)
   if (request === undefined) throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
-  const spec = image === null ? request.spec : { ...request.spec, image }
+  const spec = act.image === null ? request.spec : { ...request.spec, image: act.image }
   const build = buildRequest(deps, { ...request, spec, sealedPassword: null }, cellId)
-  return { name: action, build: { ...build, adminPassword: password } }
+  return { name: act.name, build: { ...build, adminPassword: opened(deps, serverId, act.sealed) } }
 }
 
-/** Binds a sealed password to the server it is for. */
-export function passwordPurpose(serverId: string): string {
-  return `new password of ${serverId}`
+function opened({ secrets }: ComputeDeps, serverId: string, sealed: string): string {
+  return secrets.open(sealed, passwordPurpose(serverId))
 }
 
 const settle: LocalStep<ComputeDeps, ActOnServerParams> = {

@@ -3,8 +3,11 @@ import { gone } from '../gone.ts'
 import { addServerFixedIp } from './actions/add-server-fixed-ip.ts'
 import { addServerSecurityGroup } from './actions/add-server-security-group.ts'
 import { changeServerPassword } from './actions/change-server-password.ts'
+import { evacuateServer } from './actions/evacuate-server.ts'
 import { injectNetworkInfo } from './actions/inject-network-info.ts'
+import { liveMigrateServer } from './actions/live-migrate-server.ts'
 import { lockServer } from './actions/lock-server.ts'
+import { migrateServer } from './actions/migrate-server.ts'
 import { plainActionHandlers } from './actions/plain-actions.ts'
 import { rebootServer } from './actions/reboot-server.ts'
 import { refuseFloatingIp } from './actions/refuse-floating-ip.ts'
@@ -31,6 +34,9 @@ export const serverWriteHandlers: Handlers = {
   unlockServer,
   resetServerState,
   injectNetworkInfo,
+  migrateServer,
+  liveMigrateServer,
+  evacuateServer,
   resetServerNetwork: gone,
   showServerConsoleOutput,
   addServerSecurityGroup,
