@@ -205,6 +205,45 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/remote-consoles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** A URL that opens the server's console, once and soon. */
+        readonly post: operations["createRemoteConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-console-auth-tokens/{console_token}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly console_token: string;
+            };
+            readonly cookie?: never;
+        };
+        /** What a token of a console that nobody has opened would open. */
+        readonly get: operations["showConsoleToken"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/flavors": {
         readonly parameters: {
             readonly query?: never;
@@ -2155,6 +2194,82 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/action#os-getVNCConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showVncConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-getSerialConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showSerialConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-getSPICEConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showSpiceConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-getRDPConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showRdpConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/action#os-getConsoleOutput": {
         readonly parameters: {
             readonly query?: never;
@@ -3240,6 +3355,17 @@ export interface components {
             readonly hosts: readonly string[];
             readonly metadata: {
                 readonly [key: string]: string;
+            };
+        };
+        /** @enum {string} */
+        readonly ConsoleProtocol: "vnc" | "spice" | "rdp" | "serial" | "mks";
+        /** @enum {string} */
+        readonly ConsoleType: "novnc" | "xvpvnc" | "spice-html5" | "rdp-html5" | "serial" | "webmks";
+        readonly Console: {
+            readonly console: {
+                readonly type: string;
+                /** Format: uri */
+                readonly url: string;
             };
         };
         readonly FlavorDescription: string | null;
@@ -4332,6 +4458,9 @@ export type Tag = components['schemas']['Tag'];
 export type ZoneName = components['schemas']['ZoneName'];
 export type NewAggregate = components['schemas']['NewAggregate'];
 export type Aggregate = components['schemas']['Aggregate'];
+export type ConsoleProtocol = components['schemas']['ConsoleProtocol'];
+export type ConsoleType = components['schemas']['ConsoleType'];
+export type Console = components['schemas']['Console'];
 export type FlavorDescription = components['schemas']['FlavorDescription'];
 export type NewFlavor = components['schemas']['NewFlavor'];
 export type FlavorAmount = components['schemas']['FlavorAmount'];
@@ -4799,6 +4928,85 @@ export interface operations {
         readonly responses: {
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
+        };
+    };
+    readonly createRemoteConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly remote_console: {
+                        readonly protocol: components["schemas"]["ConsoleProtocol"];
+                        readonly type: components["schemas"]["ConsoleType"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly remote_console: {
+                            readonly protocol: components["schemas"]["ConsoleProtocol"];
+                            readonly type: components["schemas"]["ConsoleType"];
+                            /** Format: uri */
+                            readonly url: string;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showConsoleToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly console_token: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The console, and where its bytes are had. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly console: {
+                            /** Format: uuid */
+                            readonly instance_uuid: string;
+                            readonly host: string;
+                            readonly port: number;
+                            /** Format: uuid */
+                            readonly internal_access_path: string | null;
+                        };
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
     readonly listFlavors: {
@@ -8151,6 +8359,158 @@ export interface operations {
         readonly responses: {
             readonly 401: components["responses"]["Fault"];
             readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showVncConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getVNCConsole": {
+                        /** @enum {string} */
+                        readonly type: "novnc" | "xvpvnc";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showSerialConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getSerialConsole": {
+                        /** @enum {string} */
+                        readonly type: "serial";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showSpiceConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getSPICEConsole": {
+                        /** @enum {string} */
+                        readonly type: "spice-html5";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showRdpConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getRDPConsole": {
+                        /** @enum {string} */
+                        readonly type: "rdp-html5";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly showServerConsoleOutput: {

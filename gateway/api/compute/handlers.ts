@@ -2,6 +2,7 @@ import type { Handlers } from '../../http/operation.ts'
 import { aggregateHandlers } from './aggregates/handlers.ts'
 import { assistedSnapshotHandlers } from './assisted-snapshots/handlers.ts'
 import { baremetalNodeHandlers } from './baremetal-nodes/handlers.ts'
+import { consoleHandlers } from './consoles/handlers.ts'
 import { eventHandlers } from './events/handlers.ts'
 import { extensionHandlers } from './extensions/handlers.ts'
 import { flavorHandlers } from './flavors/handlers.ts'
@@ -33,6 +34,7 @@ export const computeHandlers: Handlers = {
   ...aggregateHandlers,
   ...assistedSnapshotHandlers,
   ...baremetalNodeHandlers,
+  ...consoleHandlers,
   ...eventHandlers,
   ...extensionHandlers,
   ...flavorHandlers,
