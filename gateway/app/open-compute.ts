@@ -12,6 +12,7 @@ import type { Compute, ComputeDeps } from './compute.ts'
 import { Feeds } from './feed/feeds.ts'
 import type { Retention } from './purge.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
+import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
@@ -86,6 +87,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     quotaUsage(compute),
     darkCells(compute),
     tellAggregates(compute),
+    filterPorts(compute),
     purgeOld(compute, options.retention),
   ].map(run)
   const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))
