@@ -6,11 +6,13 @@ import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#comm
 import { SagaEngine } from '#common/saga/engine.ts'
 import type { Secrets } from '#common/secrets.ts'
 import { cellClient } from '../cells/client.ts'
+import { consoleClient } from '../cells/console-client.ts'
 import { CellRegistry } from '../cells/registry.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { Feeds } from './feed/feeds.ts'
 import type { Retention } from './purge.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
+import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
@@ -60,6 +62,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     db,
     cells,
     askCell,
+    askConsole: consoleClient(nats),
     secrets,
     clock,
     log,
@@ -84,6 +87,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     quotaUsage(compute),
     darkCells(compute),
     tellAggregates(compute),
+    filterPorts(compute),
     purgeOld(compute, options.retention),
   ].map(run)
   const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))
