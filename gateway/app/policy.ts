@@ -161,7 +161,6 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-security-groups:rule:delete': 'member',
   'os_compute_api:os-security-groups:show': 'reader',
   'os_compute_api:os-security-groups:update': 'member',
-  'os_compute_api:os-rescue': 'member',
   'os_compute_api:os-remote-consoles': 'member',
   'os_compute_api:os-server-diagnostics': 'admin',
   'os_compute_api:os-server-external-events:create': 'service-or-admin',

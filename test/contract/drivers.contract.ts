@@ -209,6 +209,25 @@ export function driversContract(
         expect(await stateOf(id)).toBe('shutdown')
       }))
 
+    test('a console of each kind can be opened and ends with its guest', () =>
+      cleaned(async () => {
+        const { id } = await spawnNew()
+        for (const kind of CONSOLE_KINDS) {
+          const console = await driver.console!.open(id, kind, signal())
+          const ended = once(console, 'end')
+          console.resume()
+          console.write('\r')
+
+          await driver.stop(id, 0, signal())
+
+          await ended
+          await expect(driver.console!.open(id, kind, signal())).rejects.toMatchObject({
+            kind: 'conflict',
+          })
+          await driver.start(id, signal())
+        }
+      }))
+
     test('a suspended instance is off until it is resumed, started or rebooted', ({ skip }) =>
       cleaned(async () => {
         const { suspend } = driver
@@ -237,23 +256,6 @@ export function driversContract(
         await crashDump.trigger(id, signal())
         await driver.stop(id, 0, signal())
         await expect(crashDump.trigger(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
-    test('a console of each kind can be opened and ends with its guest', () =>
-      cleaned(async () => {
-        const { id } = await spawnNew()
-        for (const kind of CONSOLE_KINDS) {
-          const console = await driver.console!.open(id, kind, signal())
-          const ended = once(console, 'end')
-          console.resume()
-          console.write('\r')
-
-          await driver.stop(id, 0, signal())
-
-          await ended
-          await expect(driver.console!.open(id, kind, signal())).rejects.toMatchObject({
-            kind: 'conflict',
-          })
-          await driver.start(id, signal())
-        }
       }))
 
     test('operations on an absent instance are not-found', async () => {
