@@ -101,6 +101,7 @@ test.each(trialsOf(actOnServerSaga).map((trial) => [trial.label, trial] as const
       image: null,
       sealedPassword: null,
       state: null,
+      plan: null,
       userId: 'u',
       projectId: 'p',
     }

@@ -10,6 +10,8 @@ import { recordActions, type ServerAction } from '../../db/server-actions.ts'
 import { applyViews } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 import type { BootImage } from '../images/image-for-boot.ts'
+import type { ActPlan } from './act-plan.ts'
+import { plannedAct, promisePlan, settlePlan, withdrawPlan } from './act-plan-effects.ts'
 import { buildRequest } from './build-request.ts'
 
 export type ActOnServerParams = {
@@ -24,21 +26,29 @@ export type ActOnServerParams = {
   readonly sealedPassword: string | null
   /** What a reset of its state makes it. */
   readonly state: 'active' | 'error' | null
+  /** What it is besides; null for most acts. */
+  readonly plan: ActPlan | null
   readonly userId: string
   readonly projectId: string
 }
 
+/** For an act of which the name says all. */
+export const NO_DETAILS = { image: null, sealedPassword: null, state: null, plan: null } as const
+
 const take: LocalStep<ComputeDeps, ActOnServerParams> = {
   kind: 'local',
   name: 'take',
-  run: async (tx, { params, sagaId, work }) => {
-    const { serverId, attempt } = params
+  run: async (tx, { deps, params, sagaId, work }) => {
+    const { serverId, attempt, plan } = params
     if (!(await takeServer(tx, serverId, attempt, sagaId)))
       throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
     recordActions(tx, [recordOf(params, work.requestId, null)])
+    if (plan !== null) await promisePlan(tx, deps, { ...params, plan })
     return null
   },
-  undo: async (tx, { params, sagaId, work }) => {
+  undo: async (tx, { deps, params, sagaId, work }) => {
+    const { plan } = params
+    if (plan !== null) await withdrawPlan(tx, deps, { ...params, plan })
     releaseServer(tx, params.serverId, sagaId)
     recordActions(tx, [recordOf(params, work.requestId, 'Error')])
   },
@@ -77,7 +87,8 @@ const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
 
 /** What the cell is told. Throws `conflict` when the server went meanwhile. */
 async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<CellAct> {
-  const { serverId, cellId, action, image, sealedPassword, state } = params
+  const { serverId, cellId, action, image, sealedPassword, state, plan } = params
+  if (plan !== null) return plannedAct(deps, { ...params, plan })
   if (action === 'reset-state') return { name: action, state: state ?? 'error' }
   const password =
     sealedPassword === null ? '' : deps.secrets.open(sealedPassword, passwordPurpose(serverId))
@@ -102,6 +113,7 @@ const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
     const { params, sagaId } = call
     const { view } = call.output<CellAnswer<'instance.act'>>('ask')!
     applyViews(tx, params.cellId, [view])
+    if (params.plan !== null) await settlePlan(tx, { ...params, plan: params.plan })
     releaseServer(tx, params.serverId, sagaId)
     return null
   },

@@ -1,4 +1,4 @@
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { readFailure } from '#common/saga/log.ts'
 import { settledWithin } from '#common/settled-within.ts'
@@ -8,6 +8,8 @@ import type { Compute } from '../compute.ts'
 import type { BootImage } from '../images/image-for-boot.ts'
 import type { RequestContext } from '../request-context.ts'
 import { actOnServerSaga, passwordPurpose } from '../sagas/act-on-server.ts'
+import type { ActPlan } from '../sagas/act-plan.ts'
+import type { PlannedWireAct } from '../sagas/act-plan-effects.ts'
 import { placedServer } from './placed-server.ts'
 import { refuseAction } from './refuse-action.ts'
 
@@ -21,6 +23,7 @@ export type ServerAct =
   | { readonly name: 'rescue'; readonly image: BootImage | null; readonly password: string }
   | { readonly name: 'change-password'; readonly password: string }
   | { readonly name: 'reset-state'; readonly state: 'active' | 'error' }
+  | { readonly name: PlannedWireAct['name']; readonly plan: ActPlan }
 
 /**
  * Afterwards the server's cell has accepted to do it, and the server shows that. Throws `not-found`; `conflict` in a
@@ -50,6 +53,7 @@ export async function actOnServer(
       sealedPassword:
         'password' in act ? compute.secrets.seal(act.password, passwordPurpose(server.id)) : null,
       state: 'state' in act ? act.state : null,
+      plan: 'plan' in act ? act.plan : null,
       userId: context.userId,
       projectId,
     },
@@ -58,6 +62,8 @@ export async function actOnServer(
   const outcome = await settledWithin(compute.clock, WAIT_MS, run.finished)
   if (outcome !== 'unwound' && outcome !== 'stuck') return
   const failure = await readFailure(compute.db, run.id)
+  // Nova answers so where it looks for a host before it answers (nova/api/openstack/compute/migrate_server.py).
+  if (isFailure(failure, 'no-capacity')) throw new Failure('invalid', failure.message)
   const { name } = SERVER_ACTIONS[action]
   throw failure ?? new Failure('conflict', `Cannot '${name}' instance ${server.id}.`)
 }

@@ -1,14 +1,21 @@
 import type { Handlers } from '../../../http/operation.ts'
 import { gone } from '../gone.ts'
 import { changeServerPassword } from './actions/change-server-password.ts'
+import { createServerBackup } from './actions/create-server-backup.ts'
+import { createServerImage } from './actions/create-server-image.ts'
 import { injectNetworkInfo } from './actions/inject-network-info.ts'
 import { lockServer } from './actions/lock-server.ts'
 import { plainActionHandlers } from './actions/plain-actions.ts'
 import { rebootServer } from './actions/reboot-server.ts'
+import { rebuildServer } from './actions/rebuild-server.ts'
 import { rescueServer } from './actions/rescue-server.ts'
 import { resetServerState } from './actions/reset-server-state.ts'
+import { resizeServer } from './actions/resize-server.ts'
+import { revertServerResize } from './actions/revert-server-resize.ts'
+import { shelveServer } from './actions/shelve-server.ts'
 import { showServerConsoleOutput } from './actions/show-server-console-output.ts'
 import { unlockServer } from './actions/unlock-server.ts'
+import { unshelveServer } from './actions/unshelve-server.ts'
 import { createServer } from './create-server.ts'
 import { deleteServer } from './delete-server.ts'
 import { updateServer } from './update-server.ts'
@@ -21,6 +28,13 @@ export const serverWriteHandlers: Handlers = {
   ...plainActionHandlers,
   rebootServer,
   rescueServer,
+  createServerImage,
+  createServerBackup,
+  rebuildServer,
+  resizeServer,
+  revertServerResize,
+  shelveServer,
+  unshelveServer,
   changeServerPassword,
   lockServer,
   unlockServer,
