@@ -14,6 +14,7 @@ import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
 import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
+import { instanceChangeNic } from './handlers/instance-change-nic.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
 import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
@@ -30,6 +31,7 @@ type Handlers = {
 const HANDLERS: Handlers = {
   'instance.build': instanceBuild,
   'instance.delete': instanceDelete,
+  'instance.change-nic': instanceChangeNic,
   'instance.act': instanceAct,
   'instance.console-log': instanceConsoleLog,
   'instance.diagnostics': instanceDiagnostics,

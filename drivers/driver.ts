@@ -38,6 +38,7 @@ export interface Driver extends AsyncDisposable {
   readonly password?: Password
   readonly crashDump?: CrashDump
   readonly diagnostics?: Diagnostics
+  readonly interfaces?: Interfaces
   readonly consoleLog?: ConsoleLog
   readonly snapshot?: Snapshot
   readonly rebuild?: Rebuild
@@ -55,6 +56,7 @@ export const CAPABILITIES = [
   'password',
   'crashDump',
   'diagnostics',
+  'interfaces',
   'consoleLog',
   'snapshot',
   'rebuild',
@@ -151,6 +153,13 @@ export interface DiskFigures {
   readonly writeBytes: number
   readonly writeRequests: number
   readonly errors: number
+}
+
+export interface Interfaces {
+  /** Afterwards the instance has the NIC, now and at every start. One that it has stays as it is. */
+  attach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
+  /** Afterwards the instance does not have the NIC. Throws `conflict` when the guest does not let go of it. */
+  detach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
 }
 
 export interface ConsoleLog {

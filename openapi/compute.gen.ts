@@ -250,6 +250,100 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-hosts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The hosts that are not disabled. */
+        readonly get: operations["listHosts"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hosts/{host_name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** What a host has and what each project takes of it. */
+        readonly get: operations["showHost"];
+        /** Enables or disables a host. */
+        readonly put: operations["updateHost"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hosts/{host_name}/startup": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Switches a host on. */
+        readonly get: operations["startHostUp"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hosts/{host_name}/shutdown": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Switches a host off. */
+        readonly get: operations["shutHostDown"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-hosts/{host_name}/reboot": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Restarts a host. */
+        readonly get: operations["rebootHost"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/os-hypervisors": {
         readonly parameters: {
             readonly query?: never;
@@ -381,6 +475,109 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/images": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The ids and names of images.
+         * @description A parameter that begins with `property-` selects by the metadata under the rest of its name.
+         */
+        readonly get: operations["listImages"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Images with their details.
+         * @description A parameter that begins with `property-` selects by the metadata under the rest of its name.
+         */
+        readonly get: operations["listImagesDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/{image_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One image. */
+        readonly get: operations["showImage"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Deletes an image. */
+        readonly delete: operations["deleteImage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/{image_id}/metadata": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The properties of an image. */
+        readonly get: operations["listImageMetadata"];
+        /** Replaces all properties. */
+        readonly put: operations["replaceImageMetadata"];
+        /** Adds properties or changes what there are. */
+        readonly post: operations["updateImageMetadata"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/images/{image_id}/metadata/{key}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One property. */
+        readonly get: operations["showImageMetadataItem"];
+        /** Sets one property. */
+        readonly put: operations["updateImageMetadataItem"];
+        readonly post?: never;
+        /** Removes one property. */
+        readonly delete: operations["deleteImageMetadataItem"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/os-instance-actions": {
         readonly parameters: {
             readonly query?: never;
@@ -455,6 +652,248 @@ export interface paths {
         readonly post?: never;
         /** Forgets a keypair; servers made with it keep the key. */
         readonly delete: operations["deleteKeypair"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-security-groups": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The security groups of the project. */
+        readonly get: operations["listProxiedSecurityGroups"];
+        readonly put?: never;
+        /** Creates a security group. */
+        readonly post: operations["createProxiedSecurityGroup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-security-groups/{group_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One security group. */
+        readonly get: operations["showProxiedSecurityGroup"];
+        /** Changes name and description of a security group. */
+        readonly put: operations["updateProxiedSecurityGroup"];
+        readonly post?: never;
+        /** Deletes a security group that no port has. */
+        readonly delete: operations["deleteProxiedSecurityGroup"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-security-group-rules": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Lets some traffic in to the members of a group. */
+        readonly post: operations["createProxiedSecurityGroupRule"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-security-group-rules/{rule_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rule_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Deletes a rule. */
+        readonly delete: operations["deleteProxiedSecurityGroupRule"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-networks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The networks the caller may see. */
+        readonly get: operations["listProxiedNetworks"];
+        readonly put?: never;
+        /** Gone. */
+        readonly post: operations["createProxiedNetwork"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-networks/add": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Gone. */
+        readonly post: operations["addProxiedNetwork"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-networks/{network_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One network. */
+        readonly get: operations["showProxiedNetwork"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Gone. */
+        readonly delete: operations["deleteProxiedNetwork"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-networks/{network_id}/action": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Gone. */
+        readonly post: operations["actOnProxiedNetwork"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-tenant-networks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The networks the project may use. */
+        readonly get: operations["listTenantNetworks"];
+        readonly put?: never;
+        /** Gone. */
+        readonly post: operations["createTenantNetwork"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-tenant-networks/{network_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One network. */
+        readonly get: operations["showTenantNetwork"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Gone. */
+        readonly delete: operations["deleteTenantNetwork"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ips": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The floating addresses of the project; there are none without routers. */
+        readonly get: operations["listFloatingIps"];
+        readonly put?: never;
+        /** Refused, as there is no pool to take one from. */
+        readonly post: operations["createFloatingIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ips/{floating_ip_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floating_ip_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, as there are none. */
+        readonly get: operations["showFloatingIp"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Refused, as there are none. */
+        readonly delete: operations["deleteFloatingIp"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ip-pools": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Where floating addresses could come from; there are none without routers. */
+        readonly get: operations["listFloatingIpPools"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1050,6 +1489,137 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/action#addSecurityGroup": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["addServerSecurityGroup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#removeSecurityGroup": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["removeServerSecurityGroup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#addFixedIp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["addServerFixedIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#removeFixedIp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["removeServerFixedIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#addFloatingIp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["addServerFloatingIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#removeFloatingIp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["removeServerFloatingIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-server-external-events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Takes what other services say has happened to servers. */
+        readonly post: operations["createServerExternalEvents"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/os-server-groups": {
         readonly parameters: {
             readonly query?: never;
@@ -1239,6 +1809,132 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/ips": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The addresses of a server by network. */
+        readonly get: operations["listServerAddresses"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/ips/{network_label}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                /** @description The name of a network. */
+                readonly network_label: string;
+            };
+            readonly cookie?: never;
+        };
+        /** The addresses of a server on one network. */
+        readonly get: operations["showServerAddresses"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-security-groups": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The security groups of a server's ports. */
+        readonly get: operations["listServerSecurityGroups"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-interface": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The ports of a server. */
+        readonly get: operations["listServerInterfaces"];
+        readonly put?: never;
+        /** Gives a server another NIC, on a port there is or on a new one. */
+        readonly post: operations["attachServerInterface"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-interface/{port_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                /** @description The UUID of a port. */
+                readonly port_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One port of a server. */
+        readonly get: operations["showServerInterface"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Takes a NIC from a server; its port goes too where it was made for the server. */
+        readonly delete: operations["detachServerInterface"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-virtual-interfaces": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** Gone. */
+        readonly get: operations["listServerVirtualInterfaces"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers": {
         readonly parameters: {
             readonly query?: never;
@@ -1402,6 +2098,79 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-simple-tenant-usage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What the servers of all projects took in a period. */
+        readonly get: operations["listTenantUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-simple-tenant-usage/{project_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        /** What the servers of a project took in a period. */
+        readonly get: operations["showTenantUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-instance_usage_audit_log": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** How far the audit of the last month got. */
+        readonly get: operations["listUsageAudits"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-instance_usage_audit_log/{before}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Such as 2026-11-01 00:00:00. */
+                readonly before: string;
+            };
+            readonly cookie?: never;
+        };
+        /** How far the audit of the month before a time got. */
+        readonly get: operations["showUsageAudit"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/": {
         readonly parameters: {
             readonly query?: never;
@@ -1431,6 +2200,160 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-volume_attachments": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The volumes of a server. */
+        readonly get: operations["listVolumeAttachments"];
+        readonly put?: never;
+        /** Refused, as there is no volume to be found. */
+        readonly post: operations["attachVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/os-volume_attachments/{volume_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, as nothing is attached. */
+        readonly get: operations["showVolumeAttachment"];
+        /** Refused, as there is no volume to be found. */
+        readonly put: operations["updateVolumeAttachment"];
+        readonly post?: never;
+        /** Refused, as nothing is attached. */
+        readonly delete: operations["detachVolume"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-volumes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The volumes of the project. */
+        readonly get: operations["listProxiedVolumes"];
+        readonly put?: never;
+        /** Refused. */
+        readonly post: operations["createProxiedVolume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-volumes/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The volumes of the project. */
+        readonly get: operations["listProxiedVolumesDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-volumes/{volume_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, as there are none. */
+        readonly get: operations["showProxiedVolume"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Refused, as there are none. */
+        readonly delete: operations["deleteProxiedVolume"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-snapshots": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The snapshots of the project's volumes. */
+        readonly get: operations["listProxiedSnapshots"];
+        readonly put?: never;
+        /** Refused. */
+        readonly post: operations["createProxiedSnapshot"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-snapshots/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The snapshots of the project's volumes. */
+        readonly get: operations["listProxiedSnapshotsDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-snapshots/{snapshot_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, as there are none. */
+        readonly get: operations["showProxiedSnapshot"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Refused, as there are none. */
+        readonly delete: operations["deleteProxiedSnapshot"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1691,6 +2614,35 @@ export interface components {
             readonly vcpus: number;
             readonly vcpus_used: number;
         };
+        readonly ProxiedImageSummary: {
+            readonly id: string;
+            readonly name: string | null;
+            readonly links: components["schemas"]["Links"];
+        };
+        readonly ProxiedImage: {
+            readonly id: string;
+            readonly name: string | null;
+            readonly links: components["schemas"]["Links"];
+            /** @description MiB. */
+            readonly minRam: number;
+            /** @description GiB. */
+            readonly minDisk: number;
+            readonly metadata: components["schemas"]["MetadataView"];
+            /** Format: date-time */
+            readonly created: string;
+            /** Format: date-time */
+            readonly updated: string;
+            readonly status: string;
+            readonly progress: number;
+            /** @description Bytes. */
+            readonly "OS-EXT-IMG-SIZE:size": number | null;
+            /** @enum {string} */
+            readonly "OS-DCF:diskConfig"?: "AUTO" | "MANUAL";
+            readonly server?: {
+                readonly id: string;
+                readonly links: components["schemas"]["Links"];
+            };
+        };
         readonly InstanceAction: {
             readonly action: string;
             /** Format: uuid */
@@ -1761,6 +2713,46 @@ export interface components {
             readonly deleted: false;
             readonly deleted_at: null;
             readonly type: components["schemas"]["KeypairType"];
+        };
+        readonly ProxiedSecurityGroup: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly description: string;
+            readonly tenant_id: string;
+            /** @description What is let in; rules for what goes out have no place here. */
+            readonly rules: readonly components["schemas"]["ProxiedRule"][];
+        };
+        readonly ProxiedRule: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: uuid */
+            readonly parent_group_id: string;
+            readonly ip_protocol: string | null;
+            readonly from_port: number | null;
+            readonly to_port: number | null;
+            readonly ip_range: {
+                readonly cidr?: string;
+            };
+            readonly group: {
+                readonly name?: string;
+                readonly tenant_id?: string;
+            };
+        };
+        /** @description What only nova-network knew is null. */
+        readonly ProxiedNetwork: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly label: string;
+        } & {
+            readonly [key: string]: null;
+        };
+        readonly TenantNetwork: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly label: string;
+            /** @description What nova-network said; `None` here. */
+            readonly cidr: string;
         };
         readonly QuotaLimit: number;
         readonly NewQuotaLimit: number;
@@ -1914,6 +2906,8 @@ export interface components {
             readonly maxPersonalitySize: components["schemas"]["QuotaLimit"];
         };
         /** @enum {string} */
+        readonly ExternalEventName: "network-changed" | "network-vif-plugged" | "network-vif-unplugged" | "network-vif-deleted" | "volume-extended" | "power-update" | "accelerator-request-bound" | "volume-reimaged";
+        /** @enum {string} */
         readonly GroupPolicy: "affinity" | "anti-affinity" | "soft-affinity" | "soft-anti-affinity";
         readonly GroupPolicies: readonly components["schemas"]["GroupPolicy"][];
         readonly NewServerGroup: {
@@ -1983,6 +2977,28 @@ export interface components {
             readonly state: "pending" | "running" | "paused" | "shutdown" | "crashed" | "suspended";
             /** @description Seconds. */
             readonly uptime: number | null;
+        };
+        readonly NetworkAddresses: {
+            readonly [key: string]: readonly {
+                readonly addr: string;
+                /** @enum {integer} */
+                readonly version: 4 | 6;
+            }[];
+        };
+        readonly InterfaceAttachment: {
+            readonly fixed_ips: readonly {
+                readonly ip_address: string;
+                /** Format: uuid */
+                readonly subnet_id: string;
+            }[];
+            readonly mac_addr: string;
+            /** Format: uuid */
+            readonly net_id: string;
+            /** Format: uuid */
+            readonly port_id: string;
+            /** @enum {string} */
+            readonly port_state: "ACTIVE" | "BUILD" | "DOWN";
+            readonly tag?: string | null;
         };
         /** @enum {string} */
         readonly DiskConfig: "AUTO" | "MANUAL";
@@ -2434,6 +3450,70 @@ export interface components {
             readonly disabled_reason: string | null;
             readonly forced_down: boolean;
         };
+        readonly TenantUsage: {
+            readonly tenant_id: string;
+            /** @description A time in UTC without zone. */
+            readonly start: string;
+            /** @description A time in UTC without zone. */
+            readonly stop: string;
+            readonly total_hours: number;
+            /** @description VCPUs times hours. */
+            readonly total_vcpus_usage: number;
+            /** @description MiB times hours. */
+            readonly total_memory_mb_usage: number;
+            /** @description GiB times hours. */
+            readonly total_local_gb_usage: number;
+            readonly server_usages?: readonly components["schemas"]["ServerUsage"][];
+        };
+        /** @description Empty when no server ran. */
+        readonly ShownUsage: {
+            readonly tenant_id?: string;
+            /** @description A time in UTC without zone. */
+            readonly start?: string;
+            /** @description A time in UTC without zone. */
+            readonly stop?: string;
+            readonly total_hours?: number;
+            /** @description VCPUs times hours. */
+            readonly total_vcpus_usage?: number;
+            /** @description MiB times hours. */
+            readonly total_memory_mb_usage?: number;
+            /** @description GiB times hours. */
+            readonly total_local_gb_usage?: number;
+            readonly server_usages?: readonly components["schemas"]["ServerUsage"][];
+        };
+        readonly ServerUsage: {
+            /** Format: uuid */
+            readonly instance_id: string;
+            readonly tenant_id: string;
+            readonly name: string;
+            /** @description The name of the flavor. */
+            readonly flavor: string;
+            readonly vcpus: number;
+            readonly memory_mb: number;
+            readonly local_gb: number;
+            /** @description A time in UTC without zone. */
+            readonly started_at: string;
+            readonly ended_at: string | null;
+            /** @description As OS-EXT-STS:vm_state, or terminated. */
+            readonly state: string;
+            /** @description Within the period. */
+            readonly hours: number;
+            /** @description Seconds. */
+            readonly uptime: number;
+        };
+        readonly UsageAudit: {
+            readonly period_beginning: string;
+            readonly period_ending: string;
+            readonly num_hosts: number;
+            readonly num_hosts_done: number;
+            readonly num_hosts_running: number;
+            readonly num_hosts_not_run: number;
+            readonly hosts_not_run: readonly string[];
+            readonly total_instances: number;
+            readonly total_errors: number;
+            readonly overall_status: string;
+            readonly log: Record<string, never>;
+        };
         readonly ApiVersion: {
             /** @example v2.1 */
             readonly id: string;
@@ -2521,6 +3601,7 @@ export interface components {
         /** @description The user whose items are meant; administrators only. */
         readonly userId: string;
         readonly flavorId: string;
+        readonly imageId: string;
         readonly projectId: string;
     };
     requestBodies: never;
@@ -2557,6 +3638,8 @@ export type HostedServers = components['schemas']['HostedServers'];
 export type HypervisorSummary = components['schemas']['HypervisorSummary'];
 export type Hypervisor = components['schemas']['Hypervisor'];
 export type HypervisorStatistics = components['schemas']['HypervisorStatistics'];
+export type ProxiedImageSummary = components['schemas']['ProxiedImageSummary'];
+export type ProxiedImage = components['schemas']['ProxiedImage'];
 export type InstanceAction = components['schemas']['InstanceAction'];
 export type InstanceActionDetail = components['schemas']['InstanceActionDetail'];
 export type InstanceActionEvent = components['schemas']['InstanceActionEvent'];
@@ -2564,6 +3647,10 @@ export type KeypairType = components['schemas']['KeypairType'];
 export type NewKeypair = components['schemas']['NewKeypair'];
 export type KeypairSummary = components['schemas']['KeypairSummary'];
 export type Keypair = components['schemas']['Keypair'];
+export type ProxiedSecurityGroup = components['schemas']['ProxiedSecurityGroup'];
+export type ProxiedRule = components['schemas']['ProxiedRule'];
+export type ProxiedNetwork = components['schemas']['ProxiedNetwork'];
+export type TenantNetwork = components['schemas']['TenantNetwork'];
 export type QuotaLimit = components['schemas']['QuotaLimit'];
 export type NewQuotaLimit = components['schemas']['NewQuotaLimit'];
 export type QuotaUsage = components['schemas']['QuotaUsage'];
@@ -2575,11 +3662,14 @@ export type QuotaClassSet = components['schemas']['QuotaClassSet'];
 export type UpdatedQuotaClassSet = components['schemas']['UpdatedQuotaClassSet'];
 export type QuotaClassSetUpdate = components['schemas']['QuotaClassSetUpdate'];
 export type AbsoluteLimits = components['schemas']['AbsoluteLimits'];
+export type ExternalEventName = components['schemas']['ExternalEventName'];
 export type GroupPolicy = components['schemas']['GroupPolicy'];
 export type GroupPolicies = components['schemas']['GroupPolicies'];
 export type NewServerGroup = components['schemas']['NewServerGroup'];
 export type ServerGroup = components['schemas']['ServerGroup'];
 export type ServerDiagnostics = components['schemas']['ServerDiagnostics'];
+export type NetworkAddresses = components['schemas']['NetworkAddresses'];
+export type InterfaceAttachment = components['schemas']['InterfaceAttachment'];
 export type DiskConfig = components['schemas']['DiskConfig'];
 export type SecurityGroupNames = components['schemas']['SecurityGroupNames'];
 export type GuestHostName = components['schemas']['GuestHostName'];
@@ -2605,6 +3695,10 @@ export type RebuiltServer = components['schemas']['RebuiltServer'];
 export type UpdatedServerAddresses = components['schemas']['UpdatedServerAddresses'];
 export type ServerSortKey = components['schemas']['ServerSortKey'];
 export type Service = components['schemas']['Service'];
+export type TenantUsage = components['schemas']['TenantUsage'];
+export type ShownUsage = components['schemas']['ShownUsage'];
+export type ServerUsage = components['schemas']['ServerUsage'];
+export type UsageAudit = components['schemas']['UsageAudit'];
 export type ApiVersion = components['schemas']['ApiVersion'];
 export type ZoneState = components['schemas']['ZoneState'];
 export type Extension = components['schemas']['Extension'];
@@ -2619,6 +3713,7 @@ export type ParameterChangesSince = components['parameters']['changesSince'];
 export type ParameterChangesBefore = components['parameters']['changesBefore'];
 export type ParameterUserId = components['parameters']['userId'];
 export type ParameterFlavorId = components['parameters']['flavorId'];
+export type ParameterImageId = components['parameters']['imageId'];
 export type ParameterProjectId = components['parameters']['projectId'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -3311,6 +4406,202 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly listHosts: {
+        readonly parameters: {
+            readonly query?: {
+                readonly zone?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The hosts. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly hosts: readonly {
+                            readonly host_name: string;
+                            readonly service: string;
+                            readonly zone: string;
+                        }[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showHost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The sums, then one entry per project. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly host: readonly {
+                            readonly resource: {
+                                readonly host: string;
+                                readonly project: string;
+                                readonly cpu: number;
+                                readonly memory_mb: number;
+                                readonly disk_gb: number;
+                            };
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateHost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @enum {string} */
+                    readonly status?: "enable" | "disable" | "Enable" | "Disable" | "ENABLE" | "DISABLE";
+                    /** @enum {string} */
+                    readonly maintenance_mode?: "enable" | "disable" | "Enable" | "Disable" | "ENABLE" | "DISABLE";
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What was done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly host: string;
+                        readonly status: components["schemas"]["EnabledOrDisabled"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly startHostUp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly host: string;
+                        readonly power_action: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly shutHostDown: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly host: string;
+                        readonly power_action: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly rebootHost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly host_name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What was done. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly host: string;
+                        readonly power_action: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
     readonly listHypervisors: {
         readonly parameters: {
             readonly query?: {
@@ -3538,6 +4829,313 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly listImages: {
+        readonly parameters: {
+            readonly query?: {
+                readonly name?: string;
+                /** @description ACTIVE, SAVING, ERROR, DELETED or UNKNOWN. */
+                readonly status?: string;
+                /** @description The server a snapshot is of. */
+                readonly server?: string;
+                readonly type?: string;
+                readonly minRam?: string;
+                readonly minDisk?: string;
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of images. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly images: readonly components["schemas"]["ProxiedImageSummary"][];
+                        readonly images_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listImagesDetail: {
+        readonly parameters: {
+            readonly query?: {
+                readonly name?: string;
+                /** @description ACTIVE, SAVING, ERROR, DELETED or UNKNOWN. */
+                readonly status?: string;
+                /** @description The server a snapshot is of. */
+                readonly server?: string;
+                readonly type?: string;
+                readonly minRam?: string;
+                readonly minDisk?: string;
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of images. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly images: readonly components["schemas"]["ProxiedImage"][];
+                        readonly images_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The image. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly image: components["schemas"]["ProxiedImage"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly updateImageMetadata: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly metadata: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly metadata: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showImageMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The property under its name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateImageMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly meta: components["schemas"]["Metadata"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The property under its name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly meta: components["schemas"]["MetadataView"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteImageMetadataItem: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly image_id: components["parameters"]["imageId"];
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
     readonly listInstanceActions: {
         readonly parameters: {
             readonly query?: {
@@ -3715,6 +5313,493 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedSecurityGroups: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                readonly offset?: number;
+                /** @description Those of every project; administrators only. */
+                readonly all_tenants?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description By name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_groups: readonly components["schemas"]["ProxiedSecurityGroup"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createProxiedSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly security_group: {
+                        readonly name: string;
+                        readonly description: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_group: components["schemas"]["ProxiedSecurityGroup"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showProxiedSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_group: components["schemas"]["ProxiedSecurityGroup"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateProxiedSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly security_group: {
+                        readonly name: string;
+                        readonly description: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The group. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_group: components["schemas"]["ProxiedSecurityGroup"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProxiedSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly group_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createProxiedSecurityGroupRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly security_group_rule: {
+                        readonly parent_group_id: string;
+                        readonly group_id?: string | null;
+                        readonly cidr?: string | null;
+                        readonly ip_protocol?: string | null;
+                        readonly from_port?: number | null;
+                        readonly to_port?: number | null;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The rule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_group_rule: components["schemas"]["ProxiedRule"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProxiedSecurityGroupRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rule_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedNetworks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every network. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly networks: readonly components["schemas"]["ProxiedNetwork"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createProxiedNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly addProxiedNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showProxiedNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The network. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly network: components["schemas"]["ProxiedNetwork"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProxiedNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly actOnProxiedNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listTenantNetworks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every network. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly networks: readonly components["schemas"]["TenantNetwork"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createTenantNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showTenantNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The network. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly network: components["schemas"]["TenantNetwork"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteTenantNetwork: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly network_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listFloatingIps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floating_ips: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floating_ip_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly floating_ip_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listFloatingIpPools: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every pool. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly floating_ip_pools: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
         };
     };
     readonly showLimits: {
@@ -4392,7 +6477,6 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 202: components["responses"]["Accepted"];
             readonly 401: components["responses"]["Fault"];
             readonly 410: components["responses"]["Fault"];
         };
@@ -4421,7 +6505,7 @@ export interface operations {
             /** @description The image is being filled. */
             readonly 202: {
                 headers: {
-                    /** @description Until 2.44 */
+                    /** @description Until 2.44, the image. */
                     readonly Location?: string;
                     readonly [name: string]: unknown;
                 };
@@ -4733,6 +6817,244 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly addServerSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly addSecurityGroup: {
+                        /** @description The name or id of a security group. */
+                        readonly name: components["schemas"]["Name"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly removeServerSecurityGroup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly removeSecurityGroup: {
+                        /** @description The name or id of a security group. */
+                        readonly name: components["schemas"]["Name"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly addServerFixedIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly addFixedIp: {
+                        readonly networkId: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly removeServerFixedIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly removeFixedIp: {
+                        readonly address: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly addServerFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly addFloatingIp: {
+                        /** Format: ipv4 */
+                        readonly address: string;
+                        /** Format: ipv4 */
+                        readonly fixed_address?: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly removeServerFloatingIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly removeFloatingIp: {
+                        readonly address: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createServerExternalEvents: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly events: readonly {
+                        readonly name: components["schemas"]["ExternalEventName"];
+                        /** Format: uuid */
+                        readonly server_uuid: string;
+                        /** @enum {string} */
+                        readonly status?: "failed" | "completed" | "in-progress";
+                        readonly tag?: string;
+                    }[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description All were taken. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly events: readonly {
+                            readonly name: components["schemas"]["ExternalEventName"];
+                            /** Format: uuid */
+                            readonly server_uuid: string;
+                            /** @enum {string} */
+                            readonly status: "failed" | "completed" | "in-progress";
+                            readonly tag?: string;
+                            /** @enum {integer} */
+                            readonly code: 200 | 400 | 404 | 422;
+                        }[];
+                    };
+                };
+            };
+            /** @description Some were not taken; the code of each says why. */
+            readonly 207: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly events: readonly {
+                            readonly name: components["schemas"]["ExternalEventName"];
+                            /** Format: uuid */
+                            readonly server_uuid: string;
+                            /** @enum {string} */
+                            readonly status: "failed" | "completed" | "in-progress";
+                            readonly tag?: string;
+                            /** @enum {integer} */
+                            readonly code: 200 | 400 | 404 | 422;
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
         };
     };
     readonly listServerGroups: {
@@ -5309,6 +7631,235 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerAddresses: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly addresses: components["schemas"]["NetworkAddresses"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerAddresses: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                /** @description The name of a network. */
+                readonly network_label: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Those addresses under the network's name. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NetworkAddresses"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerSecurityGroups: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every group, once. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly security_groups: readonly components["schemas"]["ProxiedSecurityGroup"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerInterfaces: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description In the order of the server's NICs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly interfaceAttachments: readonly components["schemas"]["InterfaceAttachment"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly attachServerInterface: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly interfaceAttachment: {
+                        /** Format: uuid */
+                        readonly net_id?: string;
+                        /** Format: uuid */
+                        readonly port_id?: string;
+                        readonly fixed_ips?: readonly {
+                            readonly ip_address: string;
+                        }[];
+                        readonly tag?: components["schemas"]["Tag"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The port. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly interfaceAttachment: components["schemas"]["InterfaceAttachment"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 500: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerInterface: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                /** @description The UUID of a port. */
+                readonly port_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The port. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly interfaceAttachment: components["schemas"]["InterfaceAttachment"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly detachServerInterface: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                /** @description The UUID of a port. */
+                readonly port_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerVirtualInterfaces: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
         };
     };
     readonly listServers: {
@@ -5908,6 +8459,132 @@ export interface operations {
             readonly 409: components["responses"]["Fault"];
         };
     };
+    readonly listTenantUsage: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description A time in UTC without zone; now when absent. */
+                readonly start?: string;
+                /** @description A time in UTC without zone; now when absent. */
+                readonly end?: string;
+                /** @description Whether to list the servers; only 1 means yes. */
+                readonly detailed?: string;
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The usage by project of a page of servers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tenant_usages: readonly components["schemas"]["TenantUsage"][];
+                        readonly tenant_usages_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showTenantUsage: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description A time in UTC without zone; now when absent. */
+                readonly start?: string;
+                /** @description A time in UTC without zone; now when absent. */
+                readonly end?: string;
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly project_id: components["parameters"]["projectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The usage of a page of servers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tenant_usage: components["schemas"]["ShownUsage"];
+                        readonly tenant_usage_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listUsageAudits: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The audit. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly instance_usage_audit_logs: components["schemas"]["UsageAudit"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showUsageAudit: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Such as 2026-11-01 00:00:00. */
+                readonly before: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The audit. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly instance_usage_audit_log: components["schemas"]["UsageAudit"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
     readonly listVersions: {
         readonly parameters: {
             readonly query?: never;
@@ -5954,6 +8631,343 @@ export interface operations {
             };
             readonly 429: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listVolumeAttachments: {
+        readonly parameters: {
+            readonly query?: {
+                readonly limit?: number;
+                readonly offset?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; servers have none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volumeAttachments: readonly unknown[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly attachVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly volumeAttachment: {
+                        /** Format: uuid */
+                        readonly volumeId: string;
+                        readonly device?: string | null;
+                        readonly tag?: components["schemas"]["Tag"];
+                        readonly delete_on_termination?: components["schemas"]["Boolean"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showVolumeAttachment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateVolumeAttachment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly volumeAttachment: {
+                        /** Format: uuid */
+                        readonly volumeId: string;
+                        /** Format: uuid */
+                        readonly id?: string;
+                        /** Format: uuid */
+                        readonly serverId?: string;
+                        readonly device?: string | null;
+                        readonly tag?: components["schemas"]["Tag"];
+                        readonly delete_on_termination?: components["schemas"]["Boolean"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly detachVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedVolumes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; there are none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volumes: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createProxiedVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedVolumesDetail: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; there are none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly volumes: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showProxiedVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProxiedVolume: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly volume_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedSnapshots: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; there are none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly snapshots: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createProxiedSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": unknown;
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listProxiedSnapshotsDetail: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; there are none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly snapshots: readonly unknown[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showProxiedSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteProxiedSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
     readonly listAvailabilityZones: {

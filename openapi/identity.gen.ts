@@ -1373,11 +1373,21 @@ export interface components {
             readonly id?: components["schemas"]["RegionId"];
             readonly description?: components["schemas"]["Description"];
             readonly parent_region_id?: string | null;
+            /**
+             * @description Clients send it; a region cannot be disabled.
+             * @constant
+             */
+            readonly enabled?: true;
         };
         readonly RegionChange: {
             readonly id?: components["schemas"]["RegionId"];
             readonly description?: components["schemas"]["Description"];
             readonly parent_region_id?: string | null;
+            /**
+             * @description Clients send it; a region cannot be disabled.
+             * @constant
+             */
+            readonly enabled?: true;
         };
         readonly Region: {
             readonly id: string;

@@ -1,7 +1,11 @@
 import type { ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
-import type { InstanceSpec } from '#drivers/driver.ts'
+import type { InstanceSpec, NicSpec } from '#drivers/driver.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import { configDriveFiles } from './config-drive.ts'
+
+export function nicSpec(nic: InstanceBuild['nics'][number]): NicSpec {
+  return { ...nic, portId: nic.portId as PortId, networkId: nic.networkId as NetworkId }
+}
 
 /** What a driver is told of a build that came over the wire. */
 export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec {
@@ -14,11 +18,7 @@ export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec
     userId: build.userId,
     flavor,
     image: { ...image, id: image.id as ImageId },
-    nics: build.nics.map((nic) => ({
-      ...nic,
-      portId: nic.portId as PortId,
-      networkId: nic.networkId as NetworkId,
-    })),
+    nics: build.nics.map(nicSpec),
     ...(build.configDrive ? { configDrive: configDriveFiles(id, build) } : {}),
   }
 }

@@ -6,6 +6,7 @@ import { checked } from '#openapi/wire/checked.ts'
 import { HOST_OPERATIONS } from '#openapi/wire/host.ts'
 import { type HostOperation, hostSubject } from '#openapi/wire.ts'
 import { act } from './act.ts'
+import { changeNic } from './change-nic.ts'
 import type { Compute } from './compute.ts'
 import { consoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
@@ -25,6 +26,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
   const handlers: Handlers = {
     spawn: ({ operation, build }) => spawn(compute, operation, build),
     destroy: ({ operation }) => destroy(compute, operation),
+    'change-nic': (ask) => changeNic(compute, ask),
     act: (ask) => act(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
     diagnostics: (ask) => diagnostics(compute, ask),

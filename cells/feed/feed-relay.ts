@@ -23,8 +23,8 @@ const LEASE_TTL_MS = 3_000
 const LEASE_RENEW_MS = 1_000
 /** Changes that come close together go out together. */
 const GATHER_MS = 5
-/** In case a nudge was lost, or came before its commit. */
-const POLL_MS = 200
+/** In case a nudge was lost. */
+const POLL_MS = 1_000
 const BATCH_ROWS = 200
 /** A round ends after so many batches, so that the lease is looked after. */
 const BATCHES_MAX = 50
@@ -59,7 +59,7 @@ export class FeedRelay implements AsyncDisposable {
     this.#loop = this.#run()
   }
 
-  /** Rows have been, or are about to be, committed: they go out in a moment. */
+  /** Rows have been committed: they go out in a moment. */
   nudge(): void {
     this.#isNudged = true
     this.#wake()

@@ -42,6 +42,8 @@ export interface Tx extends Executor {
   queue(statement: Statement, values: StatementValues, expected?: Expected): void
   /** Runs what is queued now: needed before a statement whose failure the caller survives. */
   flush(): Promise<void>
+  /** Called once this transaction has committed, and never where it has not. */
+  afterCommit(done: () => void): void
 }
 
 export interface DatabaseOptions {
@@ -103,6 +105,7 @@ export class Database implements Transactional, AsyncDisposable {
       const result = await work(tx)
       await tx.commit()
       connection.release()
+      tx.committed()
       return result
     } catch (error) {
       await tx.rollback().then(
@@ -126,6 +129,7 @@ export class OpenTransaction implements Tx {
   readonly transactional = true
   readonly #connection: PoolConnection
   #queue: Bound[] = []
+  readonly #afterCommit: (() => void)[] = []
   #valuesQueued = 0
   /** Of a compound nobody knows how far it came: whoever caught its failure must not go on and commit. */
   #broken: { readonly error: unknown } | undefined
@@ -169,6 +173,15 @@ export class OpenTransaction implements Tx {
   async commit(): Promise<void> {
     if (await this.#mayJoin(COMMIT)) await this.#send([COMMIT])
     else await this.#simple('COMMIT')
+  }
+
+  afterCommit(done: () => void): void {
+    this.#afterCommit.push(done)
+  }
+
+  /** Tells those who wanted to know; the connection may be another's by now. */
+  committed(): void {
+    for (const done of this.#afterCommit) done()
   }
 
   rollback(): Promise<void> {

@@ -4,6 +4,8 @@ import { callApi, type Session, uploadBytes } from '../api/session.ts'
 export interface DemoImage {
   readonly name: string
   readonly diskFormat: string
+  /** `bare` for a disk. */
+  readonly containerFormat: string
   readonly minDiskGb: number
   readonly minRamMb: number
   readonly properties: Readonly<Record<string, string>>
@@ -31,7 +33,7 @@ export async function ensureImage(admin: Session, image: DemoImage): Promise<voi
       body: {
         name: image.name,
         disk_format: image.diskFormat,
-        container_format: 'bare',
+        container_format: image.containerFormat,
         visibility: 'public',
         min_disk: image.minDiskGb,
         min_ram: image.minRamMb,

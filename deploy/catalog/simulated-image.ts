@@ -6,6 +6,7 @@ const CONTENT_BYTES = 64 * 1024
 export const simulatedImage: DemoImage = {
   name: 'tiny',
   diskFormat: 'raw',
+  containerFormat: 'bare',
   minDiskGb: 0,
   minRamMb: 0,
   properties: { img_hv_type: 'fake', hypervisor_type: 'fake' },

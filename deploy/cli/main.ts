@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { errorChain, isFailure } from '#common/errors.ts'
 import { loadLightly } from '#common/load-lightly.ts'
+import { addAdminCommand } from './commands/admin.ts'
 import { addCellCommand } from './commands/cell.ts'
 import { addDbCommand } from './commands/db.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
@@ -30,6 +31,7 @@ addDoctorCommand(program)
 addTestCommand(program)
 addCellCommand(program)
 addDbCommand(program)
+addAdminCommand(program)
 
 // Whoever reads the output may stop early, as head does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

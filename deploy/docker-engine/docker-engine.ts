@@ -4,6 +4,7 @@ import { Client } from 'undici'
 import { Failure } from '#common/errors.ts'
 import { waitFor } from '#common/wait-for.ts'
 import type { RunOptions, RunResult } from '#drivers/run.ts'
+import { removeHolder, runningHolder, writeHolder } from '../namespace/holder-file.ts'
 import { endNamespace, type Holder, runInside, startNamespace } from '../namespace/namespace.ts'
 import { findProgram } from '../process/find-program.ts'
 
@@ -30,25 +31,44 @@ const IN_BACKGROUND = 'log=$1; shift; setsid "$@" >>"$log" 2>&1 </dev/null &'
 
 /**
  * Afterwards a Docker engine of its own runs, in namespaces of its own, with its state under `directory`, which is short
- * enough that a socket path below it fits (about 80 characters). Its bridges and its firewall rules are in its network
- * namespace: nothing of the machine's own network changes. Needs root and `DOCKER_PACKAGES`.
+ * enough that a socket path below it fits (about 80 characters). Started over one that still runs, it finds that one,
+ * containers included. Its bridges and its firewall rules are in its network namespace: nothing of the machine's own
+ * network changes. Needs root and `DOCKER_PACKAGES`.
  */
 export async function startDockerEngine(directory: string): Promise<RunningDockerEngine> {
   const home = resolve(directory)
   await mkdir(home, { recursive: true, mode: 0o711 })
-  const holder = await startNamespace()
-  const engine: RunningDockerEngine = {
+  const holder = (await runningHolder(home)) ?? (await startHolder(home))
+  if (!(await answers(socketOf(home)))) await startEngine(holder, home)
+  return {
     endpoint: `unix://${socketOf(home)}`,
     run: (command, args, options) => runInside(holder, command, args, options),
     start: () => startEngine(holder, home),
     shutDown: () => endEngine(holder, home, '-TERM'),
     kill: () => endEngine(holder, home, '-KILL'),
-    stop: () => endNamespace(holder),
+    stop: () => stopDockerEngine(home),
   }
+}
+
+/** Ends the engine whose state is under `directory`, if it runs: for whoever did not start it. */
+export async function stopDockerEngine(directory: string): Promise<void> {
+  const home = resolve(directory)
+  const holder = await runningHolder(home)
+  if (holder !== undefined) await endNamespace(holder)
+  await removeHolder(home)
+}
+
+/** The process that holds the engine whose state is under `directory`; undefined when it does not run. */
+export async function dockerEnginePid(directory: string): Promise<number | undefined> {
+  return (await runningHolder(resolve(directory)))?.pid
+}
+
+async function startHolder(home: string): Promise<Holder> {
+  const holder = await startNamespace()
   try {
     await runInside(holder, 'ip', ['link', 'set', 'lo', 'up'], { timeoutMs: STEP_MS })
-    await engine.start()
-    return engine
+    await writeHolder(home, holder)
+    return holder
   } catch (error) {
     await endNamespace(holder)
     throw error

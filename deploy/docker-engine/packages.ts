@@ -5,8 +5,9 @@ export const DOCKER_PACKAGES = [
   { name: 'runc', program: 'runc' },
 ] as const
 
-/** What those need of the system. */
+/** What those need of the system, and what the demo's container is made of. */
 export const DOCKER_LIBRARIES = [
+  'busybox-static',
   'libdevmapper1.02.1',
   'libseccomp2',
   'iptables',

@@ -7,6 +7,7 @@ import type { Finding } from './finding.ts'
 const PURPOSES: readonly (readonly [Purpose, what: string, command: string])[] = [
   ['base', 'MariaDB and NATS', './weir up'],
   ['libvirt', 'libvirt, QEMU and what guests are built from', './weir up'],
+  ['docker', 'a Docker engine, for --driver docker', './weir up'],
   ['clients', 'the openstack command', './weir test'],
 ]
 

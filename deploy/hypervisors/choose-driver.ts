@@ -2,25 +2,41 @@ import { Failure } from '#common/errors.ts'
 import type { DriverName } from '#drivers/driver.ts'
 import type { ChosenDriver } from '../deployment/state.ts'
 import { missingPackages } from '../packages/missing-packages.ts'
+import type { Purpose } from '../packages/packages.ts'
 import { programPath } from '../process/find-program.ts'
 
 /** The driver asked for, or for `auto` the best this machine can run, and why. Throws `unsupported`. */
 export function chooseDriver(asked: DriverName | 'auto'): ChosenDriver {
   if (asked === 'fake') return { name: 'fake', why: 'as asked; its servers are simulated' }
+  if (asked !== 'auto') {
+    const problem = PROBLEMS[asked]()
+    if (problem === undefined) return { name: asked, why: 'as asked' }
+    throw new Failure('unsupported', `The ${asked} driver cannot run here: ${problem}.`)
+  }
   const problem = libvirtProblem()
-  if (problem === undefined)
-    return { name: 'libvirt', why: asked === 'auto' ? 'QEMU can run here' : 'as asked' }
-  if (asked === 'libvirt')
-    throw new Failure('unsupported', `The libvirt driver cannot run here: ${problem}.`)
-  return { name: 'fake', why: `${problem}, so its servers are simulated` }
+  return problem === undefined
+    ? { name: 'libvirt', why: 'QEMU can run here' }
+    : { name: 'fake', why: `${problem}, so its servers are simulated` }
 }
+
+const PROBLEMS = { docker: dockerProblem, libvirt: libvirtProblem } as const
 
 /** Why no libvirt host can be started on this machine; undefined when one can. */
 export function libvirtProblem(): string | undefined {
   if (process.platform !== 'linux' || process.arch !== 'x64')
     return `guests are built for Linux on x86-64, not ${process.platform} on ${process.arch}`
   if (process.getuid?.() !== 0) return 'private libvirt hosts need root'
-  const missing = missingPackages(['libvirt'])
+  return packageProblem('libvirt')
+}
+
+function dockerProblem(): string | undefined {
+  if (process.platform !== 'linux') return `containers are of Linux, not ${process.platform}`
+  if (process.getuid?.() !== 0) return 'private Docker engines need root'
+  return packageProblem('docker')
+}
+
+function packageProblem(purpose: Purpose): string | undefined {
+  const missing = missingPackages([purpose])
   if (missing.length > 0 && programPath('apt-get') === undefined)
     return `not installed: ${missing.map(({ name }) => name).join(', ')}`
   return undefined

@@ -3,20 +3,36 @@ import type { DriverName } from '#drivers/driver.ts'
 import type { DemoImage } from '../catalog/ensure-image.ts'
 import { simulatedImage } from '../catalog/simulated-image.ts'
 import { buildGuestImage } from '../guest/build-guest-image.ts'
+import { guestFiles } from '../guest/guest-files.ts'
 import { guestDirectory } from '../paths.ts'
 
 const GUEST_MEMORY_MB = 96
 
-/** The image `tiny` for hosts of this driver: a Linux that boots, or a mark that nothing does. */
+/** The image `tiny` for hosts of this driver: a Linux that boots, the files of a container, or a mark that nothing boots. */
 export async function demoImage(driver: DriverName): Promise<DemoImage> {
   if (driver === 'fake') return simulatedImage
+  if (driver === 'docker') return containerImage()
   const { path } = await buildGuestImage(guestDirectory)
   return {
     name: 'tiny',
     diskFormat: 'qcow2',
+    containerFormat: 'bare',
     minDiskGb: 1,
     minRamMb: GUEST_MEMORY_MB,
     properties: { hw_architecture: 'x86_64' },
     content: () => createReadStream(path),
+  }
+}
+
+async function containerImage(): Promise<DemoImage> {
+  const files = await guestFiles()
+  return {
+    name: 'tiny',
+    diskFormat: 'raw',
+    containerFormat: 'docker',
+    minDiskGb: 0,
+    minRamMb: 0,
+    properties: {},
+    content: () => files,
   }
 }

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
 
-/** What one private libvirt host may promise its guests. */
+/** What one private host may promise its guests. */
 export interface HostShare {
   readonly vcpus: number
   readonly memoryMb: number
@@ -23,4 +23,15 @@ export function hostShare(hosts: number, directory: string): HostShare {
     memoryMb: part((totalmem() * PART_OF_MEMORY) / BYTES_PER_MIB),
     diskGb: part((bavail * bsize * PART_OF_DISK) / BYTES_PER_GIB),
   }
+}
+
+/** As drivers read it from their settings. */
+export function shareSettings(share: HostShare): Readonly<Record<string, string>> {
+  const { vcpus, memoryMb, diskGb } = share
+  return { vcpus: String(vcpus), memory_mb: String(memoryMb), disk_gb: String(diskGb) }
+}
+
+/** For people. */
+export function describeShare({ vcpus, memoryMb, diskGb }: HostShare): string {
+  return `${vcpus} vCPU, ${memoryMb} MiB, ${diskGb} GB`
 }

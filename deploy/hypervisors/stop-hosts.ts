@@ -1,11 +1,20 @@
 import { join } from 'node:path'
+import type { DriverName } from '#drivers/driver.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
+import { stopDockerEngine } from '../docker-engine/docker-engine.ts'
 import { stopLibvirtHost } from '../libvirt-host/libvirt-host.ts'
+
+const STOPS: Readonly<Partial<Record<DriverName, (directory: string) => Promise<void>>>> = {
+  docker: stopDockerEngine,
+  libvirt: stopLibvirtHost,
+}
 
 /** Afterwards no hypervisor of the deployment runs, and so no guest; their disks and definitions are kept. */
 export async function stopHosts(layout: Layout, state: DeploymentState): Promise<void> {
-  if (state.driver.name !== 'libvirt') return
+  const { name: driver } = state.driver
+  const stop = STOPS[driver]
+  if (stop === undefined) return
   const hosts = state.cells.flatMap((cell) => cell.hosts)
-  await Promise.all(hosts.map(({ name }) => stopLibvirtHost(join(layout.hosts, name, 'libvirt'))))
+  await Promise.all(hosts.map(({ name }) => stop(join(layout.hosts, name, driver))))
 }

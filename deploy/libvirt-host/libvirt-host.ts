@@ -1,15 +1,10 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { type RunOptions, type RunResult } from '#drivers/run.ts'
-import {
-  endNamespace,
-  type Holder,
-  holdsNamespace,
-  runInside,
-  startNamespace,
-} from '../namespace/namespace.ts'
+import { removeHolder, runningHolder, writeHolder } from '../namespace/holder-file.ts'
+import { endNamespace, type Holder, runInside, startNamespace } from '../namespace/namespace.ts'
 import { clearRunFolder, FILES, FOLDERS, writeConfigFiles } from './config-files.ts'
 
 export interface LibvirtHostOptions {
@@ -64,7 +59,7 @@ export async function startLibvirtHost(options: LibvirtHostOptions): Promise<Run
     stopDaemon: () => endDaemon(holder),
     stop: async () => {
       await endNamespace(holder)
-      await rm(holderFile(directory), { force: true })
+      await removeHolder(directory)
     },
   }
 }
@@ -73,21 +68,12 @@ export async function startLibvirtHost(options: LibvirtHostOptions): Promise<Run
 export async function stopLibvirtHost(directory: string): Promise<void> {
   const holder = await runningHolder(resolve(directory))
   if (holder !== undefined) await endNamespace(holder)
-  await rm(holderFile(resolve(directory)), { force: true })
+  await removeHolder(resolve(directory))
 }
 
 /** The process that holds the host whose state is under `directory`; undefined when it does not run. */
 export async function libvirtHostPid(directory: string): Promise<number | undefined> {
   return (await runningHolder(resolve(directory)))?.pid
-}
-
-async function runningHolder(directory: string): Promise<Holder | undefined> {
-  try {
-    const holder = JSON.parse(await readFile(holderFile(directory), 'utf8')) as Holder
-    return (await holdsNamespace(holder)) ? holder : undefined
-  } catch {
-    return undefined // Never started, or stopped.
-  }
 }
 
 async function startHolder(directory: string, name: string): Promise<Holder> {
@@ -105,9 +91,7 @@ async function startHolder(directory: string, name: string): Promise<Holder> {
     }
     for (const [own, place] of Object.entries(FILES))
       await inside('mount', '--bind', join(directory, own), place)
-    const partial = `${holderFile(directory)}.part`
-    await writeFile(partial, JSON.stringify(holder))
-    await rename(partial, holderFile(directory))
+    await writeHolder(directory, holder)
     return holder
   } catch (error) {
     await endNamespace(holder)
@@ -159,10 +143,6 @@ async function answers(socketPath: string): Promise<boolean> {
 
 function pidFile(daemon: string): string {
   return `/run/libvirt/${daemon}.pid`
-}
-
-function holderFile(directory: string): string {
-  return join(directory, 'holder.json')
 }
 
 /** The same at every start, and another for every host: libvirt tells hosts apart by it. */

@@ -5,6 +5,12 @@ import type { ProcessIdentity } from '../process/process-identity.ts'
 import { startProcess } from '../process/start-process.ts'
 import type { Program } from './program.ts'
 
+/**
+ * For glibc: a block of this size or more is the machine's again as soon as it is freed. By itself it learns from the
+ * first such block freed, a password's hash of 16 MiB, to keep those that come after, in a heap per thread.
+ */
+const MALLOC = { MALLOC_MMAP_THRESHOLD_: String(1 << 20), MALLOC_ARENA_MAX: '2' } as const
+
 export function logFile(layout: Layout, name: string): string {
   return join(layout.logs, `${name}.log`)
 }
@@ -20,6 +26,7 @@ export function startProgram(layout: Layout, program: Program): Promise<ProcessI
       LANG: process.env['LANG'],
       TZ: 'UTC',
       NODE_COMPILE_CACHE: layout.compileCache,
+      ...MALLOC,
       ...program.settings,
     },
     directory: projectRoot,

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
+import type { DriverName } from '#drivers/driver.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
+import { dockerEnginePid } from '../docker-engine/docker-engine.ts'
 import { libvirtHostPid } from '../libvirt-host/libvirt-host.ts'
 import { runningMariadb } from '../mariadb.ts'
 import { runningNats } from '../nats.ts'
@@ -17,8 +19,15 @@ export interface ProcessState {
 }
 
 const KIB_PER_MIB = 1024
-/** What a libvirt host is made of; guests go on without them, but nothing can be done to them. */
-const HOST_DAEMONS = ['virtlogd', 'libvirtd']
+type PidOf = (directory: string) => Promise<number | undefined>
+
+/** By driver, what a host's hypervisor is made of; without those daemons nothing can be done to its guests. */
+const HYPERVISORS: Readonly<
+  Partial<Record<DriverName, readonly [PidOf, daemons: readonly string[]]>>
+> = {
+  docker: [dockerEnginePid, ['dockerd', 'containerd']],
+  libvirt: [libvirtHostPid, ['virtlogd', 'libvirtd']],
+}
 
 /** Every process the deployment should have, in the order they are started. */
 export async function processStates(
@@ -31,11 +40,10 @@ export async function processStates(
     ...state.cells.map(({ name }) => `cell-${name}`),
     ...hosts.map((name) => `compute-${name}`),
   ]
-  const hypervisors = state.driver.name === 'libvirt' ? hosts : []
   return [
     describe('mariadb', runningMariadb(layout.mariadb)?.process.pid),
     describe('nats', runningNats(layout.nats)?.process.pid),
-    ...(await Promise.all(hypervisors.map((name) => describeHost(layout, name)))),
+    ...(await hypervisors(layout, state.driver.name, hosts)),
     ...programs.map((name) => {
       const identity = state.processes[name]
       return describe(name, identity && isRunning(identity) ? identity.pid : undefined)
@@ -43,9 +51,19 @@ export async function processStates(
   ]
 }
 
-async function describeHost(layout: Layout, host: string): Promise<ProcessState> {
-  const pid = await libvirtHostPid(join(layout.hosts, host, 'libvirt'))
-  return describe(`libvirt-${host}`, pid, HOST_DAEMONS)
+function hypervisors(
+  layout: Layout,
+  driver: DriverName,
+  hosts: readonly string[],
+): Promise<readonly ProcessState[]> {
+  const [pidOf, daemons] = HYPERVISORS[driver] ?? []
+  if (pidOf === undefined) return Promise.resolve([])
+  return Promise.all(
+    hosts.map(async (host) => {
+      const pid = await pidOf(join(layout.hosts, host, driver))
+      return describe(`${driver}-${host}`, pid, daemons)
+    }),
+  )
 }
 
 /** Alive when it runs, with every program it `needs` below it. */

@@ -25,6 +25,11 @@ export async function removeInstance(
     await removeContainer(host, name, signal)
   await removeVolumes(host, id, [], signal)
   await host.diskSizes.remove(id)
+  await releaseNetworks(host, signal)
+}
+
+/** Afterwards none of this host's networks is left that no container has a NIC in. */
+export async function releaseNetworks(host: DockerHost, signal: AbortSignal): Promise<void> {
   await host.networks.releaseUnused((network) => isUsed(host, network, signal), signal)
 }
 

@@ -6,11 +6,13 @@ import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { dockerConsoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
+import { dockerDiagnostics } from './diagnostics.ts'
 import { DiskSizesFile } from './disk-sizes.ts'
 import { type EndpointSettings, engineEndpoint } from './engine/endpoint.ts'
 import { Engine } from './engine/engine.ts'
 import type { DockerHost } from './host.ts'
 import { EngineImages } from './images/engine-images.ts'
+import { dockerInterfaces } from './interfaces.ts'
 import { type HostShare, inventory } from './inventory.ts'
 import { list } from './list.ts'
 import { EngineNetworks } from './networks/engine-networks.ts'
@@ -50,6 +52,8 @@ export async function createDockerDriver(
     reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
     watch: (listener) => watch(host, listener),
     pause: dockerPause(host),
+    diagnostics: dockerDiagnostics(host),
+    interfaces: dockerInterfaces(host),
     consoleLog: dockerConsoleLog(host),
     snapshot: dockerSnapshot(host),
     rebuild: dockerRebuild(host),

@@ -6,6 +6,8 @@ export interface HostShare {
   readonly vcpus?: number | undefined
   readonly memoryMb?: number | undefined
   readonly diskGb?: number | undefined
+  /** What the host is called; absent: as the engine's machine is. */
+  readonly hostname?: string | undefined
 }
 
 /** Of what `GET /info` answers, what the driver reads. */
@@ -31,7 +33,11 @@ export async function inventory(
     vcpus: share.vcpus ?? info.NCPU,
     memoryMb: share.memoryMb ?? Math.floor(info.MemTotal / 1024 ** 2),
     diskGb: share.diskGb ?? DISK_GB_DEFAULT,
-    hypervisor: { type: 'docker', version: versionNumber(info.ServerVersion), hostname: info.Name },
+    hypervisor: {
+      type: 'docker',
+      version: versionNumber(info.ServerVersion),
+      hostname: share.hostname ?? info.Name,
+    },
     architecture: info.Architecture,
     cpu: {
       vendor: '',

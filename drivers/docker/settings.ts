@@ -12,6 +12,7 @@ export function dockerSettings(settings: Readonly<Record<string, string>>): Dock
     tlsCert: reader.optionalText('tls_cert'),
     tlsKey: reader.optionalText('tls_key'),
     localImages: (reader.optionalText('local_images') ?? '').split(',').filter((ref) => ref !== ''),
+    hostname: reader.optionalText('hostname'),
     vcpus: optionalCount(reader, 'vcpus'),
     memoryMb: optionalCount(reader, 'memory_mb'),
     diskGb: optionalCount(reader, 'disk_gb'),

@@ -3,6 +3,7 @@ import { fakeCrashDump } from './crash-dump.ts'
 import { fakeDiagnostics } from './diagnostics.ts'
 import type { Faults } from './faults.ts'
 import { FakeHost } from './host.ts'
+import { fakeInterfaces } from './interfaces.ts'
 import { fakePassword } from './password.ts'
 import { fakePause } from './pause.ts'
 import { fakeRebuild } from './rebuild.ts'
@@ -66,6 +67,7 @@ export function createFakeDriver(
     password: fakePassword(host),
     crashDump: fakeCrashDump(host),
     diagnostics: fakeDiagnostics(host),
+    interfaces: fakeInterfaces(host),
     consoleLog: {
       read: (id, maxBytes, signal) =>
         host.faulty('consoleLog', host.target(id), signal, () => {

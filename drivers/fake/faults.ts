@@ -22,6 +22,8 @@ const FAULTY_METHODS = [
   'setPassword',
   'crashDump',
   'diagnostics',
+  'attachNic',
+  'detachNic',
   'consoleLog',
   'snapshot',
   'rebuild',

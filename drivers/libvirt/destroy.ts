@@ -46,7 +46,7 @@ export async function removeInstance(
 }
 
 /** Instances that leave do not count, or the last two to leave at once would each keep the network for the other. */
-async function isUsedByOthers(host: LibvirtHost, network: NetworkId): Promise<boolean> {
+export async function isUsedByOthers(host: LibvirtHost, network: NetworkId): Promise<boolean> {
   const records = await listInstanceRecords(host.stateDirectory)
   for (const id of host.leaving) records.delete(id)
   return [...records.values()].some((r) => r.nics.some((nic) => nic.networkId === network))

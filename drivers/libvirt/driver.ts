@@ -7,10 +7,12 @@ import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { libvirtConsoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
+import { deviceCalls } from './domains/device-calls.ts'
 import { domainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import { listOwnDomains } from './domains/own-domains.ts'
 import type { LibvirtHost } from './host.ts'
+import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
 import { HostNetworks } from './networks/host-networks.ts'
 import { networkCalls } from './networks/network-calls.ts'
@@ -66,6 +68,7 @@ export async function createLibvirtDriver(
     reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
     watch: (listener) => watch(host, listener),
     pause: libvirtPause(host),
+    interfaces: libvirtInterfaces(host),
     consoleLog: libvirtConsoleLog(host),
     snapshot: libvirtSnapshot(host),
     rebuild: libvirtRebuild(host),
@@ -96,6 +99,7 @@ async function createHost(
     session,
     slowSession,
     domains: domainCalls(session, slowSession),
+    devices: deviceCalls(session, slowSession),
     networks: new HostNetworks(networkCalls(slowSession), owner),
     images,
     locks: new InstanceLocks(),

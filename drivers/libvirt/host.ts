@@ -3,6 +3,7 @@ import type { Logger } from '#common/log.ts'
 import type { Owner } from '../driver.ts'
 import type { ImageCache } from '../image-cache.ts'
 import type { InstanceLocks } from '../instance-locks.ts'
+import type { DeviceCalls } from './domains/device-calls.ts'
 import type { DomainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import { type InstanceFiles, instanceFiles } from './instance-files.ts'
@@ -18,6 +19,7 @@ export interface LibvirtHost {
   /** For what takes the daemon a second or more: one connection has five calls under way at most. */
   readonly slowSession: LibvirtSession
   readonly domains: DomainCalls
+  readonly devices: DeviceCalls
   readonly networks: HostNetworks
   readonly images: ImageCache
   readonly locks: InstanceLocks

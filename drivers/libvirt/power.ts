@@ -113,6 +113,15 @@ async function pressPowerButton(
   })
 }
 
+/** True while the guest is off. */
+export async function isOff(
+  host: LibvirtHost,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return OFF.has(await powerState(host, domain, signal))
+}
+
 async function powerState(
   host: LibvirtHost,
   domain: DomainRef,

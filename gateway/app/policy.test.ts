@@ -75,6 +75,7 @@ const ALLOWED: Readonly<Record<Who, readonly string[]>> = {
   ],
   'domain-manager': ['administrator', 'system administrator', 'domain administrator'],
   service: ['administrator', 'system administrator', 'system reader', 'service'],
+  'service-or-admin': ['administrator', 'system administrator', 'service'],
 }
 
 describe.each(Object.entries(POLICY))('%s', (rule, who) => {

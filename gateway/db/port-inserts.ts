@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { builder, statement } from '#common/db/statement.ts'
@@ -81,6 +81,22 @@ const UNBIND_GROUPS = statement(
 
 export async function unbindGroups(tx: Tx, portId: string): Promise<void> {
   await tx.run(UNBIND_GROUPS, { portId })
+}
+
+const UNBIND_GROUP = statement(
+  builder
+    .delete(portSecurityGroups)
+    .where(
+      and(
+        eq(portSecurityGroups.portId, placeholder('portId')),
+        eq(portSecurityGroups.groupId, placeholder('groupId')),
+      ),
+    ),
+)
+
+/** Afterwards the port does not have the group. */
+export async function unbindGroup(tx: Tx, portId: string, groupId: string): Promise<void> {
+  await tx.run(UNBIND_GROUP, { portId, groupId })
 }
 
 const findNetwork = builder

@@ -38,6 +38,14 @@ export async function findSecurityGroup(
   return (await groupsWhere(db, eq(securityGroups.id, id), [], 1))[0]
 }
 
+export async function findSecurityGroups(
+  db: Executor,
+  ids: readonly string[],
+): Promise<readonly SecurityGroup[]> {
+  if (ids.length === 0) return []
+  return groupsWhere(db, inArray(securityGroups.id, [...ids]), [], ids.length)
+}
+
 /** Groups of the project whose id or name is one of these, at most `max`. */
 export async function securityGroupsNamed(
   db: Executor,

@@ -4,6 +4,7 @@ import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import { ports } from './schema/network.ts'
+import { serverIndex } from './schema/servers.ts'
 import { ascii } from './server-attempts.ts'
 
 const { placeholder } = sql
@@ -39,7 +40,33 @@ export async function bindPort(tx: Tx, binding: Binding): Promise<boolean> {
 /** The id alone could be anyone's word; the owner is set by boots and administrators only. */
 export const IS_SERVER_PORT = like(ports.deviceOwner, sql`'compute:%'`)
 
-const UNBIND = statement(
+const SHOW_NICS = statement(
+  builder
+    .update(serverIndex)
+    .set({
+      addresses: sql`${placeholder('addresses')}`,
+      securityGroups: sql`${placeholder('securityGroups')}`,
+      updatedAt: sql`now(3)`,
+    })
+    .where(eq(serverIndex.serverId, placeholder('serverId'))),
+)
+
+/** What a server shows of its ports. */
+export interface ShownNics {
+  /** By network name, as the API's `addresses`. */
+  readonly addresses: object
+  /** Names. */
+  readonly securityGroups: readonly string[]
+}
+
+/** Afterwards the server shows these addresses and groups. */
+export async function showNics(tx: Tx, serverId: string, nics: ShownNics): Promise<void> {
+  const addresses = JSON.stringify(nics.addresses)
+  const securityGroups = JSON.stringify(nics.securityGroups)
+  await tx.run(SHOW_NICS, { serverId, addresses, securityGroups })
+}
+
+const UNBIND_ONE = statement(
   builder
     .update(ports)
     .set({
@@ -52,41 +79,61 @@ const UNBIND = statement(
       updatedAt: sql`${placeholder('now')}`,
       revision: sql`${ports.revision} + 1`,
     })
-    .where(
-      and(
-        eq(ports.deviceId, placeholder('deviceId')),
-        IS_SERVER_PORT,
-        eq(ports.isBootMade, sql`FALSE`),
-      ),
-    ),
+    .where(eq(ports.id, placeholder('portId'))),
 )
 
-/** Afterwards no port that a user made belongs to the device. */
-export async function unbindUserPorts(tx: Tx, deviceId: string, now: Date): Promise<void> {
-  await tx.run(UNBIND, { deviceId, now })
+/** Afterwards the port belongs to no device. */
+export async function unbindPort(tx: Tx, portId: string, now: Date): Promise<void> {
+  await tx.run(UNBIND_ONE, { portId, now })
 }
 
-const BOOT_MADE = statement(
-  builder
-    .select({ id: ports.id, projectId: ports.projectId })
-    .from(ports)
-    .where(and(eq(ports.deviceId, placeholder('deviceId')), eq(ports.isBootMade, sql`TRUE`)))
-    .for('update'),
-)
+const SERVERS = sql`json_table(${placeholder('servers')}, '$[*]' columns (
+  id ${ascii(36)} path '$')) v`
+const PORTS = sql`json_table(${placeholder('ports')}, '$[*]' columns (
+  id ${ascii(36)} path '$')) v`
 
-/** The ports made for the device, held until the transaction ends. */
-export async function holdBootMadePorts(
+const BOOT_MADE = sqlStatement(sql`
+  select p.id, p.project_id from ${SERVERS} straight_join ports p on p.device_id = v.id
+  where p.boot_made order by p.id for update`)
+
+const REST = sqlStatement(sql`
+  insert into released_addresses (subnet_id, address_offset, released_at)
+  select a.subnet_id, a.address_offset, now(3)
+  from ${PORTS} straight_join port_addresses a on a.port_id = v.id
+  on duplicate key update released_at = now(3)`)
+
+const DELETE_ALL = ['port_addresses', 'port_security_groups', 'ports'].map((table) => {
+  const key = sql.raw(table === 'ports' ? 'id' : 'port_id')
+  return sqlStatement(
+    sql`delete t from ${PORTS} straight_join ${sql.raw(table)} t on t.${key} = v.id`,
+  )
+})
+
+const UNBIND = sqlStatement(sql`
+  update ${SERVERS} straight_join ports p on p.device_id = v.id
+  set p.device_id = '', p.device_owner = '', p.nic_index = 0, p.nic_tag = null, p.binding_host = '',
+    p.status = 'DOWN', p.updated_at = ${placeholder('now')},
+    p.revision_number = p.revision_number + 1
+  where p.device_owner like 'compute:%' and not p.boot_made`)
+
+/**
+ * Afterwards no port belongs to the servers: those made for them are gone with their addresses, the users' are free.
+ * The same few statements for any number of servers. Returns the project of each port that is gone.
+ */
+export async function releaseServerPorts(
   tx: Tx,
-  deviceId: string,
-): Promise<readonly { readonly id: string; readonly projectId: string }[]> {
-  const rows = await tx.rows<{ id: string; project_id: string }>(BOOT_MADE, { deviceId })
-  return rows.map((row) => ({ id: row.id, projectId: row.project_id }))
-}
-
-const DELETE_PORT = statement(builder.delete(ports).where(eq(ports.id, placeholder('portId'))))
-
-export async function deleteBootMadePort(tx: Tx, portId: string): Promise<void> {
-  await tx.run(DELETE_PORT, { portId })
+  serverIds: readonly string[],
+  now: Date,
+): Promise<readonly string[]> {
+  const servers = JSON.stringify(serverIds)
+  const made = await tx.rows<{ id: string; project_id: string }>(BOOT_MADE, { servers })
+  if (made.length > 0) {
+    const ports = JSON.stringify(made.map(({ id }) => id))
+    await tx.run(REST, { ports })
+    for (const each of DELETE_ALL) await tx.run(each, { ports })
+  }
+  await tx.run(UNBIND, { servers, now })
+  return made.map((port) => port.project_id)
 }
 
 /**
@@ -118,4 +165,19 @@ export async function bindPortsToHosts(
     return { serverId, attempt, version, host, powerState }
   })
   await tx.run(BIND_TO_HOSTS, { views: JSON.stringify(said), cellId })
+}
+
+/** Nothing changes where the port is not the server's. */
+export async function setPortStatus(
+  tx: Tx,
+  {
+    portId,
+    serverId,
+    status,
+  }: { readonly portId: string; readonly serverId: string; readonly status: string },
+): Promise<void> {
+  await tx.orm
+    .update(ports)
+    .set({ status })
+    .where(and(eq(ports.id, portId), eq(ports.deviceId, serverId)))
 }

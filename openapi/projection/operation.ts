@@ -32,6 +32,8 @@ export interface Operation {
   /** The name of its rule in the policy table, or PUBLIC_POLICY. */
   readonly policy: string
   readonly ranges: readonly VersionRange[]
+  /** True for what clients know and is always answered with a fault. */
+  readonly isRefused: boolean
   isAvailable(version: Microversion): boolean
   /** The status of success at a microversion; the lowest, where there are several. */
   successStatus(version: Microversion): number
@@ -65,6 +67,7 @@ export function createOperation(source: OperationSource, compiler: Compiler): Op
     action: source.action,
     policy: String(node['x-policy']),
     ranges: rangesOf(node),
+    isRefused: node['x-refused'] === true,
     isAvailable: (version) => existsAt(node, version),
     successStatus: perVersion(node['responses'], (version) => successStatus(node, version)),
     request: requests(source, compiler),

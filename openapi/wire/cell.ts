@@ -3,7 +3,7 @@ import { CellAct } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
 import { HostAggregate, HostView } from './host.ts'
-import { InstanceBuild, InstanceView, OperationRef } from './instance.ts'
+import { InstanceBuild, InstanceView, Nic, OperationRef } from './instance.ts'
 import { MigrationView } from './migration.ts'
 import { Nullable, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
@@ -36,6 +36,15 @@ export const CELL_OPERATIONS = {
   'instance.act': {
     ask: Type.Object({ operation: OperationRef, act: CellAct }),
     answer: Type.Object({ view: InstanceView }),
+  },
+  /** Afterwards the guest has the NIC, now and at every start, or does not have it. A repeat changes nothing. */
+  'instance.change-nic': {
+    ask: Type.Object({
+      operation: OperationRef,
+      attach: Type.Optional(Nic),
+      detach: Type.Optional(Nic),
+    }),
+    answer: Type.Object({}),
   },
   'instance.diagnostics': { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'instance.console-log': {

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { ERROR_KINDS } from '#common/errors.ts'
 import { Act } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
-import { InstanceBuild, OperationRef } from './instance.ts'
+import { InstanceBuild, Nic, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
 /** Subjects below `host.<cell>.<host>.`: what a cell asks of one of its computes. */
@@ -91,6 +91,14 @@ export const HOST_OPERATIONS = {
       runs: Type.Optional(Type.Boolean()),
     }),
     answer: HostAnswer,
+  },
+  'change-nic': {
+    ask: Type.Object({
+      operation: OperationRef,
+      attach: Type.Optional(Nic),
+      detach: Type.Optional(Nic),
+    }),
+    answer: Type.Object({}),
   },
   diagnostics: { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'console-log': {

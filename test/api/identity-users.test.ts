@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
+import { recoverAdministrator } from '#gateway/app/identity/recover-administrator.ts'
 import { administrator, clientOf, type IdentityClient, passwordById } from './identity-client.ts'
 import { type Face, type IdentityWorld, identityWorld } from './identity-world.ts'
 
@@ -129,6 +130,21 @@ test('the last administrator cannot be lost', async () => {
   await system.expect(409, 'DELETE', `/v3/system/users/${second.id}/roles/${role?.id}`)
   await system.update('users', user?.id ?? '', { enabled: true })
   admin = await administrator(face, world.passwords.admin)
+})
+
+test('an administrator whom the database lost is recovered from outside', async () => {
+  const { admin: adminPassword, demo: demoPassword } = world.passwords
+  for (const statement of [
+    "UPDATE users SET enabled = 0, password_hash = NULL WHERE name = 'admin'",
+    'UPDATE domains SET enabled = 0',
+    "DELETE FROM role_assignments WHERE target_type = 'system'",
+  ])
+    await face.gateway.db.orm.execute(statement)
+
+  await recoverAdministrator(face.gateway.db, { adminPassword, demoPassword })
+
+  admin = await administrator(face, adminPassword)
+  expect(await admin.list('/v3/auth/system', 'system')).toEqual([{ all: true }])
 })
 
 test('groups have members, who are listed both ways', async () => {

@@ -50,7 +50,7 @@ describe('a boot', () => {
     ])
 
     const nics = await db.transaction((tx) =>
-      allocatePorts(tx, { serverId, zone: 'nova', now }, decided),
+      allocatePorts(tx, { serverId, zone: 'nova', nicsBefore: 0, now }, decided),
     )
     const bound = await api.list(api.admin, 'ports', `device_id=${serverId}`)
     const taken = plan(demoUser(), [{ portId: idOf(userPort) }])
@@ -77,8 +77,8 @@ describe('a boot', () => {
       second: [expect.objectContaining({ 'OS-EXT-IPS-MAC:mac_addr': userPort['mac_address'] })],
     })
 
-    await db.transaction((tx) => releasePorts(tx, serverId, now))
-    await db.transaction((tx) => releasePorts(tx, serverId, now))
+    await db.transaction((tx) => releasePorts(tx, [serverId], now))
+    await db.transaction((tx) => releasePorts(tx, [serverId], now))
 
     expect(await api.list(api.admin, 'ports', `device_id=${serverId}`)).toEqual([])
     const kept = await api.ask(api.demo, 'GET', `ports/${idOf(userPort)}`)
@@ -91,13 +91,15 @@ describe('a boot', () => {
     const shared = await api.networkWithSubnet(api.admin, { shared: true })
     const serverId = randomUUID()
     const decided = await plan(demoUser(), [{ networkId: idOf(own) }])
-    await db.transaction((tx) => allocatePorts(tx, { serverId, zone: 'nova', now }, decided))
+    await db.transaction((tx) =>
+      allocatePorts(tx, { serverId, zone: 'nova', nicsBefore: 0, now }, decided),
+    )
     const device = { network_id: idOf(shared), device_id: serverId }
 
     const stranger = await api.make(api.demo, 'ports', device)
 
     expect(await serverNics(db, serverId)).toHaveLength(1)
-    await db.transaction((tx) => releasePorts(tx, serverId, now))
+    await db.transaction((tx) => releasePorts(tx, [serverId], now))
     const kept = await api.ask(api.demo, 'GET', `ports/${idOf(stranger)}`)
     expect(kept.body['port']).toMatchObject({ device_id: serverId, revision_number: 1 })
   })
@@ -108,7 +110,7 @@ describe('a boot', () => {
     const serverId = randomUUID()
     const decided = await plan(demoUser(), [{ networkId: idOf(own) }])
     const [nic] = await db.transaction((tx) =>
-      allocatePorts(tx, { serverId, zone: 'nova', now }, decided),
+      allocatePorts(tx, { serverId, zone: 'nova', nicsBefore: 0, now }, decided),
     )
     const path = `ports/${nic!.port.id}`
 
@@ -130,7 +132,9 @@ describe('a boot', () => {
 
     const results = await Promise.allSettled(
       [randomUUID(), randomUUID()].map((serverId) =>
-        db.transaction((tx) => allocatePorts(tx, { serverId, zone: '', now }, decided)),
+        db.transaction((tx) =>
+          allocatePorts(tx, { serverId, zone: '', nicsBefore: 0, now }, decided),
+        ),
       ),
     )
 
@@ -214,7 +218,7 @@ describe('a boot', () => {
     const serverId = randomUUID()
 
     const boot = api.face.gateway.db.transaction((tx) =>
-      allocatePorts(tx, { serverId, zone: '', now }, decided),
+      allocatePorts(tx, { serverId, zone: '', nicsBefore: 0, now }, decided),
     )
 
     await expect(boot).rejects.toMatchObject({ kind: 'over-quota' })

@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { OpenstackCli, whyNoOpenstack } from '#test/env/openstack-cli.ts'
@@ -11,6 +12,8 @@ const why = whyNoOpenstack()
 const PUBLIC_KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIAqfmbFDvYJn3fTgHZdVt7o3cLz9TIZ2Qe7JHFnKzqk demo'
 const FINGERPRINT = 'bf:ac:24:09:32:9d:51:bc:e6:3c:8e:11:10:f8:0c:02'
+const IMAGE = '--disk-format raw --container-format bare --property hypervisor_type=fake'
+const IMPORTED_LIMIT_MS = 60_000
 const SERVER = '--image tiny --flavor m1.tiny --network private --wait'
 
 let cloud: Cloud
@@ -141,6 +144,31 @@ describe
       await admin.run(`compute service set --enable ${service}`)
     })
 
+    test('a user makes an image, shares it with another project, reads it back and deletes it', async () => {
+      const created = await demo.json(`image create ${IMAGE} --file ${files.userData} cli-mine`)
+      // openstacksdk shows what it got before it sent the data, from Glance too.
+      expect(created).toMatchObject({ name: 'cli-mine', status: 'queued', visibility: 'shared' })
+      const id = String(created['id'])
+      expect(await demo.json('image show cli-mine')).toMatchObject({
+        status: 'active',
+        size: 21,
+        disk_format: 'raw',
+        properties: expect.objectContaining({ hypervisor_type: 'fake', os_hash_algo: 'sha512' }),
+      })
+      // A user can name other projects by id only.
+      const project = await cloud.projectId('admin')
+      const offered = await demo.json(`image add project ${id} ${project}`)
+      expect(offered).toMatchObject({ status: 'pending' })
+      await admin.run(`image set --accept ${id}`)
+      const members = await demo.json<readonly Row[]>(`image member list ${id}`)
+      expect(column(members, 'Status')).toEqual(['accepted'])
+      await admin.run(`image save --file ${files.userData}.saved ${id}`)
+      expect(readFileSync(`${files.userData}.saved`, 'utf8')).toBe('#!/bin/sh\necho hello\n')
+      await demo.run(`image remove project ${id} ${project}`)
+      await demo.run('image delete cli-mine')
+      expect(named(await demo.json('image list'), 'cli-mine')).toBeUndefined()
+    })
+
     test('an operator makes a flavor and sets a quota, and a user sees it', async () => {
       const flavor = await admin.json('flavor create --ram 256 --vcpus 2 --disk 3 cli-flavor')
       expect(flavor).toMatchObject({ name: 'cli-flavor', ram: 256, vcpus: 2, disk: 3 })
@@ -181,18 +209,41 @@ describe.skipIf(why !== undefined || !isFullRun).concurrent('every other command
     expect(named(networks, 'private')).toMatchObject({ ID: cloud.catalog.network })
   })
 
-  test('an image is made, listed, shown and deleted', async () => {
-    const what = '--disk-format raw --container-format bare --property hypervisor_type=fake'
-    await demo.run(`image create ${what} --file ${files.userData} cli-image`)
-    expect(named(await demo.json('image list'), 'cli-image')).toMatchObject({ Status: 'active' })
+  test('an image is tagged, switched off and on, found, and imported', async () => {
+    await demo.run(`image create ${IMAGE} --tag blue --file ${files.userData} cli-image`)
+    await demo.run('image set --property os_distro=debian --min-ram 64 cli-image')
+    await demo.run('image unset --property os_distro --tag blue cli-image')
     expect(await demo.json('image show cli-image')).toMatchObject({
-      size: 21,
-      disk_format: 'raw',
-      visibility: 'shared',
-      properties: expect.objectContaining({ hypervisor_type: 'fake', os_hash_algo: 'sha512' }),
+      min_ram: 64,
+      tags: [],
+      properties: expect.not.objectContaining({ os_distro: 'debian' }),
     })
+    await demo.run('image set --deactivate cli-image')
+    const off = await demo.json<readonly Row[]>('image list --status deactivated')
+    expect(column(off, 'Name')).toEqual(['cli-image'])
+    await demo.run('image set --activate cli-image')
+    const found = 'image list --long --shared --property hypervisor_type=fake'
+    expect(named(await demo.json(found), 'cli-image')).toMatchObject({
+      Status: 'active',
+      Visibility: 'shared',
+      Size: 21,
+    })
+    await demo.run('image set --protected cli-image')
+    await expect(demo.run('image delete cli-image')).rejects.toThrow('protected')
+    await demo.run('image set --unprotected --community cli-image')
+    expect(await demo.json('image show cli-image')).toMatchObject({ visibility: 'community' })
     await demo.run('image delete cli-image')
-    expect(named(await demo.json('image list'), 'cli-image')).toBeUndefined()
+
+    await demo.run(`image create ${IMAGE} --import --file ${files.userData} cli-imported`)
+    const imported = await waitFor(
+      'the import to end',
+      async () => {
+        const row = named(await demo.json('image list'), 'cli-imported')
+        return row?.['Status'] === 'active' ? row : undefined
+      },
+      IMPORTED_LIMIT_MS,
+    )
+    await demo.run(`image delete ${String(imported['ID'])}`)
   })
 
   test('a key pair is imported, listed, shown and deleted', async () => {

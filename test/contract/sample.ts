@@ -2,7 +2,7 @@ import type { Microversion } from '#openapi/microversions.ts'
 import { existsAt, isNode, type Node } from '#openapi/projection/annotations.ts'
 
 /** Texts of which at least one fits each pattern and length in our documents. */
-const TEXTS = ['sample', 'sample-1', '/24', 'a', '']
+const TEXTS = ['sample', 'sample-1', '/dev/vdb', '/24', 'a', '']
 
 const FORMATS: Readonly<Record<string, string>> = {
   uuid: '5a3e0b7e-1111-4222-8333-444455556666',

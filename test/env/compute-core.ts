@@ -29,6 +29,8 @@ const CONNECTIONS = 16
 const NO_NETWORK: ServerNetwork = {
   reachOf: async () => () => true,
   bind: async () => {},
+  nicOf: async () => undefined,
+  releaseNic: async () => {},
   release: async () => {},
 }
 /** An image service that nothing is saved in. */

@@ -170,6 +170,8 @@ export class ScriptedCell implements AsyncDisposable {
         return this.build(ask)
       case 'instance.delete':
         return this.delete(ask)
+      case 'instance.change-nic':
+        return {}
       case 'instance.act':
         return this.#act(ask)
       case 'instance.console-log':

@@ -56,10 +56,13 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
     })
 
     test('a guest is told who it is, has its limits, its addresses, and answers on them', async () => {
-      const configDrive = { 'openstack/latest/user_data': Buffer.from('told\n') }
+      const configDrive = {
+        'openstack/latest/user_data': Buffer.from('told'),
+        'openstack/latest/meta_data.json': Buffer.from('{}'),
+      }
       const spec = await spawnNew({ nics: [nicWith('10.90.0.10')], configDrive })
 
-      await expect.poll(() => logOf(spec)).toMatch(/READY guest-1\r\ntold/)
+      await expect.poll(() => logOf(spec)).toMatch(/user data: told[^]*READY on guest-1/)
       expect((await inspect(spec)).HostConfig).toMatchObject({
         Memory: 128 * 1024 ** 2,
         NanoCpus: 1e9,
@@ -68,7 +71,7 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       await expect.poll(() => fetchFrom('10.90.0.10').catch(String)).toBe('guest-1')
 
       await driver.stop(spec.id, 10_000, signal())
-      expect(await logOf(spec)).toContain('asked to go')
+      expect(await logOf(spec)).toContain('asked to shut down')
       await driver.start(spec.id, signal())
       await expect.poll(() => fetchFrom('10.90.0.10').catch(String)).toBe('guest-1')
     })
@@ -84,6 +87,29 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
 
       await expect.poll(() => fetchFrom('10.91.0.10').catch(String)).toBe('guest-1')
       await expect.poll(() => fetchFrom('10.91.0.11').catch(String)).toBe('guest-1')
+    })
+
+    test('a guest gets another NIC while it runs, keeps it, and loses it', async () => {
+      const spec = await spawnNew({ nics: [nicWith('10.92.0.10')] })
+      const second = nicWith('10.93.0.10')
+      const interfaces = driver.interfaces!
+
+      for (const _ of [1, 2]) await interfaces.attach(spec.id, second, signal())
+      await expect.poll(() => fetchFrom('10.93.0.10').catch(String)).toBe('guest-1')
+      await driver.reboot(spec.id, 'hard', 0, signal())
+      await expect.poll(() => fetchFrom('10.93.0.10').catch(String)).toBe('guest-1')
+      const { nics, memory } = await driver.diagnostics!.read(spec.id, signal())
+      expect(nics).toHaveLength(2)
+      expect(nics[0]!.rxPackets).toBeGreaterThan(0)
+      expect(memory.maximumMb).toBe(128)
+
+      for (const _ of [1, 2]) await interfaces.detach(spec.id, second, signal())
+      await expect(fetchFrom('10.93.0.10')).rejects.toThrow()
+      expect(await fetchFrom('10.92.0.10')).toBe('guest-1')
+      await driver.stop(spec.id, 0, signal())
+      await expect(driver.diagnostics!.read(spec.id, signal())).rejects.toMatchObject({
+        kind: 'conflict',
+      })
     })
 
     test('an image comes under no name but its own', async () => {

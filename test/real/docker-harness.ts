@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { type RunningDockerEngine, startDockerEngine } from '#deploy/docker-engine/docker-engine.ts'
+import { guestFiles } from '#deploy/guest/guest-files.ts'
 import { createDockerDriver, type DockerSettings } from '#drivers/docker/driver.ts'
 import { engineEndpoint } from '#drivers/docker/engine/endpoint.ts'
 import { Engine } from '#drivers/docker/engine/engine.ts'
 import type { Driver, ImageSpec, Owner } from '#drivers/driver.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import type { DriverHarness } from '../contract/drivers.contract.ts'
-import { archiveOf, rootFiles, savedImage } from './docker-images.ts'
+import { archiveOf, savedImage } from './docker-images.ts'
 
 const DOCKER = { diskFormat: 'docker' }
 
@@ -53,7 +54,7 @@ export async function startDockerHarness(): Promise<DockerHarness> {
     engine,
     openAs,
     open: () => openAs(owner),
-    image: shelf.add(await rootFiles(), DOCKER),
+    image: shelf.add(await guestFiles(), DOCKER),
     hanging: (spec) => ({ ...spec, image: { ...endless, ...DOCKER } }),
     refused: await refusedImages(shelf),
     shelve: (content, diskFormat) => shelf.add(content, { diskFormat }),
@@ -83,7 +84,7 @@ async function namesOf(engine: Engine, id: string): Promise<readonly string[]> {
 async function refusedImages(
   shelf: ImageShelf,
 ): Promise<Record<(typeof REFUSED_IMAGES)[number], ImageSpec>> {
-  const files = await rootFiles()
+  const files = await guestFiles()
   const image = await savedImage('one:1')
   const properties = { docker_image: 'someone:else' }
   return {

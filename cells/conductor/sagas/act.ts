@@ -212,7 +212,7 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
     { kind: 'instance', view: instanceView(to) },
     { kind: 'action-event', event },
   ])
-  deps.feedChanged()
+  tx.afterCommit(deps.feedChanged)
 }
 
 /** A failed action leaves the instance in the state it was in, with a fault that tells why. */

@@ -81,7 +81,7 @@ async function leaveNothing(tx: Tx, { deps, params, sagaId, work }: DeleteCall):
     { kind: 'deleted', serverId: instance.id, attempt: operation.attempt, at },
     { kind: 'action-event', event },
   ])
-  deps.feedChanged()
+  tx.afterCommit(deps.feedChanged)
   return null
 }
 

@@ -45,5 +45,7 @@ function fileOf(layout: Layout, name: string): string {
   if (name === 'mariadb') return join(layout.mariadb, 'mariadb.log')
   if (name.startsWith('libvirt-'))
     return join(layout.hosts, name.slice('libvirt-'.length), 'libvirt', 'log', 'libvirtd.log')
+  if (name.startsWith('docker-'))
+    return join(layout.hosts, name.slice('docker-'.length), 'docker', 'dockerd.log')
   return name === 'nats' ? join(layout.nats, 'nats.log') : logFile(layout, name)
 }

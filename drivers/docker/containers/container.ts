@@ -14,7 +14,7 @@ export interface Container {
   }
   readonly Mounts: readonly { readonly Name?: string; readonly Destination: string }[]
   readonly NetworkSettings: {
-    readonly Networks: Readonly<Record<string, { readonly NetworkID: string }>>
+    readonly Networks: Readonly<Record<string, { readonly MacAddress: string }>>
   }
 }
 

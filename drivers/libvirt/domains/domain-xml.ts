@@ -94,6 +94,11 @@ function cdrom(path: string): XmlElement {
   )
 }
 
+/** One NIC as the domain has it, to be attached or detached. */
+export function nicXml(owner: Owner, nic: NicSpec): string {
+  return renderXml(nicElement(owner, nic))
+}
+
 function nicElement(owner: Owner, nic: NicSpec): XmlElement {
   return element(
     'interface',

@@ -14,6 +14,7 @@ const KIND_OF_CODE: Readonly<Record<number, ErrorKind>> = {
   67: 'unsupported', // CONFIG_UNSUPPORTED
   68: 'unavailable', // OPERATION_TIMEOUT: another job holds the domain
   80: 'not-found', // NO_DOMAIN_METADATA
+  99: 'not-found', // DEVICE_MISSING
 }
 
 /** The failure an error answer stands for. libvirt's text may name paths and commands, so it is detail only. */

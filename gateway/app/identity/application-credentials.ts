@@ -10,7 +10,6 @@ import {
   insertApplicationCredential,
   listApplicationCredentials,
 } from '../../db/identity/application-credentials.ts'
-import { recordRevocation } from '../../db/identity/revocations.ts'
 import { roleModel } from '../../db/identity/roles.ts'
 import { deleteTokens } from '../../db/identity/tokens.ts'
 import { lockUser } from '../../db/identity/users.ts'
@@ -18,6 +17,7 @@ import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
 import type { AccessRule } from './access-rule.ts'
 import type { ApplicationCredential } from './application-credential.ts'
+import { changeAccess } from './change-access.ts'
 import { grantedRoles, type RoleChoice } from './granted-roles.ts'
 import type { Identity } from './identity.ts'
 import { newKeystoneId } from './keystone-id.ts'
@@ -134,15 +134,12 @@ export async function removeCredential(
 ): Promise<void> {
   if (userId !== caller.userId) enforce(caller, 'identity:delete_application_credential:other')
   requireDelegation(caller)
-  const { db, cache } = identity
-  const credential = await findApplicationCredential(db, id)
+  const credential = await findApplicationCredential(identity.db, id)
   if (credential?.userId !== userId) throw noSuch('application credential', id)
-  await db.transaction(async (tx) => {
+  await changeAccess(identity, async (tx) => {
     await deleteApplicationCredential(tx, id)
     await deleteTokens(tx, { credentialId: id })
-    await recordRevocation(tx, null)
   })
-  cache.dropAll()
 }
 
 async function views(

@@ -7,10 +7,10 @@ import { insertGroup, lockGroup, updateGroup } from '../../db/identity/groups.ts
 import { findUser } from '../../db/identity/users.ts'
 import type { Caller } from '../request-context.ts'
 import { changeAccess } from './change-access.ts'
-import { domainOfNew, enforceInDomain } from './domain-reach.ts'
+import { domainOfNew, enforceInDomain, reached } from './domain-reach.ts'
 import type { Identity } from './identity.ts'
 import { newKeystoneId } from './keystone-id.ts'
-import type { Group, User } from './model.ts'
+import type { Group } from './model.ts'
 import { noSuch } from './no-such.ts'
 
 export interface GroupFields {
@@ -69,7 +69,7 @@ export async function addMember(
   const rule = 'identity:add_user_to_group'
   await changeAccess(identity, async (tx) => {
     await lockedGroup(tx, caller, groupId, rule)
-    await reachedUser(tx, caller, userId, rule)
+    reached(await findUser(tx, userId), 'user', userId, caller, rule)
     await ensureMember(tx, { groupId, userId })
   })
 }
@@ -84,21 +84,11 @@ export async function removeMember(
   const rule = 'identity:remove_user_from_group'
   await changeAccess(identity, async (tx) => {
     await lockedGroup(tx, caller, groupId, rule)
-    await reachedUser(tx, caller, userId, rule)
+    reached(await findUser(tx, userId), 'user', userId, caller, rule)
     if (!(await deleteMember(tx, { groupId, userId }))) throw noSuch('user in group', userId)
   })
 }
 
 async function lockedGroup(tx: Tx, caller: Caller, id: string, rule: string): Promise<Group> {
-  const group = await lockGroup(tx, id)
-  enforceInDomain(caller, rule, group?.domain.id)
-  if (group === undefined) throw noSuch('group', id)
-  return group
-}
-
-async function reachedUser(tx: Tx, caller: Caller, id: string, rule: string): Promise<User> {
-  const user = await findUser(tx, id)
-  enforceInDomain(caller, rule, user?.domain.id)
-  if (user === undefined) throw noSuch('user', id)
-  return user
+  return reached(await lockGroup(tx, id), 'group', id, caller, rule)
 }

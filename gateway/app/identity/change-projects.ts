@@ -11,7 +11,7 @@ import {
 import { deleteTokens } from '../../db/identity/tokens.ts'
 import type { Caller } from '../request-context.ts'
 import { changeAccess } from './change-access.ts'
-import { domainOfNew, enforceInDomain } from './domain-reach.ts'
+import { domainOfNew, enforceInDomain, reached } from './domain-reach.ts'
 import { boundedExtra } from './extra.ts'
 import type { Identity } from './identity.ts'
 import { refuseChange, refuseDelete } from './immutable.ts'
@@ -203,8 +203,5 @@ export async function removeTag(
 }
 
 async function lockedProject(tx: Tx, caller: Caller, id: string, rule: string): Promise<Project> {
-  const project = await lockProject(tx, id)
-  enforceInDomain(caller, rule, project?.domain.id)
-  if (project === undefined) throw noSuch('project', id)
-  return project
+  return reached(await lockProject(tx, id), 'project', id, caller, rule)
 }

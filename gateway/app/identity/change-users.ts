@@ -7,7 +7,7 @@ import { deleteTokens } from '../../db/identity/tokens.ts'
 import { insertUser, lockUser, updateUser } from '../../db/identity/users.ts'
 import type { Caller } from '../request-context.ts'
 import { changeAccess } from './change-access.ts'
-import { domainOfNew, enforceInDomain } from './domain-reach.ts'
+import { domainOfNew, enforceInDomain, reached } from './domain-reach.ts'
 import { boundedExtra } from './extra.ts'
 import type { Identity } from './identity.ts'
 import { newKeystoneId } from './keystone-id.ts'
@@ -63,9 +63,7 @@ export async function changeUser(
   const { domainId, password, ...change } = asked
   const passwordHash = password === undefined ? undefined : await hashOf(password)
   return changeAccess(identity, async (tx) => {
-    const before = await lockUser(tx, id)
-    enforceInDomain(caller, 'identity:update_user', before?.domain.id)
-    if (before === undefined) throw noSuch('user', id)
+    const before = reached(await lockUser(tx, id), 'user', id, caller, 'identity:update_user')
     if (domainId !== undefined && domainId !== before.domain.id)
       throw new Failure('invalid', 'Update of `domain_id` is not allowed.')
     await requireProject(tx, change.defaultProjectId ?? null)
@@ -84,9 +82,7 @@ export async function changeUser(
 /** Afterwards the user is gone with everything that was the user's own. */
 export async function removeUser(identity: Identity, caller: Caller, id: string): Promise<void> {
   await changeAccess(identity, async (tx) => {
-    const user = await lockUser(tx, id)
-    enforceInDomain(caller, 'identity:delete_user', user?.domain.id)
-    if (user === undefined) throw noSuch('user', id)
+    reached(await lockUser(tx, id), 'user', id, caller, 'identity:delete_user')
     await deleteUsers(tx, [id])
   })
 }

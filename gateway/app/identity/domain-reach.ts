@@ -1,6 +1,8 @@
 import { Failure } from '#common/errors.ts'
 import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
+import { noSuch } from './no-such.ts'
+import type { DomainRef } from './token-view.ts'
 
 /**
  * Throws `forbidden` for a caller the rule does not allow, or whose token is for another domain than the thing asked
@@ -13,6 +15,19 @@ export function enforceInDomain(caller: Caller, rule: string, domainId: string |
     'forbidden',
     `You are not authorized to perform the requested action: ${rule}, in another domain than that of the token.`,
   )
+}
+
+/** What was found, where the caller may do this with it; throws `forbidden` as above, then `not-found`. */
+export function reached<T extends { readonly domain: DomainRef }>(
+  found: T | undefined,
+  what: string,
+  id: string,
+  caller: Caller,
+  rule: string,
+): T {
+  enforceInDomain(caller, rule, found?.domain.id)
+  if (found === undefined) throw noSuch(what, id)
+  return found
 }
 
 /** The domain a list is of: the one asked for, with a token for a domain only that one. Null: nothing can be seen. */

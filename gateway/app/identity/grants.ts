@@ -12,7 +12,7 @@ import { findRole, listRoles } from '../../db/identity/roles.ts'
 import { findUser } from '../../db/identity/users.ts'
 import type { Caller } from '../request-context.ts'
 import { changeAccess } from './change-access.ts'
-import { enforceInDomain } from './domain-reach.ts'
+import { enforceInDomain, reached } from './domain-reach.ts'
 import type { Identity } from './identity.ts'
 import { type Listed, NO_ENTRIES, READ_MAX, unpaged } from './listed.ts'
 import type { Role, RoleAssignment } from './model.ts'
@@ -115,8 +115,7 @@ async function requirePlace(
   rule: string,
 ): Promise<string | undefined> {
   const actor = await (actorType === 'user' ? findUser(db, actorId) : findGroup(db, actorId))
-  enforceInDomain(caller, rule, actor?.domain.id)
-  if (actor === undefined) throw noSuch(actorType, actorId)
+  reached(actor, actorType, actorId, caller, rule)
   if (targetType === 'system') return undefined
   const target =
     targetType === 'project'

@@ -2,7 +2,7 @@ import { groupsOf, isMember, membersOf } from '../../db/identity/group-members.t
 import { findGroup, listGroups } from '../../db/identity/groups.ts'
 import { findUser, listUsers } from '../../db/identity/users.ts'
 import type { Caller } from '../request-context.ts'
-import { enforceInDomain, listedDomain } from './domain-reach.ts'
+import { listedDomain, reached } from './domain-reach.ts'
 import type { Identity } from './identity.ts'
 import { type ListQuery, readPage } from './list-query.ts'
 import { type Listed, NO_ENTRIES, READ_MAX } from './listed.ts'
@@ -27,10 +27,7 @@ export async function oneGroup(
   id: string,
   rule = 'identity:get_group',
 ): Promise<Group> {
-  const group = await findGroup(db, id)
-  enforceInDomain(caller, rule, group?.domain.id)
-  if (group === undefined) throw noSuch('group', id)
-  return group
+  return reached(await findGroup(db, id), 'group', id, caller, rule)
 }
 
 /** The groups a user is in: one's own, or any user's for whoever may see those. */

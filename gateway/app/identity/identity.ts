@@ -5,7 +5,7 @@ import type { Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { findToken } from '../../db/identity/tokens.ts'
 import { describeToken } from './describe-token.ts'
-import { LoginThrottle } from './login-throttle.ts'
+import { type Lockout, LoginThrottle } from './login-throttle.ts'
 import { watchRevocations } from './revocation-watch.ts'
 import { TokenCache } from './token-cache.ts'
 import { tokenPurge } from './token-purge.ts'
@@ -29,12 +29,13 @@ export interface IdentityOptions {
   readonly log: Logger
   readonly region: string
   readonly tokenLifetimeS: number
+  readonly lockout: Lockout
   readonly clock?: Clock
 }
 
 /** Afterwards tokens are verified, from memory where that is safe, and revocations are followed until disposed. */
 export function createIdentity(options: IdentityOptions): Identity {
-  const { db, log, region, tokenLifetimeS, clock = systemClock } = options
+  const { db, log, region, tokenLifetimeS, lockout, clock = systemClock } = options
   const cache = new TokenCache(clock)
   const running = new AsyncDisposableStack()
   running.use(watchRevocations({ db, cache, clock, log }))
@@ -49,7 +50,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     db,
     clock,
     cache,
-    throttle: new LoginThrottle(clock),
+    throttle: new LoginThrottle(clock, lockout),
     region,
     tokenLifetimeS,
     viewOf,

@@ -1,8 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#common/clock.ts'
 
-const FAILURES_MAX = 10
-const WINDOW_MS = 60_000
+/** How many failures an account has, in which time, before it is locked for the rest of that time. */
+export interface Lockout {
+  readonly failuresMax: number
+  readonly windowMs: number
+}
+
 /** Accounts watched; guesses spread over more accounts than this are few per account. */
 const ACCOUNTS_MAX = 10_000
 
@@ -12,14 +16,16 @@ export class LoginThrottle {
     max: ACCOUNTS_MAX,
   })
   readonly #clock: Clock
+  readonly #lockout: Lockout
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, lockout: Lockout) {
     this.#clock = clock
+    this.#lockout = lockout
   }
 
   /** True while the account has had its failures of the current window. */
   isExhausted(account: string): boolean {
-    return (this.#current(account)?.count ?? 0) >= FAILURES_MAX
+    return (this.#current(account)?.count ?? 0) >= this.#lockout.failuresMax
   }
 
   failed(account: string): void {
@@ -34,6 +40,7 @@ export class LoginThrottle {
 
   #current(account: string) {
     const entry = this.#failures.get(account)
-    return entry !== undefined && this.#clock.now() - entry.since < WINDOW_MS ? entry : undefined
+    if (entry === undefined) return undefined
+    return this.#clock.now() - entry.since < this.#lockout.windowMs ? entry : undefined
   }
 }

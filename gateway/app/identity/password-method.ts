@@ -52,7 +52,7 @@ export function refuseExhausted({ throttle }: Identity, account: string): void {
   if (!throttle.isExhausted(account)) return
   throw new Failure(
     'unauthenticated',
-    'There were too many failed logins for this account. Please wait a minute and try again.',
+    'There were too many failed logins for this account. Please wait a while and try again.',
   )
 }
 

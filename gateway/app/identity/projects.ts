@@ -3,7 +3,7 @@ import { findDomain, listDomains } from '../../db/identity/domains.ts'
 import { findProject, listProjects, type ProjectFilter } from '../../db/identity/projects.ts'
 import { findUser } from '../../db/identity/users.ts'
 import type { Caller } from '../request-context.ts'
-import { enforceInDomain, listedDomain } from './domain-reach.ts'
+import { enforceInDomain, listedDomain, reached } from './domain-reach.ts'
 import type { Identity } from './identity.ts'
 import { type ListQuery, readPage } from './list-query.ts'
 import { type Listed, NO_ENTRIES, READ_MAX } from './listed.ts'
@@ -80,9 +80,8 @@ export async function projectsOfUser(
   query: ListQuery,
 ): Promise<Listed<Project>> {
   if (userId !== caller.userId) {
-    const user = await findUser(db, userId)
-    enforceInDomain(caller, 'identity:list_user_projects:other', user?.domain.id)
-    if (user === undefined) throw noSuch('user', userId)
+    const rule = 'identity:list_user_projects:other'
+    reached(await findUser(db, userId), 'user', userId, caller, rule)
   }
   const { projects: reach } = await assignedTargets(db, userId, READ_MAX)
   return readPage(query, (filter, limit) => listProjects(db, { ...filter, reach }, limit))

@@ -17,7 +17,10 @@ export interface WatchDeps {
   readonly log: Logger
 }
 
-/** Afterwards revocations by any gateway reach the cache within POLL_MS and one query, until disposed. */
+/**
+ * Afterwards revocations by any gateway reach the cache within POLL_MS and one query, until disposed. While nobody
+ * asks for a token nothing is read; the first to ask then finds a blind cache, and is answered by the database.
+ */
 export function watchRevocations(deps: WatchDeps): AsyncDisposable {
   const stop = new AbortController()
   const ended = run(deps, stop.signal)
@@ -34,6 +37,7 @@ async function run({ db, cache, clock, log }: WatchDeps, signal: AbortSignal): P
   let isBlind = false
   while (!signal.aborted) {
     const asOf = clock.now()
+    const asked = cache.nextAsked(signal)
     try {
       seen = await withDeadline(POLL_TIMEOUT_MS, catchUp(db, cache, seen))
       cache.heard(asOf)
@@ -48,6 +52,7 @@ async function run({ db, cache, clock, log }: WatchDeps, signal: AbortSignal): P
       isBlind = true
     }
     await clock.sleep(POLL_MS, signal).catch(() => undefined)
+    await asked
   }
 }
 

@@ -41,6 +41,20 @@ test('a dropped token is gone, and others stay', () => {
   expect([cache.get('a'), cache.get('b')?.record.id]).toEqual([undefined, 'b'])
 })
 
+test('who looks for revocations is told when somebody asks again', async () => {
+  let isAsked = false
+  const asked = cache.nextAsked(new AbortController().signal).then(() => {
+    isAsked = true
+  })
+  await Promise.resolve()
+  expect(isAsked).toBe(false)
+
+  cache.get('a')
+
+  await asked
+  expect(isAsked).toBe(true)
+})
+
 test('a token read before a revocation is not kept after it', () => {
   const { mark } = cache
   cache.drop('b')

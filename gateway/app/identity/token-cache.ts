@@ -15,6 +15,7 @@ export class TokenCache {
   readonly #clock: Clock
   #heardAt = Number.NEGATIVE_INFINITY
   #changes = 0
+  #asked = Promise.withResolvers<void>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -22,10 +23,20 @@ export class TokenCache {
 
   /** A token that is valid now; undefined when only the database can tell. */
   get(id: string): TokenView | undefined {
+    this.#asked.resolve()
     const now = this.#clock.now()
     if (now - this.#heardAt > BLIND_MAX_MS) return undefined
     const view = this.#views.get(id)
     return view !== undefined && view.record.expiresAt.getTime() > now ? view : undefined
+  }
+
+  /** Ends as soon as a token is asked for, or on a signal: until then nobody needs word of revocations. */
+  nextAsked(signal: AbortSignal): Promise<void> {
+    const asked = Promise.withResolvers<void>()
+    const end = () => asked.resolve()
+    signal.addEventListener('abort', end, { once: true })
+    this.#asked = asked
+    return asked.promise.then(() => signal.removeEventListener('abort', end))
   }
 
   /** A mark to be taken before reading a token from the database and given to `put` afterwards. */

@@ -12,8 +12,8 @@ const COLLECTED_MAX = 100
 const LOOKUP_BATCH = 100
 /** A file without a row is younger than this only while the upload that made it commits. */
 const UNKNOWN_AFTER_MS = 3_600_000
-/** No upload writes for longer than its lease without a chunk; a day is far beyond. */
-const ABANDONED_AFTER_MS = 86_400_000
+/** A live upload writes every minute; only its last look and flush may take longer. */
+const ABANDONED_AFTER_MS = 3_600_000
 
 /** Afterwards the bytes are gone if no image has them. The row is held meanwhile, so that no upload falls between. */
 export async function collectContent(images: Images, sha256: string): Promise<void> {

@@ -26,6 +26,19 @@ export function updateImage(
   return changeImage(images, requester, id, (image) => patchImage(image, operations))
 }
 
+/** Afterwards the image has the custom properties that `change` makes of its newest ones. */
+export function changeProperties(
+  images: Images,
+  requester: Requester,
+  id: string,
+  change: (properties: Image['properties']) => Image['properties'],
+): Promise<Image> {
+  return changeImage(images, requester, id, (image) => ({
+    ...image,
+    properties: change(image.properties),
+  }))
+}
+
 /** Afterwards the image has this tag. */
 export async function addImageTag(
   images: Images,

@@ -3,15 +3,8 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { Port } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
-import { releaseAddresses } from '../../db/port-addresses.ts'
-import { unbindGroups } from '../../db/port-inserts.ts'
 import { portsOfServer } from '../../db/ports.ts'
-import {
-  bindPort,
-  deleteBootMadePort,
-  holdBootMadePorts,
-  unbindUserPorts,
-} from '../../db/server-ports.ts'
+import { bindPort, releaseServerPorts } from '../../db/server-ports.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { NicPlan, PlannedNic, ServerNic } from './nic-request.ts'
 import { placePort } from './place-port.ts'
@@ -21,6 +14,10 @@ export interface ServerForPorts {
   readonly serverId: string
   /** Empty while no zone is chosen. */
   readonly zone: string
+  /** How many NICs the server has before these. */
+  readonly nicsBefore: number
+  /** The id of the port to be made, where there is one and somebody must know it; absent: new ones. */
+  readonly portId?: string
   readonly now: Date
 }
 
@@ -34,8 +31,9 @@ export async function allocatePorts(
   plan: NicPlan,
 ): Promise<readonly ServerNic[]> {
   const nics: ServerNic[] = []
-  for (const [nicIndex, nic] of plan.nics.entries()) {
+  for (const [index, nic] of plan.nics.entries()) {
     const { network, subnets } = nic
+    const nicIndex = server.nicsBefore + index
     const place = { ...server, deviceOwner: `compute:${server.zone}`, nicIndex }
     const port =
       nic.kind === 'existing'
@@ -46,17 +44,12 @@ export async function allocatePorts(
   return nics
 }
 
-/** Afterwards nothing of the network service belongs to the server: its own ports are gone, the user's are free. */
-export async function releasePorts(tx: Tx, serverId: string, now: Date): Promise<void> {
-  const made = await holdBootMadePorts(tx, serverId)
-  for (const port of made) {
-    await releaseAddresses(tx, port.id)
-    await unbindGroups(tx, port.id)
-    await deleteBootMadePort(tx, port.id)
-  }
-  await unbindUserPorts(tx, serverId, now)
-  const byProject = Map.groupBy(made, (port) => port.projectId)
-  for (const [projectId, ports] of byProject) await refund(tx, projectId, 'port', ports.length)
+/** Afterwards nothing of the network service belongs to the servers: their own ports are gone, the users' are free. */
+export async function releasePorts(tx: Tx, serverIds: readonly string[], now: Date): Promise<void> {
+  const projects = await releaseServerPorts(tx, serverIds, now)
+  const byProject = [...Map.groupBy(projects, (projectId) => projectId)]
+  for (const [projectId, ports] of byProject.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    await refund(tx, projectId, 'port', ports.length)
 }
 
 /** The server's NICs as they are now, in order. */
@@ -105,7 +98,7 @@ async function makePort(
   const { network, subnets, fixedIp, tag } = nic
   try {
     return await placePort(tx, {
-      id: newId(),
+      id: place.portId ?? newId(),
       projectId: plan.projectId,
       name: '',
       description: '',

@@ -12,6 +12,7 @@ import { groupsForPort } from './groups-for-port.ts'
 import type { Networks } from './networks.ts'
 import { type AddressWish, wishedAddresses } from './place-port.ts'
 import { checkDevice, isServerPort, refuseDetaching } from './port-device.ts'
+import { showServerNics } from './show-server-nics.ts'
 import { isOwner, visiblePort } from './visible.ts'
 
 export interface PortChange {
@@ -55,10 +56,16 @@ export async function updatePort(
       await bindGroups(tx, id, groups)
     }
     if (wishes !== undefined) await replaceAddresses(tx, before, wishes)
+    for (const serverId of serversOf(before, after)) await showServerNics(tx, serverId)
   })
   const [changed] = await findPorts(networks.db, [id])
   if (changed === undefined) throw new Failure('not-found', `Port ${id} could not be found.`)
   return changed
+}
+
+/** Servers that show something of the port, before or after. */
+function serversOf(...ports: readonly Port[]): ReadonlySet<string> {
+  return new Set(ports.filter(isServerPort).map(({ deviceId }) => deviceId))
 }
 
 /** The port, if the requester may change it: his own, or any as administrator. */
@@ -101,11 +108,6 @@ async function wishesAfter(
   change: PortChange,
 ): Promise<readonly AddressWish[] | undefined> {
   if (change.fixed_ips === undefined) return undefined
-  if (isServerPort(port))
-    throw new Failure(
-      'conflict',
-      `Port ${port.id} belongs to a server: its addresses cannot be changed while it does.`,
-    )
   const [network] = await findNetworks(networks.db, [port.networkId])
   const subnets = await subnetsOfNetworks(networks.db, [port.networkId])
   return addressWishes(network as Network, subnets, requester, change.fixed_ips)

@@ -1,12 +1,14 @@
 import type { Saga } from '#common/saga/saga.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { actOnServerSaga } from './act-on-server.ts'
+import { changeNicSaga } from './change-nic.ts'
 import { createServerSaga } from './create-server.ts'
 import { deleteServerSaga } from './delete-server.ts'
 import { retryBuildSaga } from './retry-build.ts'
 
 /** Every saga a gateway may have to take up from a process that is gone. */
 export const COMPUTE_SAGAS: readonly Saga<ComputeDeps, never>[] = [
+  changeNicSaga,
   actOnServerSaga,
   createServerSaga,
   deleteServerSaga,

@@ -4,6 +4,7 @@ import type { Networks } from '../networks/networks.ts'
 import type { NicRequest } from '../networks/nic-request.ts'
 import { nicSpecs, serverAddresses } from '../networks/nic-views.ts'
 import { planNics } from '../networks/plan-nics.ts'
+import { releasePort } from '../networks/release-port.ts'
 import { allocatePorts, releasePorts, serverNics } from '../networks/server-ports.ts'
 import type { Requester } from '../requester.ts'
 import type { NicsPlan, ServerNetwork } from './server-network.ts'
@@ -16,7 +17,13 @@ export function embeddedNetwork(networks: Networks): ServerNetwork {
       return (cellId) => nicsReach(nics, cellId)
     },
     bind: bindPortsToHosts,
-    release: (tx, serverId) => releasePorts(tx, serverId, new Date(networks.clock.now())),
+    nicOf: async (tx, serverId, portId) => {
+      const nics = await serverNics(tx, serverId)
+      return nicSpecs(nics.filter(({ port }) => port.id === portId))[0]
+    },
+    releaseNic: (tx, serverId, portId) =>
+      releasePort(tx, serverId, portId, new Date(networks.clock.now())),
+    release: (tx, serverIds) => releasePorts(tx, serverIds, new Date(networks.clock.now())),
   }
 }
 
@@ -31,7 +38,8 @@ export async function planEmbeddedNics(
     reaches: (cellId) => nicsReach(plan.nics, cellId),
     securityGroups: plan.securityGroups.map(({ name }) => name),
     allocate: async (tx, serverId, zone) => {
-      const server = { serverId, zone: zone ?? '', now: new Date(networks.clock.now()) }
+      const now = new Date(networks.clock.now())
+      const server = { serverId, zone: zone ?? '', nicsBefore: 0, now }
       const nics = await allocatePorts(tx, server, plan)
       return { nics: [...nicSpecs(nics)], addresses: serverAddresses(nics) }
     },

@@ -24,11 +24,9 @@ export async function recordDeleted(
   if (going.length === 0) return 0
   removeMappings(tx, going)
   markIndexedDeleted(tx, going)
-  await leaveServerGroups(
-    tx,
-    going.map(({ serverId }) => serverId),
-  )
-  for (const { serverId } of going) await deps.network.release(tx, serverId)
+  const ids = going.map(({ serverId }) => serverId)
+  await leaveServerGroups(tx, ids)
+  await deps.network.release(tx, ids)
   await refund(tx, going)
   return going.length
 }

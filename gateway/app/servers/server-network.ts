@@ -3,6 +3,8 @@ import type { CellId } from '#common/ids.ts'
 import type { InstanceBuild, InstanceView } from '#openapi/wire/instance.ts'
 import type { ServerAddress } from './server-record.ts'
 
+export type Nic = InstanceBuild['nics'][number]
+
 /** Which cells reach all networks of a server. */
 export type Reach = (cellId: string) => boolean
 
@@ -26,6 +28,10 @@ export interface ServerNetwork {
   reachOf(db: Executor, serverId: string): Promise<Reach>
   /** Afterwards the ports of these servers, whose views from the cell were applied, are bound to their hosts. */
   bind(tx: Tx, cellId: CellId, views: readonly InstanceView[]): Promise<void>
-  /** Afterwards nothing of the network belongs to the server: its own ports are gone, the user's are free. */
-  release(tx: Tx, serverId: string): Promise<void>
+  /** What a cell is told of the server's NIC on this port; undefined when it has none there. */
+  nicOf(tx: Tx, serverId: string, portId: string): Promise<Nic | undefined>
+  /** Afterwards the server has no NIC on the port, and shows that: a port of its own is gone, a user's is free. */
+  releaseNic(tx: Tx, serverId: string, portId: string): Promise<void>
+  /** Afterwards nothing of the network belongs to the servers: their own ports are gone, the users' are free. */
+  release(tx: Tx, serverIds: readonly string[]): Promise<void>
 }

@@ -121,8 +121,7 @@ export async function insertApplicationCredential(
   }
 }
 
-/** Afterwards there is no such credential; false when that was so before. */
-export async function deleteApplicationCredential(tx: Tx, id: string): Promise<boolean> {
-  const [result] = await tx.orm.delete(table).where(eq(table.id, id))
-  return result.affectedRows > 0
+/** Afterwards there is no such credential. */
+export async function deleteApplicationCredential(tx: Tx, id: string): Promise<void> {
+  await tx.orm.delete(table).where(eq(table.id, id))
 }

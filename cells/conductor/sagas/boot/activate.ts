@@ -47,6 +47,6 @@ async function finish(tx: Tx, call: BootCall): Promise<Ended> {
     { kind: 'instance', view: instanceView(to) },
     { kind: 'action-event', event },
   ])
-  deps.feedChanged()
+  tx.afterCommit(deps.feedChanged)
   return { outcome: 'ended' }
 }

@@ -46,6 +46,6 @@ export async function giveUp(tx: Tx, call: BootCall, reason: string): Promise<bo
     { kind: 'not-built', serverId, attempt, reason, at },
     { kind: 'action-event', event },
   ])
-  deps.feedChanged()
+  tx.afterCommit(deps.feedChanged)
   return true
 }

@@ -23,7 +23,7 @@ export const tellPreempted: LocalStep<Conductor, BootParams> = {
       failure: 'The server was deleted while it was being built.',
     })
     addToFeed(tx, [{ kind: 'action-event', event }])
-    deps.feedChanged()
+    tx.afterCommit(deps.feedChanged)
     return null
   },
   forwardOnly: true,

@@ -1,5 +1,7 @@
 import type { Handlers } from '../../../http/operation.ts'
 import { gone } from '../gone.ts'
+import { addServerFixedIp } from './actions/add-server-fixed-ip.ts'
+import { addServerSecurityGroup } from './actions/add-server-security-group.ts'
 import { changeServerPassword } from './actions/change-server-password.ts'
 import { createServerBackup } from './actions/create-server-backup.ts'
 import { createServerImage } from './actions/create-server-image.ts'
@@ -8,6 +10,9 @@ import { lockServer } from './actions/lock-server.ts'
 import { plainActionHandlers } from './actions/plain-actions.ts'
 import { rebootServer } from './actions/reboot-server.ts'
 import { rebuildServer } from './actions/rebuild-server.ts'
+import { refuseFloatingIp } from './actions/refuse-floating-ip.ts'
+import { removeServerFixedIp } from './actions/remove-server-fixed-ip.ts'
+import { removeServerSecurityGroup } from './actions/remove-server-security-group.ts'
 import { rescueServer } from './actions/rescue-server.ts'
 import { resetServerState } from './actions/reset-server-state.ts'
 import { resizeServer } from './actions/resize-server.ts'
@@ -42,4 +47,10 @@ export const serverWriteHandlers: Handlers = {
   injectNetworkInfo,
   resetServerNetwork: gone,
   showServerConsoleOutput,
+  addServerSecurityGroup,
+  removeServerSecurityGroup,
+  addServerFixedIp,
+  removeServerFixedIp,
+  addServerFloatingIp: refuseFloatingIp,
+  removeServerFloatingIp: refuseFloatingIp,
 }

@@ -1,0 +1,28 @@
+import type { InstanceId } from '#common/ids.ts'
+import type { Interfaces } from '../driver.ts'
+import { withEvent } from './guest.ts'
+import type { FakeHost } from './host.ts'
+
+/** What a guest's diagnostics show of its NICs, and a line on its console. */
+export function fakeInterfaces(host: FakeHost): Interfaces {
+  const replug = (id: InstanceId, macAddresses: readonly string[], line: string) => {
+    const guest = host.guests.get(id)
+    const hardware = { ...guest.hardware, macAddresses }
+    host.guests.put(withEvent({ ...guest, hardware }, guest.powerState, line))
+  }
+  return {
+    attach: (id, { macAddress }, signal) =>
+      host.change('attachNic', id, signal, () => {
+        const { macAddresses } = host.guests.get(id).hardware
+        if (macAddresses.includes(macAddress)) return
+        replug(id, [...macAddresses, macAddress], `nic ${macAddress} attached`)
+      }),
+    detach: (id, { macAddress }, signal) =>
+      host.change('detachNic', id, signal, () => {
+        const { macAddresses } = host.guests.get(id).hardware
+        if (!macAddresses.includes(macAddress)) return
+        const left = macAddresses.filter((mac) => mac !== macAddress)
+        replug(id, left, `nic ${macAddress} detached`)
+      }),
+  }
+}

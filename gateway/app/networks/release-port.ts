@@ -1,0 +1,27 @@
+import type { Tx } from '#common/db/database.ts'
+import { releaseAddresses } from '../../db/port-addresses.ts'
+import { unbindGroups } from '../../db/port-inserts.ts'
+import { deletePortRow, portsOfServer } from '../../db/ports.ts'
+import { unbindPort } from '../../db/server-ports.ts'
+import { refund } from './quotas.ts'
+import { showServerNics } from './show-server-nics.ts'
+
+/** Afterwards the server does not have the port, and shows so: a port made for it is gone, a user's port is free. */
+export async function releasePort(
+  tx: Tx,
+  serverId: string,
+  portId: string,
+  now: Date,
+): Promise<void> {
+  const port = (await portsOfServer(tx, serverId)).find(({ id }) => id === portId)
+  if (port === undefined) return
+  if (port.isBootMade) {
+    await deletePortRow(tx, portId)
+    await releaseAddresses(tx, portId)
+    await unbindGroups(tx, portId)
+    await refund(tx, port.projectId, 'port')
+  } else {
+    await unbindPort(tx, portId, now)
+  }
+  await showServerNics(tx, serverId)
+}

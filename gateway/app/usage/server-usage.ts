@@ -1,0 +1,26 @@
+import type { ServerRun } from '../../db/server-runs.ts'
+import type { UsagePeriod } from './usage-period.ts'
+
+/** What a server took in a period. */
+export interface ServerUsage extends ServerRun {
+  /** Within the period. */
+  readonly hours: number
+  /** Seconds from its start to its end, or until now. */
+  readonly uptime: number
+  readonly diskGb: number
+}
+
+const HOUR_MS = 3_600_000
+
+export function serverUsage(run: ServerRun, { from, to }: UsagePeriod, now: Date): ServerUsage {
+  const { startedAt, endedAt, flavor } = run
+  const start = Math.max(startedAt.getTime(), from.getTime())
+  const end = Math.min(endedAt?.getTime() ?? to.getTime(), to.getTime())
+  const alive = (endedAt ?? now).getTime() - startedAt.getTime()
+  return {
+    ...run,
+    hours: Math.max(end - start, 0) / HOUR_MS,
+    uptime: Math.max(Math.trunc(alive / 1_000), 0),
+    diskGb: flavor.rootGb + flavor.ephemeralGb,
+  }
+}

@@ -1,0 +1,34 @@
+import type { HostUse } from '../app/hosts/show-host.ts'
+import type { HostRecord } from '../db/host-list.ts'
+import type { ProjectUse } from '../db/host-use.ts'
+
+export function hostSummary({ view }: HostRecord) {
+  return { host_name: view.name, service: 'compute', zone: view.zone }
+}
+
+/** What a host has, what is used of it, what its servers may use, and what those of each project may. */
+export function hostUseView({ host: { view }, projects }: HostUse) {
+  const { vcpus = 0, memoryMb = 0, diskGb = 0 } = view.inventory ?? {}
+  const row = (project: string, use: Omit<ProjectUse, 'projectId'>) => ({
+    resource: {
+      host: view.name,
+      project,
+      cpu: use.vcpus,
+      memory_mb: use.memoryMb,
+      disk_gb: use.diskGb,
+    },
+  })
+  const sum = (of: (use: ProjectUse) => number) =>
+    projects.reduce((total, use) => total + of(use), 0)
+  const most = {
+    vcpus: sum((use) => use.vcpus),
+    memoryMb: sum((use) => use.memoryMb),
+    diskGb: sum((use) => use.diskGb),
+  }
+  return [
+    row('(total)', { vcpus, memoryMb, diskGb }),
+    row('(used_now)', view.used),
+    row('(used_max)', most),
+    ...projects.map((use) => row(use.projectId, use)),
+  ]
+}
