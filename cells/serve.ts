@@ -18,6 +18,7 @@ import { instanceChangeNic } from './handlers/instance-change-nic.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
 import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
+import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { snapshotRead } from './handlers/snapshot-read.ts'
 
 type Handlers = {
@@ -39,6 +40,7 @@ const HANDLERS: Handlers = {
   'host.set-aggregates': hostSetAggregates,
   'feed.read': feedRead,
   'snapshot.read': snapshotRead,
+  'snapshot.hosts': snapshotHosts,
 }
 
 /** The processes of a cell share its work. */

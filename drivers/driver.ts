@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 
@@ -40,6 +41,7 @@ export interface Driver extends AsyncDisposable {
   readonly diagnostics?: Diagnostics
   readonly interfaces?: Interfaces
   readonly consoleLog?: ConsoleLog
+  readonly console?: Console
   readonly snapshot?: Snapshot
   readonly rebuild?: Rebuild
   readonly resize?: Resize
@@ -58,6 +60,7 @@ export const CAPABILITIES = [
   'diagnostics',
   'interfaces',
   'consoleLog',
+  'console',
   'snapshot',
   'rebuild',
   'resize',
@@ -213,6 +216,18 @@ export interface ResizeOptions {
   readonly runs: boolean
   /** How long the guest may take to shut down by itself. */
   readonly graceMs: number
+}
+
+export const CONSOLE_KINDS = ['serial', 'vnc'] as const
+export type ConsoleKind = (typeof CONSOLE_KINDS)[number]
+
+export interface Console {
+  /**
+   * The guest's console as bytes both ways: what is written is typed, what is read was shown. It ends when the guest
+   * goes off; destroying it hangs up. Who opens a console that is open takes it over. Throws `conflict` when the
+   * guest is off, `unsupported` when it has no such console.
+   */
+  open(id: InstanceId, kind: ConsoleKind, signal: AbortSignal): Promise<Duplex>
 }
 
 /** Stamped on everything a driver makes; it lists, counts and destroys only what carries both. */

@@ -5,6 +5,7 @@ import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { secretsOf } from '#common/secrets.ts'
+import type { Consoles } from './app/consoles/consoles.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -33,6 +34,7 @@ export interface Gateway extends AsyncDisposable {
   readonly images: Images
   readonly networks: Networks
   readonly compute: RunningCompute
+  readonly consoles: Consoles
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -86,6 +88,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     images,
     networks,
     compute,
+    consoles: { ...compute, ...config.consoles },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

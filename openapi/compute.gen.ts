@@ -97,6 +97,45 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/remote-consoles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** A URL that opens the server's console, once and soon. */
+        readonly post: operations["createRemoteConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-console-auth-tokens/{console_token}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly console_token: string;
+            };
+            readonly cookie?: never;
+        };
+        /** What a token of a console that nobody has opened would open. */
+        readonly get: operations["showConsoleToken"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/flavors": {
         readonly parameters: {
             readonly query?: never;
@@ -652,6 +691,85 @@ export interface paths {
         readonly post?: never;
         /** Forgets a keypair; servers made with it keep the key. */
         readonly delete: operations["deleteKeypair"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-migrations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Changes of servers' hosts and sizes, newest first. */
+        readonly get: operations["listMigrations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/migrations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The live migrations of a server that are under way. */
+        readonly get: operations["listServerMigrations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/migrations/{migration_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** A live migration of a server that is under way. */
+        readonly get: operations["showServerMigration"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Ends a live migration where it stands; the server stays where it was. */
+        readonly delete: operations["abortServerMigration"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/migrations/{migration_id}/action#force_complete": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["forceServerMigration"];
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1280,6 +1398,63 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/action#migrate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["migrateServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-migrateLive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["liveMigrateServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#evacuate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["evacuateServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/action#resetNetwork": {
         readonly parameters: {
             readonly query?: never;
@@ -1293,6 +1468,82 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         readonly post: operations["resetServerNetwork"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-getVNCConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showVncConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-getSerialConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showSerialConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-getSPICEConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showSpiceConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-getRDPConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showRdpConsole"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2500,6 +2751,17 @@ export interface components {
                 readonly [key: string]: string;
             };
         };
+        /** @enum {string} */
+        readonly ConsoleProtocol: "vnc" | "spice" | "rdp" | "serial" | "mks";
+        /** @enum {string} */
+        readonly ConsoleType: "novnc" | "xvpvnc" | "spice-html5" | "rdp-html5" | "serial" | "webmks";
+        readonly Console: {
+            readonly console: {
+                readonly type: string;
+                /** Format: uri */
+                readonly url: string;
+            };
+        };
         readonly FlavorDescription: string | null;
         readonly NewFlavor: {
             readonly name: components["schemas"]["Name"];
@@ -2713,6 +2975,57 @@ export interface components {
             readonly deleted: false;
             readonly deleted_at: null;
             readonly type: components["schemas"]["KeypairType"];
+        };
+        readonly Migration: {
+            /** @description A time in UTC without zone. */
+            readonly created_at: string;
+            readonly dest_compute: string | null;
+            readonly dest_host: string | null;
+            readonly dest_node: string | null;
+            readonly id: number;
+            /** Format: uuid */
+            readonly instance_uuid: string;
+            readonly links?: components["schemas"]["Links"];
+            /** @enum {string} */
+            readonly migration_type?: "migration" | "resize" | "live-migration" | "evacuation";
+            /** @description The id of the flavor where that is a number. */
+            readonly new_instance_type_id: number | null;
+            /** @description The id of the flavor where that is a number. */
+            readonly old_instance_type_id: number | null;
+            readonly project_id?: string | null;
+            readonly source_compute: string | null;
+            readonly source_node: string | null;
+            readonly status: string;
+            /** @description A time in UTC without zone. */
+            readonly updated_at: string | null;
+            readonly user_id?: string | null;
+            /** Format: uuid */
+            readonly uuid?: string;
+        };
+        readonly ServerMigration: {
+            /** @description A time in UTC without zone. */
+            readonly created_at: string;
+            readonly dest_compute: string | null;
+            readonly dest_host: string | null;
+            readonly dest_node: string | null;
+            readonly disk_processed_bytes: number | null;
+            readonly disk_remaining_bytes: number | null;
+            readonly disk_total_bytes: number | null;
+            readonly id: number;
+            readonly memory_processed_bytes: number | null;
+            readonly memory_remaining_bytes: number | null;
+            readonly memory_total_bytes: number | null;
+            readonly project_id?: string | null;
+            /** Format: uuid */
+            readonly server_uuid: string;
+            readonly source_compute: string | null;
+            readonly source_node: string | null;
+            readonly status: string;
+            /** @description A time in UTC without zone. */
+            readonly updated_at: string | null;
+            readonly user_id?: string | null;
+            /** Format: uuid */
+            readonly uuid?: string;
         };
         readonly ProxiedSecurityGroup: {
             /** Format: uuid */
@@ -3625,6 +3938,9 @@ export type Tag = components['schemas']['Tag'];
 export type ZoneName = components['schemas']['ZoneName'];
 export type NewAggregate = components['schemas']['NewAggregate'];
 export type Aggregate = components['schemas']['Aggregate'];
+export type ConsoleProtocol = components['schemas']['ConsoleProtocol'];
+export type ConsoleType = components['schemas']['ConsoleType'];
+export type Console = components['schemas']['Console'];
 export type FlavorDescription = components['schemas']['FlavorDescription'];
 export type NewFlavor = components['schemas']['NewFlavor'];
 export type FlavorAmount = components['schemas']['FlavorAmount'];
@@ -3647,6 +3963,8 @@ export type KeypairType = components['schemas']['KeypairType'];
 export type NewKeypair = components['schemas']['NewKeypair'];
 export type KeypairSummary = components['schemas']['KeypairSummary'];
 export type Keypair = components['schemas']['Keypair'];
+export type Migration = components['schemas']['Migration'];
+export type ServerMigration = components['schemas']['ServerMigration'];
 export type ProxiedSecurityGroup = components['schemas']['ProxiedSecurityGroup'];
 export type ProxiedRule = components['schemas']['ProxiedRule'];
 export type ProxiedNetwork = components['schemas']['ProxiedNetwork'];
@@ -3968,6 +4286,85 @@ export interface operations {
                 };
             };
             readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createRemoteConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly remote_console: {
+                        readonly protocol: components["schemas"]["ConsoleProtocol"];
+                        readonly type: components["schemas"]["ConsoleType"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly remote_console: {
+                            readonly protocol: components["schemas"]["ConsoleProtocol"];
+                            readonly type: components["schemas"]["ConsoleType"];
+                            /** Format: uri */
+                            readonly url: string;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showConsoleToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly console_token: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The console, and where its bytes are had. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly console: {
+                            /** Format: uuid */
+                            readonly instance_uuid: string;
+                            readonly host: string;
+                            readonly port: number;
+                            /** Format: uuid */
+                            readonly internal_access_path: string | null;
+                        };
+                    };
+                };
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -5315,6 +5712,158 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly listMigrations: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Not looked at: none is hidden. */
+                readonly hidden?: string;
+                /** @description Of or to this host. */
+                readonly host?: string;
+                readonly instance_uuid?: string;
+                readonly source_compute?: string;
+                readonly status?: string;
+                readonly migration_type?: string;
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description Only what changed at or before this time. */
+                readonly "changes-before"?: components["parameters"]["changesBefore"];
+                readonly user_id?: string;
+                readonly project_id?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of migrations. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly migrations: readonly components["schemas"]["Migration"][];
+                        readonly migrations_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerMigrations: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly migrations: readonly components["schemas"]["ServerMigration"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerMigration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The migration. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly migration: components["schemas"]["ServerMigration"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly abortServerMigration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly forceServerMigration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly force_complete: null;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
     readonly listProxiedSecurityGroups: {
         readonly parameters: {
             readonly query?: {
@@ -6458,6 +7007,108 @@ export interface operations {
             readonly 409: components["responses"]["Fault"];
         };
     };
+    readonly migrateServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly migrate: unknown | ({
+                        /** @description The name of a host; null leaves it to the scheduler. */
+                        readonly host?: string | null;
+                    } | null);
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly liveMigrateServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-migrateLive": {
+                        readonly block_migration: boolean | (boolean | "auto");
+                        readonly disk_over_commit?: boolean;
+                        readonly force?: boolean;
+                        /** @description The name of a host; null leaves it to the scheduler. */
+                        readonly host: string | null;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly evacuateServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly evacuate: {
+                        readonly host?: string;
+                        readonly onSharedStorage?: boolean;
+                        readonly adminPass?: string;
+                        readonly force?: boolean;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The evacuation has begun. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly adminPass?: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
     readonly resetServerNetwork: {
         readonly parameters: {
             readonly query?: never;
@@ -6479,6 +7130,158 @@ export interface operations {
         readonly responses: {
             readonly 401: components["responses"]["Fault"];
             readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showVncConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getVNCConsole": {
+                        /** @enum {string} */
+                        readonly type: "novnc" | "xvpvnc";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showSerialConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getSerialConsole": {
+                        /** @enum {string} */
+                        readonly type: "serial";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showSpiceConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getSPICEConsole": {
+                        /** @enum {string} */
+                        readonly type: "spice-html5";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showRdpConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getRDPConsole": {
+                        /** @enum {string} */
+                        readonly type: "rdp-html5";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly createServerImage: {

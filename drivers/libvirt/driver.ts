@@ -5,6 +5,7 @@ import { abortable } from '../abortable.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { libvirtConsole } from './console.ts'
 import { libvirtConsoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
 import { deviceCalls } from './domains/device-calls.ts'
@@ -12,6 +13,7 @@ import { domainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import { listOwnDomains } from './domains/own-domains.ts'
 import type { LibvirtHost } from './host.ts'
+import { screensFolder } from './instance-files.ts'
 import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
 import { HostNetworks } from './networks/host-networks.ts'
@@ -70,6 +72,7 @@ export async function createLibvirtDriver(
     pause: libvirtPause(host),
     interfaces: libvirtInterfaces(host),
     consoleLog: libvirtConsoleLog(host),
+    console: libvirtConsole(host),
     snapshot: libvirtSnapshot(host),
     rebuild: libvirtRebuild(host),
     resize: libvirtResize(host),
@@ -88,7 +91,7 @@ async function createHost(
 ): Promise<LibvirtHost> {
   const { owner, stateDirectory } = environment
   const address = parseLibvirtUri(settings.uri)
-  await mkdir(stateDirectory, { recursive: true, mode: 0o711 })
+  await mkdir(screensFolder(stateDirectory), { recursive: true, mode: 0o711 })
   const images = new ImageCache(join(stateDirectory, 'images'), environment.images)
   await images.prepare()
   const session = new LibvirtSession(address, logger)
@@ -96,6 +99,7 @@ async function createHost(
   return {
     owner,
     stateDirectory,
+    address,
     session,
     slowSession,
     domains: domainCalls(session, slowSession),

@@ -9,11 +9,13 @@ import type { VirtType } from './domains/domain-xml.ts'
 import { type InstanceFiles, instanceFiles } from './instance-files.ts'
 import type { HostNetworks } from './networks/host-networks.ts'
 import type { LibvirtSession } from './session.ts'
+import type { LibvirtAddress } from './uri.ts'
 
 /** What every operation of the libvirt driver works with; built once by `createLibvirtDriver`. */
 export interface LibvirtHost {
   readonly owner: Owner
   readonly stateDirectory: string
+  readonly address: LibvirtAddress
   /** For events and for whatever is answered at once. */
   readonly session: LibvirtSession
   /** For what takes the daemon a second or more: one connection has five calls under way at most. */

@@ -4,6 +4,7 @@ import type { Logger } from '#common/log.ts'
 import type { SagaEngine } from '#common/saga/engine.ts'
 import type { Secrets } from '#common/secrets.ts'
 import type { AskCell } from '../cells/client.ts'
+import type { AskConsole } from '../cells/console-client.ts'
 import type { CellRegistry } from '../cells/registry.ts'
 import type { PromisedSpecs } from './sagas/promised-specs.ts'
 import type { ServerImages } from './servers/server-images.ts'
@@ -14,6 +15,7 @@ export interface ComputeDeps {
   readonly db: Transactional
   readonly cells: CellRegistry
   readonly askCell: AskCell
+  readonly askConsole: AskConsole
   readonly secrets: Secrets
   readonly clock: Clock
   readonly log: Logger

@@ -6,6 +6,7 @@ import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#comm
 import { SagaEngine } from '#common/saga/engine.ts'
 import type { Secrets } from '#common/secrets.ts'
 import { cellClient } from '../cells/client.ts'
+import { consoleClient } from '../cells/console-client.ts'
 import { CellRegistry } from '../cells/registry.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { Feeds } from './feed/feeds.ts'
@@ -66,6 +67,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     db,
     cells,
     askCell,
+    askConsole: consoleClient(nats),
     secrets,
     clock,
     log,

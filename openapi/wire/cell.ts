@@ -80,7 +80,7 @@ export const CELL_OPERATIONS = {
       rows: Type.Array(FeedRow),
     }),
   },
-  /** A page of everything the cell holds, and the feed position it is at least as new as. */
+  /** A page of the instances the cell holds, and the feed position it is at least as new as. */
   'snapshot.read': {
     ask: Type.Object({
       afterInstance: Nullable(Uuid),
@@ -92,8 +92,16 @@ export const CELL_OPERATIONS = {
       instances: Type.Array(InstanceView),
       /** Of these instances. */
       migrations: Type.Optional(Type.Array(MigrationView)),
-      /** With the first page only. */
+      /** False where the cell has instances after these; a page ends early where its bytes would be too many. */
+      isLast: Type.Boolean(),
+    }),
+  },
+  'snapshot.hosts': {
+    ask: Type.Object({ afterHost: Nullable(Uuid) }),
+    answer: Type.Object({
+      incarnation: Uuid,
       hosts: Type.Array(HostView),
+      isLast: Type.Boolean(),
     }),
   },
 } as const

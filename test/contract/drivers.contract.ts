@@ -1,7 +1,14 @@
+import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
-import type { Driver, ImageSpec, InstanceReport, InstanceSpec } from '#drivers/driver.ts'
+import {
+  CONSOLE_KINDS,
+  type Driver,
+  type ImageSpec,
+  type InstanceReport,
+  type InstanceSpec,
+} from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 
 /** What a driver's test gives the suite: a backend that outlives the drivers opened over it. */
@@ -202,6 +209,25 @@ export function driversContract(
         expect(await stateOf(id)).toBe('shutdown')
       }))
 
+    test('a console of each kind can be opened and ends with its guest', () =>
+      cleaned(async () => {
+        const { id } = await spawnNew()
+        for (const kind of CONSOLE_KINDS) {
+          const console = await driver.console!.open(id, kind, signal())
+          const ended = once(console, 'end')
+          console.resume()
+          console.write('\r')
+
+          await driver.stop(id, 0, signal())
+
+          await ended
+          await expect(driver.console!.open(id, kind, signal())).rejects.toMatchObject({
+            kind: 'conflict',
+          })
+          await driver.start(id, signal())
+        }
+      }))
+
     test('operations on an absent instance are not-found', async () => {
       const id = newId<InstanceId>()
       const absent = { kind: 'not-found' }
@@ -211,6 +237,7 @@ export function driversContract(
       await expect(driver.reboot(id, 'hard', 0, signal())).rejects.toMatchObject(absent)
       await expect(driver.pause!.pause(id, signal())).rejects.toMatchObject(absent)
       await expect(driver.consoleLog!.read(id, 100, signal())).rejects.toMatchObject(absent)
+      await expect(driver.console!.open(id, 'vnc', signal())).rejects.toMatchObject(absent)
     })
 
     test('every method refuses to start once its signal is aborted', async () => {

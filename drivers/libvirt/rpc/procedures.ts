@@ -23,6 +23,7 @@ export const PROCEDURES = {
   domainDetachDeviceFlags: 161,
   domainAbortJob: 164,
   domainCreateWithFlags: 196,
+  domainOpenConsole: 201,
   domainGetState: 212,
   nodeGetMemoryStats: 228,
   domainUndefineFlags: 231,

@@ -1,5 +1,6 @@
 import type { Handlers } from '../../http/operation.ts'
 import { aggregateHandlers } from './aggregates/handlers.ts'
+import { consoleHandlers } from './consoles/handlers.ts'
 import { eventHandlers } from './events/handlers.ts'
 import { extensionHandlers } from './extensions/handlers.ts'
 import { flavorHandlers } from './flavors/handlers.ts'
@@ -8,6 +9,7 @@ import { hypervisorHandlers } from './hypervisors/handlers.ts'
 import { imageHandlers } from './images/handlers.ts'
 import { instanceActionHandlers } from './instance-actions/handlers.ts'
 import { keypairHandlers } from './keypairs/handlers.ts'
+import { migrationHandlers } from './migrations/handlers.ts'
 import { networkProxyHandlers } from './network-proxies/handlers.ts'
 import { quotaHandlers } from './quotas/handlers.ts'
 import { serverGroupHandlers } from './server-groups/handlers.ts'
@@ -26,6 +28,7 @@ import { zoneHandlers } from './zones/handlers.ts'
 /** The handlers of openapi/compute.yaml. */
 export const computeHandlers: Handlers = {
   ...aggregateHandlers,
+  ...consoleHandlers,
   ...eventHandlers,
   ...extensionHandlers,
   ...flavorHandlers,
@@ -34,6 +37,7 @@ export const computeHandlers: Handlers = {
   ...imageHandlers,
   ...instanceActionHandlers,
   ...keypairHandlers,
+  ...migrationHandlers,
   ...networkProxyHandlers,
   ...quotaHandlers,
   ...serverInsideHandlers,

@@ -5,7 +5,7 @@ import type { Reconciler } from '#common/reconciler.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
 import { type DueServer, shelvedServers, unconfirmedResizes } from '../../db/due-acts.ts'
 import type { Compute } from '../compute.ts'
-import { actOnServerSaga, NO_DETAILS } from '../sagas/act-on-server.ts'
+import { actOnServerSaga } from '../sagas/act-on-server.ts'
 
 const EVERY_MS = 1_000
 const BATCH = 20
@@ -41,11 +41,11 @@ export function dueActs(compute: Compute, times: DueTimes): Reconciler {
 async function begin(
   compute: Compute,
   server: DueServer,
-  action: PlainAct,
+  name: PlainAct,
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted()
-  const params = { ...server, ...NO_DETAILS, operationId: newId<string>(), action }
+  const params = { ...server, operationId: newId<string>(), act: { name } }
   try {
     const work = workContext({})
     await compute.sagas.start(actOnServerSaga, { subject: server.serverId, params, work })

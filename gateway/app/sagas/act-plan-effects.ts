@@ -7,14 +7,14 @@ import { showRebuilt } from '../../db/show-rebuilt.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { promiseResize, settleResize } from '../quotas/resize-charge.ts'
 import type { BuildSpec } from '../servers/build-spec.ts'
-import type { ActPlan } from './act-plan.ts'
+import type { ActPlan, PlannedAction } from './act-plan.ts'
 import { buildRequest } from './build-request.ts'
 
 /** Whom a plan is for. */
 export interface PlannedAct<P extends ActPlan = ActPlan> {
   readonly serverId: InstanceId
   readonly cellId: CellId
-  readonly action: string
+  readonly action: PlannedAction
   readonly userId: string
   readonly plan: P
 }
@@ -58,12 +58,11 @@ async function changeSpec(tx: Tx, serverId: string, change: Partial<BuildSpec>):
   await replaceRequestSpec(tx, { ...request, spec: { ...request.spec, ...change } })
 }
 
-export type PlannedWireAct = ActNamed<
-  SavingAct | 'rebuild' | 'resize' | 'revert-resize' | 'unshelve'
->
-
 /** What the cell is told. Throws `conflict` when the server went meanwhile. */
-export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promise<PlannedWireAct> {
+export async function plannedAct(
+  deps: ComputeDeps,
+  planned: PlannedAct,
+): Promise<ActNamed<PlannedAction>> {
   const { serverId, cellId, plan } = planned
   if (plan.kind === 'save') {
     const { imageId } = plan.order

@@ -1,3 +1,4 @@
+import type { SavingAct } from '#openapi/wire/act.ts'
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import type { BuildSpec } from '../servers/build-spec.ts'
 import type { SnapshotOrder } from '../servers/server-images.ts'
@@ -16,6 +17,9 @@ export type Rebuilt = Pick<
   | 'accessIPv4'
   | 'accessIPv6'
 >
+
+/** What is done with a plan. */
+export type PlannedAction = SavingAct | 'rebuild' | 'resize' | 'revert-resize' | 'unshelve'
 
 /** All that an act on a server needs besides its name. It stands in a saga's row, so secrets in it are sealed. */
 export type ActPlan =

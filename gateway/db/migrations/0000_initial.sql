@@ -61,6 +61,21 @@ CREATE TABLE `traces` (
 	CONSTRAINT `traces_server_id_attempt_level_pk` PRIMARY KEY(`server_id`,`attempt`,`level`)
 );
 --> statement-breakpoint
+CREATE TABLE `console_sessions` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`token_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`attempt` int NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`kind` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`expires_at` datetime(3) NOT NULL,
+	`alive_until` datetime(3),
+	CONSTRAINT `console_sessions_id` PRIMARY KEY(`id`),
+	CONSTRAINT `console_sessions_token_hash_unique` UNIQUE(`token_hash`)
+);
+--> statement-breakpoint
 CREATE TABLE `access_rules` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`user_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
@@ -657,6 +672,9 @@ CREATE TABLE `server_migrations` (
 );
 --> statement-breakpoint
 CREATE INDEX `aggregate_hosts_by_host` ON `aggregate_hosts` (`host_id`);--> statement-breakpoint
+CREATE INDEX `console_sessions_project` ON `console_sessions` (`project_id`,`alive_until`);--> statement-breakpoint
+CREATE INDEX `console_sessions_server` ON `console_sessions` (`server_id`);--> statement-breakpoint
+CREATE INDEX `console_sessions_expires` ON `console_sessions` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `application_credentials_project` ON `application_credentials` (`project_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_service` ON `catalog_endpoints` (`service_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_region` ON `catalog_endpoints` (`region_id`);--> statement-breakpoint

@@ -5,8 +5,11 @@ import { addServerSecurityGroup } from './actions/add-server-security-group.ts'
 import { changeServerPassword } from './actions/change-server-password.ts'
 import { createServerBackup } from './actions/create-server-backup.ts'
 import { createServerImage } from './actions/create-server-image.ts'
+import { evacuateServer } from './actions/evacuate-server.ts'
 import { injectNetworkInfo } from './actions/inject-network-info.ts'
+import { liveMigrateServer } from './actions/live-migrate-server.ts'
 import { lockServer } from './actions/lock-server.ts'
+import { migrateServer } from './actions/migrate-server.ts'
 import { plainActionHandlers } from './actions/plain-actions.ts'
 import { rebootServer } from './actions/reboot-server.ts'
 import { rebuildServer } from './actions/rebuild-server.ts'
@@ -45,6 +48,9 @@ export const serverWriteHandlers: Handlers = {
   unlockServer,
   resetServerState,
   injectNetworkInfo,
+  migrateServer,
+  liveMigrateServer,
+  evacuateServer,
   resetServerNetwork: gone,
   showServerConsoleOutput,
   addServerSecurityGroup,
