@@ -97,6 +97,114 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-assisted-volume-snapshots": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Snapshots a volume where it is attached; a block storage service asks for it. */
+        readonly post: operations["createAssistedSnapshot"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-assisted-volume-snapshots/{snapshot_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Removes such a snapshot. */
+        readonly delete: operations["deleteAssistedSnapshot"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-baremetal-nodes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The nodes of a bare metal service, which is not there.
+         * @deprecated
+         */
+        readonly get: operations["listBaremetalNodes"];
+        readonly put?: never;
+        /**
+         * Says by what else nodes are managed.
+         * @deprecated
+         */
+        readonly post: operations["createBaremetalNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-baremetal-nodes/{node_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly node_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * The nodes of a bare metal service, which is not there.
+         * @deprecated
+         */
+        readonly get: operations["showBaremetalNode"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Says by what else nodes are managed.
+         * @deprecated
+         */
+        readonly delete: operations["deleteBaremetalNode"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-baremetal-nodes/{node_id}/action": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly node_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Says by what else nodes are managed.
+         * @deprecated
+         */
+        readonly post: operations["actOnBaremetalNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/remote-consoles": {
         readonly parameters: {
             readonly query?: never;
@@ -1108,6 +1216,618 @@ export interface paths {
         readonly put: operations["updateQuotaClassSet"];
         readonly post?: never;
         readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-agents": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listAgents"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createAgent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-agents/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateAgent"];
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteAgent"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listCells"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createCell"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/capacities": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showCellsCapacities"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listCellsDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/info": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showCellInfo"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/sync_instances": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["syncCellInstances"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showCell"];
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateCell"];
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteCell"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/{id}/capacities": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showCellCapacities"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-certificates": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createCertificate"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-certificates/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showCertificate"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cloudpipe": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listCloudpipes"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createCloudpipe"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cloudpipe/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateCloudpipe"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-fixed-ips/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showFixedIp"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-fixed-ips/{id}/action": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["actOnFixedIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ip-dns": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listDnsDomains"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ip-dns/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateDnsDomain"];
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteDnsDomain"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ip-dns/{domain_id}/entries/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showDnsEntry"];
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateDnsEntry"];
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteDnsEntry"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ips-bulk": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listBulkFloatingIps"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createBulkFloatingIps"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ips-bulk/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showBulkFloatingIps"];
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateBulkFloatingIps"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-fping": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["pingServers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-fping/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["pingServer"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-security-group-default-rules": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listDefaultRules"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createDefaultRule"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-security-group-default-rules/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showDefaultRule"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteDefaultRule"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/consoles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listConsoles"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/consoles/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showConsole"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteConsole"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -2238,6 +2958,63 @@ export interface paths {
         readonly post?: never;
         /** Promises that the server will be gone. */
         readonly delete: operations["deleteServer"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-volumes_boot": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The ids and names of servers. */
+        readonly get: operations["listVolumeBootedServers"];
+        readonly put?: never;
+        /** Promises one server or several and starts to build them. */
+        readonly post: operations["createVolumeBootedServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-volumes_boot/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Servers with everything known of them. */
+        readonly get: operations["listVolumeBootedServersDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-volumes_boot/{server_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One server. */
+        readonly get: operations["showVolumeBootedServer"];
+        /** Changes what a user may change without touching the guest. */
+        readonly put: operations["updateVolumeBootedServer"];
+        readonly post?: never;
+        /** Promises that the server will be gone. */
+        readonly delete: operations["deleteVolumeBootedServer"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -4289,6 +5066,127 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createAssistedSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly snapshot: {
+                        readonly volume_id: string;
+                        readonly create_info: {
+                            readonly snapshot_id: string;
+                            /** @enum {string} */
+                            readonly type: "qcow2";
+                            readonly new_file: string;
+                            readonly id?: string;
+                        };
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteAssistedSnapshot: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description JSON that names the volume. */
+                readonly delete_info?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listBaremetalNodes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly createBaremetalNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+        };
+    };
+    readonly showBaremetalNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly node_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteBaremetalNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly node_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+        };
+    };
+    readonly actOnBaremetalNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly node_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
         };
     };
     readonly createRemoteConsole: {
@@ -6581,6 +7479,596 @@ export interface operations {
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listAgents: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createAgent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateAgent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteAgent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listCells: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createCell: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showCellsCapacities: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listCellsDetail: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showCellInfo: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly syncCellInstances: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showCell: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateCell: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteCell: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showCellCapacities: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createCertificate: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showCertificate: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listCloudpipes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createCloudpipe: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateCloudpipe: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showFixedIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly actOnFixedIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listDnsDomains: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateDnsDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteDnsDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showDnsEntry: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateDnsEntry: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteDnsEntry: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listBulkFloatingIps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createBulkFloatingIps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showBulkFloatingIps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateBulkFloatingIps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly pingServers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly pingServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listDefaultRules: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createDefaultRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showDefaultRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteDefaultRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listConsoles: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
         };
     };
     readonly startServer: {
@@ -8999,6 +10487,358 @@ export interface operations {
         };
     };
     readonly deleteServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listVolumeBootedServers: {
+        readonly parameters: {
+            readonly query?: {
+                readonly user_id?: string;
+                readonly project_id?: string;
+                /** @description The same as project_id. */
+                readonly tenant_id?: string;
+                readonly launch_index?: string;
+                /** @description The same as image. */
+                readonly image_ref?: string;
+                readonly image?: string;
+                readonly kernel_id?: string;
+                readonly ramdisk_id?: string;
+                readonly hostname?: string;
+                readonly key_name?: string;
+                readonly power_state?: string;
+                readonly vm_state?: string;
+                readonly task_state?: string;
+                readonly host?: string;
+                readonly node?: string;
+                readonly flavor?: string;
+                readonly reservation_id?: string;
+                readonly launched_at?: string;
+                readonly terminated_at?: string;
+                readonly availability_zone?: string;
+                /** @description A pattern found anywhere in the name. */
+                readonly name?: string;
+                /** @description The same as name. */
+                readonly display_name?: string;
+                readonly description?: string;
+                /** @description The same as description. */
+                readonly display_description?: string;
+                readonly locked_by?: string;
+                readonly uuid?: string;
+                readonly root_device_name?: string;
+                readonly config_drive?: string;
+                readonly access_ip_v4?: string;
+                readonly access_ip_v6?: string;
+                readonly auto_disk_config?: string;
+                readonly progress?: string;
+                readonly created_at?: string;
+                readonly ip?: string;
+                readonly ip6?: string;
+                /** @description Servers in any of these statuses. */
+                readonly status?: readonly string[];
+                /** @description Servers of every project; administrators only. The bare name means true. */
+                readonly all_tenants?: boolean;
+                /** @description Deleted servers only; administrators only. */
+                readonly deleted?: string;
+                readonly soft_deleted?: string;
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description Only what changed at or before this time. */
+                readonly "changes-before"?: components["parameters"]["changesBefore"];
+                /** @description All of these tags, separated by commas. */
+                readonly tags?: string;
+                /** @description Any of these tags, separated by commas. */
+                readonly "tags-any"?: string;
+                /** @description Not all of these tags, separated by commas. */
+                readonly "not-tags"?: string;
+                /** @description None of these tags, separated by commas. */
+                readonly "not-tags-any"?: string;
+                /** @description Whether the server is locked. */
+                readonly locked?: boolean;
+                readonly sort_key?: readonly components["schemas"]["ServerSortKey"][];
+                /** @description asc or desc per sort key. */
+                readonly sort_dir?: readonly string[];
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @deprecated */
+                readonly block_device_mapping?: string;
+                /** @deprecated */
+                readonly services?: string;
+                /** @deprecated */
+                readonly metadata?: string;
+                /** @deprecated */
+                readonly system_metadata?: string;
+                /** @deprecated */
+                readonly info_cache?: string;
+                /** @deprecated */
+                readonly security_groups?: string;
+                /** @deprecated */
+                readonly pci_devices?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of servers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly servers: readonly components["schemas"]["ServerSummary"][];
+                        readonly servers_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createVolumeBootedServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateServerRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description The server will be built; the password is told this once. */
+            readonly 202: {
+                headers: {
+                    /** @description The server. */
+                    readonly Location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly reservation_id?: string;
+                        readonly server?: {
+                            /** Format: uuid */
+                            readonly id: string;
+                            readonly links: components["schemas"]["Links"];
+                            readonly adminPass?: string;
+                            readonly security_groups: components["schemas"]["SecurityGroupNames"];
+                            readonly "OS-DCF:diskConfig": components["schemas"]["DiskConfig"];
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listVolumeBootedServersDetail: {
+        readonly parameters: {
+            readonly query?: {
+                readonly user_id?: string;
+                readonly project_id?: string;
+                /** @description The same as project_id. */
+                readonly tenant_id?: string;
+                readonly launch_index?: string;
+                /** @description The same as image. */
+                readonly image_ref?: string;
+                readonly image?: string;
+                readonly kernel_id?: string;
+                readonly ramdisk_id?: string;
+                readonly hostname?: string;
+                readonly key_name?: string;
+                readonly power_state?: string;
+                readonly vm_state?: string;
+                readonly task_state?: string;
+                readonly host?: string;
+                readonly node?: string;
+                readonly flavor?: string;
+                readonly reservation_id?: string;
+                readonly launched_at?: string;
+                readonly terminated_at?: string;
+                readonly availability_zone?: string;
+                /** @description A pattern found anywhere in the name. */
+                readonly name?: string;
+                /** @description The same as name. */
+                readonly display_name?: string;
+                readonly description?: string;
+                /** @description The same as description. */
+                readonly display_description?: string;
+                readonly locked_by?: string;
+                readonly uuid?: string;
+                readonly root_device_name?: string;
+                readonly config_drive?: string;
+                readonly access_ip_v4?: string;
+                readonly access_ip_v6?: string;
+                readonly auto_disk_config?: string;
+                readonly progress?: string;
+                readonly created_at?: string;
+                readonly ip?: string;
+                readonly ip6?: string;
+                /** @description Servers in any of these statuses. */
+                readonly status?: readonly string[];
+                /** @description Servers of every project; administrators only. The bare name means true. */
+                readonly all_tenants?: boolean;
+                /** @description Deleted servers only; administrators only. */
+                readonly deleted?: string;
+                readonly soft_deleted?: string;
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description Only what changed at or before this time. */
+                readonly "changes-before"?: components["parameters"]["changesBefore"];
+                /** @description All of these tags, separated by commas. */
+                readonly tags?: string;
+                /** @description Any of these tags, separated by commas. */
+                readonly "tags-any"?: string;
+                /** @description Not all of these tags, separated by commas. */
+                readonly "not-tags"?: string;
+                /** @description None of these tags, separated by commas. */
+                readonly "not-tags-any"?: string;
+                /** @description Whether the server is locked. */
+                readonly locked?: boolean;
+                readonly sort_key?: readonly components["schemas"]["ServerSortKey"][];
+                /** @description asc or desc per sort key. */
+                readonly sort_dir?: readonly string[];
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @deprecated */
+                readonly block_device_mapping?: string;
+                /** @deprecated */
+                readonly services?: string;
+                /** @deprecated */
+                readonly metadata?: string;
+                /** @deprecated */
+                readonly system_metadata?: string;
+                /** @deprecated */
+                readonly info_cache?: string;
+                /** @deprecated */
+                readonly security_groups?: string;
+                /** @deprecated */
+                readonly pci_devices?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of servers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly servers: readonly components["schemas"]["ServerDetail"][];
+                        readonly servers_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showVolumeBootedServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The server. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server: components["schemas"]["Server"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateVolumeBootedServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly server: {
+                        readonly name?: components["schemas"]["Name"];
+                        readonly "OS-DCF:diskConfig"?: components["schemas"]["DiskConfig"];
+                        /** Format: ipv4 */
+                        readonly accessIPv4?: string;
+                        /** Format: ipv6 */
+                        readonly accessIPv6?: string;
+                        readonly description?: components["schemas"]["Description"];
+                        readonly hostname?: components["schemas"]["GuestHostName"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The server as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server: components["schemas"]["UpdatedServer"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteVolumeBootedServer: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;

@@ -13,6 +13,7 @@ import { Feeds } from './feed/feeds.ts'
 import type { Retention } from './purge.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
+import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
@@ -96,6 +97,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     settleResizes(compute),
     tidySnapshots(compute),
     dueActs(compute, options.dueTimes),
+    filterPorts(compute),
     purgeOld(compute, options.retention),
   ].map(run)
   const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))
