@@ -10,6 +10,7 @@ import { checked } from '#openapi/wire/checked.ts'
 import { cellSubject } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { feedRead } from './handlers/feed-read.ts'
+import { hostFilterPorts } from './handlers/host-filter-ports.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
 import { instanceAct } from './handlers/instance-act.ts'
@@ -36,6 +37,7 @@ const HANDLERS: Handlers = {
   'instance.act': instanceAct,
   'instance.console-log': instanceConsoleLog,
   'instance.diagnostics': instanceDiagnostics,
+  'host.filter-ports': hostFilterPorts,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
   'feed.read': feedRead,

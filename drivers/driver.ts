@@ -40,6 +40,7 @@ export interface Driver extends AsyncDisposable {
   readonly crashDump?: CrashDump
   readonly diagnostics?: Diagnostics
   readonly interfaces?: Interfaces
+  readonly firewall?: Firewall
   readonly consoleLog?: ConsoleLog
   readonly console?: Console
   readonly snapshot?: Snapshot
@@ -59,6 +60,7 @@ export const CAPABILITIES = [
   'crashDump',
   'diagnostics',
   'interfaces',
+  'firewall',
   'consoleLog',
   'console',
   'snapshot',
@@ -163,6 +165,35 @@ export interface Interfaces {
   attach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
   /** Afterwards the instance does not have the NIC. Throws `conflict` when the guest does not let go of it. */
   detach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
+}
+
+export interface Firewall {
+  /**
+   * Afterwards these ports have the addresses and let through what they say; others keep what they have. A port that
+   * was never named lets through no more than its guest needs to get an address. Instances that are not here are
+   * passed over.
+   */
+  apply(ports: readonly PortFilter[], signal: AbortSignal): Promise<void>
+}
+
+export interface PortFilter {
+  readonly instance: InstanceId
+  /** What it sends must come from its MAC and one of its addresses. */
+  readonly nic: NicSpec
+  /** What passes, besides answers to it; null: everything, from any address. */
+  readonly rules: readonly FilterRule[] | null
+}
+
+export interface FilterRule {
+  readonly direction: 'ingress' | 'egress'
+  readonly version: 4 | 6
+  /** IANA's number; null: any. */
+  readonly protocol: number | null
+  /** Ports of the receiver, or ICMP's type and code; null: any. */
+  readonly portMin: number | null
+  readonly portMax: number | null
+  /** Networks the other side may be in; null: any. */
+  readonly remotes: readonly string[] | null
 }
 
 export interface ConsoleLog {

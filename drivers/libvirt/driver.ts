@@ -12,6 +12,8 @@ import { deviceCalls } from './domains/device-calls.ts'
 import { domainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import { listOwnDomains } from './domains/own-domains.ts'
+import { filterCalls } from './firewall/filter-calls.ts'
+import { libvirtFirewall } from './firewall/firewall.ts'
 import type { LibvirtHost } from './host.ts'
 import { screensFolder } from './instance-files.ts'
 import { libvirtInterfaces } from './interfaces.ts'
@@ -71,6 +73,7 @@ export async function createLibvirtDriver(
     watch: (listener) => watch(host, listener),
     pause: libvirtPause(host),
     interfaces: libvirtInterfaces(host),
+    firewall: libvirtFirewall(host),
     consoleLog: libvirtConsoleLog(host),
     console: libvirtConsole(host),
     snapshot: libvirtSnapshot(host),
@@ -96,6 +99,7 @@ async function createHost(
   await images.prepare()
   const session = new LibvirtSession(address, logger)
   const slowSession = new LibvirtSession(address)
+  const filters = filterCalls(slowSession)
   return {
     owner,
     stateDirectory,
@@ -104,7 +108,8 @@ async function createHost(
     slowSession,
     domains: domainCalls(session, slowSession),
     devices: deviceCalls(session, slowSession),
-    networks: new HostNetworks(networkCalls(slowSession), owner),
+    networks: new HostNetworks(networkCalls(slowSession), filters, owner),
+    filters,
     images,
     locks: new InstanceLocks(),
     leaving: new Set(),

@@ -6,6 +6,7 @@ import type { InstanceLocks } from '../instance-locks.ts'
 import type { DeviceCalls } from './domains/device-calls.ts'
 import type { DomainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
+import type { FilterCalls } from './firewall/filter-calls.ts'
 import { type InstanceFiles, instanceFiles } from './instance-files.ts'
 import type { HostNetworks } from './networks/host-networks.ts'
 import type { LibvirtSession } from './session.ts'
@@ -23,6 +24,7 @@ export interface LibvirtHost {
   readonly domains: DomainCalls
   readonly devices: DeviceCalls
   readonly networks: HostNetworks
+  readonly filters: FilterCalls
   readonly images: ImageCache
   readonly locks: InstanceLocks
   /** Instances whose domain is gone and whose networks and files are being removed. */

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { CellAct } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
+import { PortFilter } from './firewall.ts'
 import { HostAggregate, HostView } from './host.ts'
 import { InstanceBuild, InstanceView, Nic, OperationRef } from './instance.ts'
 import { MigrationView } from './migration.ts'
@@ -50,6 +51,11 @@ export const CELL_OPERATIONS = {
   'instance.console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     answer: Type.Object({ output: Type.String() }),
+  },
+  /** Afterwards these ports of the host let through what they say; those of others are passed over. */
+  'host.filter-ports': {
+    ask: Type.Object({ hostId: Uuid, ports: Type.Array(PortFilter) }),
+    answer: Type.Object({}),
   },
   'host.set-service': {
     ask: Type.Object({

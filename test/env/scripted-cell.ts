@@ -170,6 +170,7 @@ export class ScriptedCell implements AsyncDisposable {
         return this.build(ask)
       case 'instance.delete':
         return this.delete(ask)
+      case 'host.filter-ports':
       case 'instance.change-nic':
         return {}
       case 'instance.act':

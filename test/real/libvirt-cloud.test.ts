@@ -144,10 +144,15 @@ describe.skipIf(why !== undefined)(
       const address = await addressOf('second')
       expect(log).toContain(`address eth0 ${address}`)
       const host = await hostOf(String(server['OS-EXT-SRV-ATTR:host']))
-      const { stdout } = await host.run('curl', [...CURL, `http://${address}/`], {
-        timeoutMs: 5_000,
-      })
-      expect(stdout.trim()).toBe('second.novalocal')
+      const fetch = () =>
+        host.run('curl', [...CURL, `http://${address}/`], { timeoutMs: 5_000 }).then(
+          ({ stdout }) => stdout.trim(),
+          () => '',
+        )
+      expect(await fetch(), 'the default group lets in its members only').toBe('')
+      const rule = ['security', 'group', 'rule', 'create', '--protocol', 'tcp', '--dst-port', '80']
+      await openstack(...rule, 'default')
+      await expect.poll(fetch, { timeout: 20_000 }).toBe('second.novalocal')
     })
 
     test('a server pauses, goes on, stops as its guest wishes, starts and reboots', async () => {

@@ -93,6 +93,7 @@ describe.skipIf(why !== undefined)(
         const spec = guestSpec(guest, [nic])
 
         await driver.spawn(spec, signal())
+        await driver.firewall!.apply([{ instance: spec.id, nic, rules: null }], signal())
 
         await expect.poll(() => console(spec), { timeout: BOOT_MS }).toContain('READY')
         const log = await console(spec)

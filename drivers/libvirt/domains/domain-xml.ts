@@ -1,4 +1,5 @@
 import type { InstanceSpec, NicSpec, Owner } from '../../driver.ts'
+import { filterName } from '../firewall/filter-name.ts'
 import type { InstanceFiles } from '../instance-files.ts'
 import { networkName } from '../networks/network-name.ts'
 import { ownerStamp } from '../ownership.ts'
@@ -108,6 +109,7 @@ function nicElement(owner: Owner, nic: NicSpec): XmlElement {
     element('source', { network: networkName(owner, nic.networkId) }),
     element('model', { type: 'virtio' }),
     element('mtu', { size: nic.mtu }),
+    element('filterref', { filter: filterName(nic.portId) }),
   )
 }
 
