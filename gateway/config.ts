@@ -5,6 +5,7 @@ import type { Lockout } from './app/identity/login-throttle.ts'
 import type { ImageLimits } from './app/images/image-quota.ts'
 import type { ImportRules } from './app/images/import/import-url.ts'
 import type { Retention } from './app/purge.ts'
+import type { DueTimes } from './app/reconcilers/due-acts.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
 import { assertImportRules, readImportRules } from './image-import.ts'
 import { readRetention } from './retention.ts'
@@ -45,6 +46,7 @@ export interface GatewayConfig {
   readonly retention: Retention
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
+  readonly dueTimes: DueTimes
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -95,6 +97,10 @@ export function configFromEnv(env: Env): GatewayConfig {
     },
     retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
+    dueTimes: {
+      resizeConfirmWindowS: read.integer('RESIZE_CONFIRM_WINDOW_S', 0, 0),
+      shelvedOffloadTimeS: read.integer('SHELVED_OFFLOAD_TIME_S', 0, -1),
+    },
   }
   read.finish()
   trustedProxies(config.trustedProxies)

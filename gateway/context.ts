@@ -15,6 +15,7 @@ import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
+import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import type { GatewayConfig } from './config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -66,6 +67,8 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       secrets: secretsOf(config.secretKey),
       network: embeddedNetwork(networks),
       imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
+      images: embeddedImages(images),
+      dueTimes: config.dueTimes,
       processName: config.processName,
       cellDeadlineMs: config.cellDeadlineMs,
       retention: config.retention,

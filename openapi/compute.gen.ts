@@ -2270,6 +2270,177 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/action#createImage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["createServerImage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#createBackup": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["createServerBackup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#rebuild": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["rebuildServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#resize": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["resizeServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#confirmResize": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["confirmServerResize"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#revertResize": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["revertServerResize"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#shelve": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["shelveServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#shelveOffload": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["offloadShelvedServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#unshelve": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["unshelveServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/action#os-getConsoleOutput": {
         readonly parameters: {
             readonly query?: never;
@@ -4014,6 +4185,31 @@ export interface components {
             readonly tag?: components["schemas"]["Tag"];
             readonly volume_type?: string | null;
         };
+        readonly RebuildRequest: {
+            /** Format: uuid */
+            readonly imageRef: string;
+            readonly name?: components["schemas"]["Name"];
+            readonly adminPass?: string;
+            readonly metadata?: components["schemas"]["Metadata"];
+            readonly preserve_ephemeral?: components["schemas"]["Boolean"];
+            readonly "OS-DCF:diskConfig"?: components["schemas"]["DiskConfig"];
+            /** Format: ipv4 */
+            readonly accessIPv4?: string;
+            /** Format: ipv6 */
+            readonly accessIPv6?: string;
+            readonly personality?: readonly {
+                readonly path?: string;
+                /** Format: byte */
+                readonly contents?: string;
+            }[];
+            readonly description?: components["schemas"]["Description"];
+            /** @description Null takes the key from it. */
+            readonly key_name?: components["schemas"]["Name"] | null;
+            /** @description Null takes the user data from it. */
+            readonly user_data?: string | null;
+            readonly trusted_image_certificates?: readonly string[] | null;
+            readonly hostname?: components["schemas"]["GuestHostName"];
+        };
         /** @description Wishes to the scheduler; deployments may define more than those listed. */
         readonly SchedulerHints: {
             readonly group?: string | readonly string[];
@@ -4257,6 +4453,67 @@ export interface components {
             readonly trusted_image_certificates: readonly string[] | null;
             readonly locked_reason: string | null;
             readonly server_groups: readonly string[];
+        };
+        /** @description A server as a rebuild answers, in full only since 2.75. */
+        readonly RebuiltServer: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly status: components["schemas"]["ServerStatus"];
+            readonly tenant_id: components["schemas"]["ProjectId"];
+            readonly user_id: components["schemas"]["UserId"];
+            readonly metadata: components["schemas"]["MetadataView"];
+            /** @description Tells a project's servers on one host apart from others. */
+            readonly hostId: string;
+            readonly image: components["schemas"]["ServerImage"];
+            readonly flavor: components["schemas"]["ServerFlavor"];
+            /** Format: date-time */
+            readonly created: string;
+            /** Format: date-time */
+            readonly updated: string;
+            readonly addresses: components["schemas"]["UpdatedServerAddresses"];
+            readonly accessIPv4: string;
+            readonly accessIPv6: string;
+            readonly links: components["schemas"]["Links"];
+            readonly "OS-DCF:diskConfig": components["schemas"]["DiskConfig"];
+            /** @description In percent; only in some statuses. */
+            readonly progress?: number | null;
+            readonly fault?: components["schemas"]["ServerFault"];
+            /** @enum {string|null} */
+            readonly config_drive: "" | "True" | "False" | null;
+            readonly key_name: string | null;
+            readonly security_groups?: components["schemas"]["SecurityGroupNames"];
+            readonly "os-extended-volumes:volumes_attached": components["schemas"]["AttachedVolumes"];
+            readonly "OS-EXT-AZ:availability_zone": string;
+            readonly "OS-EXT-SRV-ATTR:host"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:hypervisor_hostname"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:instance_name"?: string;
+            /** @enum {integer|null} */
+            readonly "OS-EXT-STS:power_state": 0 | 1 | 3 | 4 | 6 | 7 | null;
+            readonly "OS-EXT-STS:task_state": string | null;
+            readonly "OS-EXT-STS:vm_state": string | null;
+            /** @description A time in UTC without zone. */
+            readonly "OS-SRV-USG:launched_at": string | null;
+            /** @description A time in UTC without zone. */
+            readonly "OS-SRV-USG:terminated_at": string | null;
+            readonly "OS-EXT-SRV-ATTR:hostname"?: string;
+            readonly "OS-EXT-SRV-ATTR:kernel_id"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:launch_index"?: number | null;
+            readonly "OS-EXT-SRV-ATTR:ramdisk_id"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:reservation_id"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:root_device_name"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:user_data"?: string | null;
+            /** @enum {string} */
+            readonly host_status?: "UP" | "DOWN" | "MAINTENANCE" | "UNKNOWN" | "";
+            readonly locked: boolean;
+            readonly description: string | null;
+            readonly tags: readonly string[];
+            readonly trusted_image_certificates: readonly string[] | null;
+            readonly locked_reason: string | null;
+            readonly server_groups: readonly string[];
+            /** @description Told this once. */
+            readonly adminPass?: string;
+            readonly user_data?: string | null;
         };
         /** @description The addresses by name of network. */
         readonly UpdatedServerAddresses: {
@@ -4516,6 +4773,7 @@ export type NewServer = components['schemas']['NewServer'];
 export type RequestedNetwork = components['schemas']['RequestedNetwork'];
 export type LegacyBlockDevice = components['schemas']['LegacyBlockDevice'];
 export type BlockDevice = components['schemas']['BlockDevice'];
+export type RebuildRequest = components['schemas']['RebuildRequest'];
 export type SchedulerHints = components['schemas']['SchedulerHints'];
 export type ServerIds = components['schemas']['ServerIds'];
 export type ServerSummary = components['schemas']['ServerSummary'];
@@ -4528,6 +4786,7 @@ export type AttachedVolumes = components['schemas']['AttachedVolumes'];
 export type ServerDetail = components['schemas']['ServerDetail'];
 export type Server = components['schemas']['Server'];
 export type UpdatedServer = components['schemas']['UpdatedServer'];
+export type RebuiltServer = components['schemas']['RebuiltServer'];
 export type UpdatedServerAddresses = components['schemas']['UpdatedServerAddresses'];
 export type ServerSortKey = components['schemas']['ServerSortKey'];
 export type Service = components['schemas']['Service'];
@@ -8511,6 +8770,304 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createServerImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly createImage: {
+                        readonly name: components["schemas"]["Name"];
+                        readonly metadata?: components["schemas"]["Metadata"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The image is being filled. */
+            readonly 202: {
+                headers: {
+                    /** @description Until 2.44, the image. */
+                    readonly Location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly image_id: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly createServerBackup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly createBackup: {
+                        readonly name: components["schemas"]["Name"];
+                        /** @description Backups of one type are counted together; daily and weekly are usual. */
+                        readonly backup_type: string;
+                        /** @description How many backups of the type are kept. */
+                        readonly rotation: number;
+                        readonly metadata?: components["schemas"]["Metadata"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The image is being filled. */
+            readonly 202: {
+                headers: {
+                    /** @description Until 2.44, the image; absent where none is kept. */
+                    readonly Location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly image_id: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly rebuildServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly rebuild: components["schemas"]["RebuildRequest"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The server is being rebuilt. */
+            readonly 202: {
+                headers: {
+                    /** @description The server. */
+                    readonly Location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server: components["schemas"]["RebuiltServer"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly resizeServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly resize: {
+                        readonly flavorRef: string;
+                        readonly "OS-DCF:diskConfig"?: components["schemas"]["DiskConfig"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly confirmServerResize: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly confirmResize: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 204: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly revertServerResize: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly revertResize: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly shelveServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly shelve: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly offloadShelvedServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly shelveOffload: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly unshelveServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly unshelve: unknown | ({
+                        readonly availability_zone: components["schemas"]["Name"];
+                    } | null) | ({
+                        /** @description Null lets any zone do, from now on. */
+                        readonly availability_zone?: components["schemas"]["Name"] | null;
+                        readonly host?: components["schemas"]["HostName"];
+                    } | null);
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly showServerConsoleOutput: {

@@ -7,6 +7,7 @@ import type { AskCell } from '../cells/client.ts'
 import type { AskConsole } from '../cells/console-client.ts'
 import type { CellRegistry } from '../cells/registry.ts'
 import type { PromisedSpecs } from './sagas/promised-specs.ts'
+import type { ServerImages } from './servers/server-images.ts'
 import type { ServerNetwork } from './servers/server-network.ts'
 
 /** What building, moving and deleting servers needs; built once per gateway process. */
@@ -23,6 +24,7 @@ export interface ComputeDeps {
   /** Proof for the image service that this cell may read this image. */
   readonly imageTicket: (imageId: string, cellId: string) => string
   readonly network: ServerNetwork
+  readonly images: ServerImages
   readonly promisedSpecs: PromisedSpecs
 }
 

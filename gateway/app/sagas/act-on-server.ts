@@ -10,6 +10,13 @@ import { recordActions, type ServerAction } from '../../db/server-actions.ts'
 import { applyViews } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { passwordPurpose, type StoredAct } from '../servers/server-act.ts'
+import {
+  type PlannedAct,
+  plannedAct,
+  promisePlan,
+  settlePlan,
+  withdrawPlan,
+} from './act-plan-effects.ts'
 import { buildRequest } from './build-request.ts'
 
 export type ActOnServerParams = {
@@ -25,17 +32,25 @@ export type ActOnServerParams = {
 const take: LocalStep<ComputeDeps, ActOnServerParams> = {
   kind: 'local',
   name: 'take',
-  run: async (tx, { params, sagaId, work }) => {
+  run: async (tx, { deps, params, sagaId, work }) => {
     const { serverId, attempt } = params
+    const planned = plannedOf(params)
     if (!(await takeServer(tx, serverId, attempt, sagaId)))
       throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
     recordActions(tx, [recordOf(params, work.requestId, null)])
+    if (planned !== undefined) await promisePlan(tx, deps, planned)
     return null
   },
-  undo: async (tx, { params, sagaId, work }) => {
+  undo: async (tx, { deps, params, sagaId, work }) => {
+    const planned = plannedOf(params)
+    if (planned !== undefined) await withdrawPlan(tx, deps, planned)
     releaseServer(tx, params.serverId, sagaId)
     recordActions(tx, [recordOf(params, work.requestId, 'Error')])
   },
+}
+
+function plannedOf({ act, ...of }: ActOnServerParams): PlannedAct | undefined {
+  return 'plan' in act ? { ...of, action: act.name, plan: act.plan } : undefined
 }
 
 function recordOf(
@@ -70,10 +85,9 @@ const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
 }
 
 /** What the cell is told. Throws `conflict` when the server went meanwhile. */
-async function actOf(
-  deps: ComputeDeps,
-  { serverId, cellId, act, userId }: ActOnServerParams,
-): Promise<CellAct> {
+async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<CellAct> {
+  const { serverId, cellId, act, userId } = params
+  if ('plan' in act) return plannedAct(deps, { ...params, action: act.name, plan: act.plan })
   if ('migrationId' in act) return { ...act, userId }
   if (act.name === 'change-password')
     return { name: act.name, password: opened(deps, serverId, act.sealed) }
@@ -96,6 +110,8 @@ const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
     const { params, sagaId } = call
     const { view } = call.output<CellAnswer<'instance.act'>>('ask')!
     applyViews(tx, params.cellId, [view])
+    const planned = plannedOf(params)
+    if (planned !== undefined) await settlePlan(tx, planned)
     releaseServer(tx, params.serverId, sagaId)
     return null
   },

@@ -1,4 +1,4 @@
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { readFailure } from '#common/saga/log.ts'
 import { settledWithin } from '#common/settled-within.ts'
@@ -48,6 +48,8 @@ export async function actOnServer(
   const outcome = await settledWithin(compute.clock, WAIT_MS, run.finished)
   if (outcome !== 'unwound' && outcome !== 'stuck') return
   const failure = await readFailure(compute.db, run.id)
+  // Nova answers so where it looks for a host before it answers (nova/api/openstack/compute/migrate_server.py).
+  if (isFailure(failure, 'no-capacity')) throw new Failure('invalid', failure.message)
   const { name } = SERVER_ACTIONS[action]
   throw failure ?? new Failure('conflict', `Cannot '${name}' instance ${server.id}.`)
 }

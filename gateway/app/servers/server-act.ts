@@ -1,6 +1,7 @@
 import type { Secrets } from '#common/secrets.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
 import type { BootImage } from '../images/image-for-boot.ts'
+import type { ActPlan, PlannedAction } from '../sagas/act-plan.ts'
 
 /** A change of host that somebody asks for. `host`: its name; null: the scheduler's choice. */
 export type MoveAct = {
@@ -12,11 +13,12 @@ export type MoveAct = {
   readonly flavorId: string
 }
 
-/** What needs no secret. */
+/** What needs no secret, or has it sealed in its plan. */
 type OpenAct =
   | { readonly name: PlainAct }
   | { readonly name: 'reset-state'; readonly state: 'active' | 'error' }
   | MoveAct
+  | { readonly name: PlannedAction; readonly plan: ActPlan }
 
 /** What is done with a server that a cell has. */
 export type ServerAct =

@@ -556,6 +556,7 @@ CREATE TABLE `instance_mappings` (
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`cores` int NOT NULL,
 	`ram_mb` int NOT NULL,
+	`is_resizing` boolean NOT NULL DEFAULT false,
 	`cell_id` char(36) character set ascii collate ascii_bin,
 	`attempt` int NOT NULL,
 	`tried_cells` json NOT NULL,
@@ -722,6 +723,7 @@ CREATE INDEX `server_group_members_by_group` ON `server_group_members` (`group_i
 CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial`);--> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_resizing` ON `instance_mappings` (`is_resizing`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_not_built` ON `instance_mappings` (`is_not_built`,`changed_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_deleting` ON `instance_mappings` (`is_deleting`,`changed_at`);--> statement-breakpoint
