@@ -6,6 +6,7 @@ import { PROCEDURES } from '../rpc/procedures.ts'
 import { uuidBytes } from '../rpc/uuid-bytes.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'
+import { memoryCalls } from './memory-calls.ts'
 import type { DomainState } from './power-state.ts'
 
 /** virDomainMetadataType: an XML element of an application's own. */
@@ -77,21 +78,7 @@ export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
     async resume(domain: DomainRef, signal: AbortSignal): Promise<void> {
       await session.call(PROCEDURES.domainResume, onDomain(domain), signal)
     },
-    /** Writes the guest's memory to disk and ends it; its next start goes on from there. */
-    async save(domain: DomainRef, signal: AbortSignal): Promise<void> {
-      await slow.call(PROCEDURES.domainManagedSave, onDomain(domain).uint(0), signal)
-    },
-    async isSaved(domain: DomainRef, signal: AbortSignal): Promise<boolean> {
-      const args = onDomain(domain).uint(0)
-      return (await session.call(PROCEDURES.domainHasManagedSave, args, signal)).int() === 1
-    },
-    /** Forgets memory that was saved: the next start is a boot. */
-    async forgetSaved(domain: DomainRef, signal: AbortSignal): Promise<void> {
-      await session.call(PROCEDURES.domainManagedSaveRemove, onDomain(domain).uint(0), signal)
-    },
-    async injectNmi(domain: DomainRef, signal: AbortSignal): Promise<void> {
-      await session.call(PROCEDURES.domainInjectNmi, onDomain(domain).uint(0), signal)
-    },
+    ...memoryCalls(session, slow),
   }
 }
 export type DomainCalls = ReturnType<typeof domainCalls>
