@@ -10,6 +10,7 @@ import { checked } from '#openapi/wire/checked.ts'
 import { cellSubject } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { feedRead } from './handlers/feed-read.ts'
+import { hostFilterPorts } from './handlers/host-filter-ports.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
 import { instanceAct } from './handlers/instance-act.ts'
@@ -18,6 +19,7 @@ import { instanceChangeNic } from './handlers/instance-change-nic.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
 import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
+import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { snapshotRead } from './handlers/snapshot-read.ts'
 
 type Handlers = {
@@ -35,10 +37,12 @@ const HANDLERS: Handlers = {
   'instance.act': instanceAct,
   'instance.console-log': instanceConsoleLog,
   'instance.diagnostics': instanceDiagnostics,
+  'host.filter-ports': hostFilterPorts,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
   'feed.read': feedRead,
   'snapshot.read': snapshotRead,
+  'snapshot.hosts': snapshotHosts,
 }
 
 /** The processes of a cell share its work. */

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 
@@ -39,7 +40,9 @@ export interface Driver extends AsyncDisposable {
   readonly crashDump?: CrashDump
   readonly diagnostics?: Diagnostics
   readonly interfaces?: Interfaces
+  readonly firewall?: Firewall
   readonly consoleLog?: ConsoleLog
+  readonly console?: Console
   readonly snapshot?: Snapshot
   readonly rebuild?: Rebuild
   readonly resize?: Resize
@@ -57,7 +60,9 @@ export const CAPABILITIES = [
   'crashDump',
   'diagnostics',
   'interfaces',
+  'firewall',
   'consoleLog',
+  'console',
   'snapshot',
   'rebuild',
   'resize',
@@ -164,6 +169,35 @@ export interface Interfaces {
   detach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
 }
 
+export interface Firewall {
+  /**
+   * Afterwards these ports have the addresses and let through what they say; others keep what they have. A port that
+   * was never named lets through no more than its guest needs to get an address. Instances that are not here are
+   * passed over.
+   */
+  apply(ports: readonly PortFilter[], signal: AbortSignal): Promise<void>
+}
+
+export interface PortFilter {
+  readonly instance: InstanceId
+  /** What it sends must come from its MAC and one of its addresses. */
+  readonly nic: NicSpec
+  /** What passes, besides answers to it; null: everything, from any address. */
+  readonly rules: readonly FilterRule[] | null
+}
+
+export interface FilterRule {
+  readonly direction: 'ingress' | 'egress'
+  readonly version: 4 | 6
+  /** IANA's number; null: any. */
+  readonly protocol: number | null
+  /** Ports of the receiver, or ICMP's type and code; null: any. */
+  readonly portMin: number | null
+  readonly portMax: number | null
+  /** Networks the other side may be in; null: any. */
+  readonly remotes: readonly string[] | null
+}
+
 export interface ConsoleLog {
   /** The newest `maxBytes` of what the guest wrote on its serial console; empty when it wrote nothing yet. */
   read(id: InstanceId, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
@@ -215,6 +249,18 @@ export interface ResizeOptions {
   readonly runs: boolean
   /** How long the guest may take to shut down by itself. */
   readonly graceMs: number
+}
+
+export const CONSOLE_KINDS = ['serial', 'vnc'] as const
+export type ConsoleKind = (typeof CONSOLE_KINDS)[number]
+
+export interface Console {
+  /**
+   * The guest's console as bytes both ways: what is written is typed, what is read was shown. It ends when the guest
+   * goes off; destroying it hangs up. Who opens a console that is open takes it over. Throws `conflict` when the
+   * guest is off, `unsupported` when it has no such console.
+   */
+  open(id: InstanceId, kind: ConsoleKind, signal: AbortSignal): Promise<Duplex>
 }
 
 /** Stamped on everything a driver makes; it lists, counts and destroys only what carries both. */

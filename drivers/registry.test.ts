@@ -24,7 +24,9 @@ describe('createDriver()', () => {
     expect(driver.simulated).toBe(name === 'fake')
     // What each real driver lacks is in docs/drivers.md, which its own test compares.
     expect(capabilitiesOf(driver).length).toBeGreaterThan(0)
-    if (name === 'fake') expect(capabilitiesOf(driver)).toEqual(CAPABILITIES)
+    // A simulated guest sends nothing that could be held up.
+    const simulated = CAPABILITIES.filter((part) => part !== 'firewall')
+    if (name === 'fake') expect(capabilitiesOf(driver)).toEqual(simulated)
   })
 
   test('names every setting that is wrong, at once', async () => {

@@ -1,9 +1,11 @@
 import { type Env, EnvReader } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
+import type { ConsoleSettings } from './app/consoles/consoles.ts'
 import type { Lockout } from './app/identity/login-throttle.ts'
 import type { ImageLimits } from './app/images/image-quota.ts'
 import type { ImportRules } from './app/images/import/import-url.ts'
 import type { Retention } from './app/purge.ts'
+import type { DueTimes } from './app/reconcilers/due-acts.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
 import { assertImportRules, readImportRules } from './image-import.ts'
 import { readRetention } from './retention.ts'
@@ -40,9 +42,11 @@ export interface GatewayConfig {
   readonly processName: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
+  readonly consoles: ConsoleSettings
   readonly retention: Retention
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
+  readonly dueTimes: DueTimes
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -87,8 +91,16 @@ export function configFromEnv(env: Env): GatewayConfig {
     processName: read.text('PROCESS'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    consoles: {
+      tokenLifetimeS: read.integer('CONSOLE_TOKEN_LIFETIME_S', 300, 10, 3_600),
+      openMax: read.integer('CONSOLE_OPEN_MAX', 16, 1, 10_000),
+    },
     retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
+    dueTimes: {
+      resizeConfirmWindowS: read.integer('RESIZE_CONFIRM_WINDOW_S', 0, 0),
+      shelvedOffloadTimeS: read.integer('SHELVED_OFFLOAD_TIME_S', 0, -1),
+    },
   }
   read.finish()
   trustedProxies(config.trustedProxies)

@@ -5,6 +5,7 @@ import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { secretsOf } from '#common/secrets.ts'
+import type { Consoles } from './app/consoles/consoles.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -14,6 +15,7 @@ import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
+import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import type { GatewayConfig } from './config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -32,6 +34,7 @@ export interface Gateway extends AsyncDisposable {
   readonly images: Images
   readonly networks: Networks
   readonly compute: RunningCompute
+  readonly consoles: Consoles
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -64,6 +67,8 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       secrets: secretsOf(config.secretKey),
       network: embeddedNetwork(networks),
       imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
+      images: embeddedImages(images),
+      dueTimes: config.dueTimes,
       processName: config.processName,
       cellDeadlineMs: config.cellDeadlineMs,
       retention: config.retention,
@@ -83,6 +88,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     images,
     networks,
     compute,
+    consoles: { ...compute, ...config.consoles },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

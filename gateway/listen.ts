@@ -2,6 +2,9 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { Gateway } from './context.ts'
+import { serveConsoleSockets } from './http/consoles/console-sockets.ts'
+import { linksSource } from './http/links.ts'
+import { trustedProxies } from './http/trusted-proxies.ts'
 import { createServer } from './server.ts'
 
 const HEADERS_TIMEOUT_MS = 15_000
@@ -25,6 +28,9 @@ export async function listen(gateway: Gateway): Promise<Listening> {
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_MS
+  const { publicUrl, trustedProxies: proxies } = gateway.config
+  const linksOf = linksSource(publicUrl, trustedProxies(proxies))
+  const consoles = serveConsoleSockets(server, gateway, linksOf)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, listenHost, resolve)
@@ -32,7 +38,10 @@ export async function listen(gateway: Gateway): Promise<Listening> {
   return {
     host: listenHost,
     port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: () => stop(server),
+    [Symbol.asyncDispose]: async () => {
+      await consoles[Symbol.asyncDispose]()
+      await stop(server)
+    },
   }
 }
 

@@ -9,6 +9,7 @@ import { openExchange } from './http/endpoint.ts'
 import { HttpRefusal } from './http/http-refusal.ts'
 import { type LinksSource, linksSource } from './http/links.ts'
 import { normalPath } from './http/normal-path.ts'
+import { CONSOLE_PAGES } from './http/pages/console-pages.ts'
 import { registerPage } from './http/pages/page.ts'
 import { REFERENCE_PAGE } from './http/pages/reference-page.ts'
 import { registerProbes } from './http/probes.ts'
@@ -42,7 +43,7 @@ export function createServer(
     registerRoutes(app, routes, gateway, linksOf)
   }
   registerDocuments(app, contracts)
-  registerPage(app, REFERENCE_PAGE, linksOf)
+  for (const page of [REFERENCE_PAGE, ...CONSOLE_PAGES]) registerPage(app, page, linksOf)
   registerProbes(app, gateway)
   refuseTheRest(app, gateway, linksOf)
   return app

@@ -97,6 +97,153 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-assisted-volume-snapshots": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Snapshots a volume where it is attached; a block storage service asks for it. */
+        readonly post: operations["createAssistedSnapshot"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-assisted-volume-snapshots/{snapshot_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Removes such a snapshot. */
+        readonly delete: operations["deleteAssistedSnapshot"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-baremetal-nodes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The nodes of a bare metal service, which is not there.
+         * @deprecated
+         */
+        readonly get: operations["listBaremetalNodes"];
+        readonly put?: never;
+        /**
+         * Says by what else nodes are managed.
+         * @deprecated
+         */
+        readonly post: operations["createBaremetalNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-baremetal-nodes/{node_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly node_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * The nodes of a bare metal service, which is not there.
+         * @deprecated
+         */
+        readonly get: operations["showBaremetalNode"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Says by what else nodes are managed.
+         * @deprecated
+         */
+        readonly delete: operations["deleteBaremetalNode"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-baremetal-nodes/{node_id}/action": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly node_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Says by what else nodes are managed.
+         * @deprecated
+         */
+        readonly post: operations["actOnBaremetalNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/remote-consoles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** A URL that opens the server's console, once and soon. */
+        readonly post: operations["createRemoteConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-console-auth-tokens/{console_token}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly console_token: string;
+            };
+            readonly cookie?: never;
+        };
+        /** What a token of a console that nobody has opened would open. */
+        readonly get: operations["showConsoleToken"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/flavors": {
         readonly parameters: {
             readonly query?: never;
@@ -657,6 +804,85 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-migrations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Changes of servers' hosts and sizes, newest first. */
+        readonly get: operations["listMigrations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/migrations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The live migrations of a server that are under way. */
+        readonly get: operations["listServerMigrations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/migrations/{migration_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** A live migration of a server that is under way. */
+        readonly get: operations["showServerMigration"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Ends a live migration where it stands; the server stays where it was. */
+        readonly delete: operations["abortServerMigration"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/migrations/{migration_id}/action#force_complete": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["forceServerMigration"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/os-security-groups": {
         readonly parameters: {
             readonly query?: never;
@@ -995,6 +1221,618 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-agents": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listAgents"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createAgent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-agents/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateAgent"];
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteAgent"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listCells"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createCell"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/capacities": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showCellsCapacities"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listCellsDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/info": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showCellInfo"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/sync_instances": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["syncCellInstances"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showCell"];
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateCell"];
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteCell"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cells/{id}/capacities": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showCellCapacities"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-certificates": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createCertificate"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-certificates/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showCertificate"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cloudpipe": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listCloudpipes"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createCloudpipe"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-cloudpipe/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateCloudpipe"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-fixed-ips/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showFixedIp"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-fixed-ips/{id}/action": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["actOnFixedIp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ip-dns": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listDnsDomains"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ip-dns/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateDnsDomain"];
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteDnsDomain"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ip-dns/{domain_id}/entries/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showDnsEntry"];
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateDnsEntry"];
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteDnsEntry"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ips-bulk": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listBulkFloatingIps"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createBulkFloatingIps"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-floating-ips-bulk/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showBulkFloatingIps"];
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly put: operations["updateBulkFloatingIps"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-fping": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["pingServers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-fping/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["pingServer"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-security-group-default-rules": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listDefaultRules"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createDefaultRule"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-security-group-default-rules/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showDefaultRule"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteDefaultRule"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/consoles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["listConsoles"];
+        readonly put?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly post: operations["createConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/consoles/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly get: operations["showConsole"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Gone.
+         * @deprecated
+         */
+        readonly delete: operations["deleteConsole"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/action#os-start": {
         readonly parameters: {
             readonly query?: never;
@@ -1280,6 +2118,101 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/action#migrate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["migrateServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-migrateLive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["liveMigrateServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#evacuate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["evacuateServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#forceDelete": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["forceDeleteServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#restore": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["restoreServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/action#resetNetwork": {
         readonly parameters: {
             readonly query?: never;
@@ -1293,6 +2226,253 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         readonly post: operations["resetServerNetwork"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-getVNCConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showVncConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-getSerialConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showSerialConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-getSPICEConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showSpiceConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#os-getRDPConsole": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["showRdpConsole"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#createImage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["createServerImage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#createBackup": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["createServerBackup"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#rebuild": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["rebuildServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#resize": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["resizeServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#confirmResize": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["confirmServerResize"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#revertResize": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["revertServerResize"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#shelve": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["shelveServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#shelveOffload": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["offloadShelvedServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#unshelve": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["unshelveServer"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -1821,6 +3001,63 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-volumes_boot": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The ids and names of servers. */
+        readonly get: operations["listVolumeBootedServers"];
+        readonly put?: never;
+        /** Promises one server or several and starts to build them. */
+        readonly post: operations["createVolumeBootedServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-volumes_boot/detail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Servers with everything known of them. */
+        readonly get: operations["listVolumeBootedServersDetail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/os-volumes_boot/{server_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One server. */
+        readonly get: operations["showVolumeBootedServer"];
+        /** Changes what a user may change without touching the guest. */
+        readonly put: operations["updateVolumeBootedServer"];
+        readonly post?: never;
+        /** Promises that the server will be gone. */
+        readonly delete: operations["deleteVolumeBootedServer"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/os-services": {
         readonly parameters: {
             readonly query?: never;
@@ -2329,6 +3566,17 @@ export interface components {
                 readonly [key: string]: string;
             };
         };
+        /** @enum {string} */
+        readonly ConsoleProtocol: "vnc" | "spice" | "rdp" | "serial" | "mks";
+        /** @enum {string} */
+        readonly ConsoleType: "novnc" | "xvpvnc" | "spice-html5" | "rdp-html5" | "serial" | "webmks";
+        readonly Console: {
+            readonly console: {
+                readonly type: string;
+                /** Format: uri */
+                readonly url: string;
+            };
+        };
         readonly FlavorDescription: string | null;
         readonly NewFlavor: {
             readonly name: components["schemas"]["Name"];
@@ -2542,6 +3790,57 @@ export interface components {
             readonly deleted: false;
             readonly deleted_at: null;
             readonly type: components["schemas"]["KeypairType"];
+        };
+        readonly Migration: {
+            /** @description A time in UTC without zone. */
+            readonly created_at: string;
+            readonly dest_compute: string | null;
+            readonly dest_host: string | null;
+            readonly dest_node: string | null;
+            readonly id: number;
+            /** Format: uuid */
+            readonly instance_uuid: string;
+            readonly links?: components["schemas"]["Links"];
+            /** @enum {string} */
+            readonly migration_type?: "migration" | "resize" | "live-migration" | "evacuation";
+            /** @description The id of the flavor where that is a number. */
+            readonly new_instance_type_id: number | null;
+            /** @description The id of the flavor where that is a number. */
+            readonly old_instance_type_id: number | null;
+            readonly project_id?: string | null;
+            readonly source_compute: string | null;
+            readonly source_node: string | null;
+            readonly status: string;
+            /** @description A time in UTC without zone. */
+            readonly updated_at: string | null;
+            readonly user_id?: string | null;
+            /** Format: uuid */
+            readonly uuid?: string;
+        };
+        readonly ServerMigration: {
+            /** @description A time in UTC without zone. */
+            readonly created_at: string;
+            readonly dest_compute: string | null;
+            readonly dest_host: string | null;
+            readonly dest_node: string | null;
+            readonly disk_processed_bytes: number | null;
+            readonly disk_remaining_bytes: number | null;
+            readonly disk_total_bytes: number | null;
+            readonly id: number;
+            readonly memory_processed_bytes: number | null;
+            readonly memory_remaining_bytes: number | null;
+            readonly memory_total_bytes: number | null;
+            readonly project_id?: string | null;
+            /** Format: uuid */
+            readonly server_uuid: string;
+            readonly source_compute: string | null;
+            readonly source_node: string | null;
+            readonly status: string;
+            /** @description A time in UTC without zone. */
+            readonly updated_at: string | null;
+            readonly user_id?: string | null;
+            /** Format: uuid */
+            readonly uuid?: string;
         };
         readonly ProxiedSecurityGroup: {
             /** Format: uuid */
@@ -2924,6 +4223,31 @@ export interface components {
             readonly tag?: components["schemas"]["Tag"];
             readonly volume_type?: string | null;
         };
+        readonly RebuildRequest: {
+            /** Format: uuid */
+            readonly imageRef: string;
+            readonly name?: components["schemas"]["Name"];
+            readonly adminPass?: string;
+            readonly metadata?: components["schemas"]["Metadata"];
+            readonly preserve_ephemeral?: components["schemas"]["Boolean"];
+            readonly "OS-DCF:diskConfig"?: components["schemas"]["DiskConfig"];
+            /** Format: ipv4 */
+            readonly accessIPv4?: string;
+            /** Format: ipv6 */
+            readonly accessIPv6?: string;
+            readonly personality?: readonly {
+                readonly path?: string;
+                /** Format: byte */
+                readonly contents?: string;
+            }[];
+            readonly description?: components["schemas"]["Description"];
+            /** @description Null takes the key from it. */
+            readonly key_name?: components["schemas"]["Name"] | null;
+            /** @description Null takes the user data from it. */
+            readonly user_data?: string | null;
+            readonly trusted_image_certificates?: readonly string[] | null;
+            readonly hostname?: components["schemas"]["GuestHostName"];
+        };
         /** @description Wishes to the scheduler; deployments may define more than those listed. */
         readonly SchedulerHints: {
             readonly group?: string | readonly string[];
@@ -3168,6 +4492,67 @@ export interface components {
             readonly locked_reason: string | null;
             readonly server_groups: readonly string[];
         };
+        /** @description A server as a rebuild answers, in full only since 2.75. */
+        readonly RebuiltServer: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly status: components["schemas"]["ServerStatus"];
+            readonly tenant_id: components["schemas"]["ProjectId"];
+            readonly user_id: components["schemas"]["UserId"];
+            readonly metadata: components["schemas"]["MetadataView"];
+            /** @description Tells a project's servers on one host apart from others. */
+            readonly hostId: string;
+            readonly image: components["schemas"]["ServerImage"];
+            readonly flavor: components["schemas"]["ServerFlavor"];
+            /** Format: date-time */
+            readonly created: string;
+            /** Format: date-time */
+            readonly updated: string;
+            readonly addresses: components["schemas"]["UpdatedServerAddresses"];
+            readonly accessIPv4: string;
+            readonly accessIPv6: string;
+            readonly links: components["schemas"]["Links"];
+            readonly "OS-DCF:diskConfig": components["schemas"]["DiskConfig"];
+            /** @description In percent; only in some statuses. */
+            readonly progress?: number | null;
+            readonly fault?: components["schemas"]["ServerFault"];
+            /** @enum {string|null} */
+            readonly config_drive: "" | "True" | "False" | null;
+            readonly key_name: string | null;
+            readonly security_groups?: components["schemas"]["SecurityGroupNames"];
+            readonly "os-extended-volumes:volumes_attached": components["schemas"]["AttachedVolumes"];
+            readonly "OS-EXT-AZ:availability_zone": string;
+            readonly "OS-EXT-SRV-ATTR:host"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:hypervisor_hostname"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:instance_name"?: string;
+            /** @enum {integer|null} */
+            readonly "OS-EXT-STS:power_state": 0 | 1 | 3 | 4 | 6 | 7 | null;
+            readonly "OS-EXT-STS:task_state": string | null;
+            readonly "OS-EXT-STS:vm_state": string | null;
+            /** @description A time in UTC without zone. */
+            readonly "OS-SRV-USG:launched_at": string | null;
+            /** @description A time in UTC without zone. */
+            readonly "OS-SRV-USG:terminated_at": string | null;
+            readonly "OS-EXT-SRV-ATTR:hostname"?: string;
+            readonly "OS-EXT-SRV-ATTR:kernel_id"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:launch_index"?: number | null;
+            readonly "OS-EXT-SRV-ATTR:ramdisk_id"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:reservation_id"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:root_device_name"?: string | null;
+            readonly "OS-EXT-SRV-ATTR:user_data"?: string | null;
+            /** @enum {string} */
+            readonly host_status?: "UP" | "DOWN" | "MAINTENANCE" | "UNKNOWN" | "";
+            readonly locked: boolean;
+            readonly description: string | null;
+            readonly tags: readonly string[];
+            readonly trusted_image_certificates: readonly string[] | null;
+            readonly locked_reason: string | null;
+            readonly server_groups: readonly string[];
+            /** @description Told this once. */
+            readonly adminPass?: string;
+            readonly user_data?: string | null;
+        };
         /** @description The addresses by name of network. */
         readonly UpdatedServerAddresses: {
             readonly [key: string]: readonly {
@@ -3368,6 +4753,9 @@ export type Tag = components['schemas']['Tag'];
 export type ZoneName = components['schemas']['ZoneName'];
 export type NewAggregate = components['schemas']['NewAggregate'];
 export type Aggregate = components['schemas']['Aggregate'];
+export type ConsoleProtocol = components['schemas']['ConsoleProtocol'];
+export type ConsoleType = components['schemas']['ConsoleType'];
+export type Console = components['schemas']['Console'];
 export type FlavorDescription = components['schemas']['FlavorDescription'];
 export type NewFlavor = components['schemas']['NewFlavor'];
 export type FlavorAmount = components['schemas']['FlavorAmount'];
@@ -3390,6 +4778,8 @@ export type KeypairType = components['schemas']['KeypairType'];
 export type NewKeypair = components['schemas']['NewKeypair'];
 export type KeypairSummary = components['schemas']['KeypairSummary'];
 export type Keypair = components['schemas']['Keypair'];
+export type Migration = components['schemas']['Migration'];
+export type ServerMigration = components['schemas']['ServerMigration'];
 export type ProxiedSecurityGroup = components['schemas']['ProxiedSecurityGroup'];
 export type ProxiedRule = components['schemas']['ProxiedRule'];
 export type ProxiedNetwork = components['schemas']['ProxiedNetwork'];
@@ -3421,6 +4811,7 @@ export type NewServer = components['schemas']['NewServer'];
 export type RequestedNetwork = components['schemas']['RequestedNetwork'];
 export type LegacyBlockDevice = components['schemas']['LegacyBlockDevice'];
 export type BlockDevice = components['schemas']['BlockDevice'];
+export type RebuildRequest = components['schemas']['RebuildRequest'];
 export type SchedulerHints = components['schemas']['SchedulerHints'];
 export type ServerIds = components['schemas']['ServerIds'];
 export type ServerSummary = components['schemas']['ServerSummary'];
@@ -3433,6 +4824,7 @@ export type AttachedVolumes = components['schemas']['AttachedVolumes'];
 export type ServerDetail = components['schemas']['ServerDetail'];
 export type Server = components['schemas']['Server'];
 export type UpdatedServer = components['schemas']['UpdatedServer'];
+export type RebuiltServer = components['schemas']['RebuiltServer'];
 export type UpdatedServerAddresses = components['schemas']['UpdatedServerAddresses'];
 export type ServerSortKey = components['schemas']['ServerSortKey'];
 export type Service = components['schemas']['Service'];
@@ -3709,6 +5101,206 @@ export interface operations {
                 };
             };
             readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly createAssistedSnapshot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly snapshot: {
+                        readonly volume_id: string;
+                        readonly create_info: {
+                            readonly snapshot_id: string;
+                            /** @enum {string} */
+                            readonly type: "qcow2";
+                            readonly new_file: string;
+                            readonly id?: string;
+                        };
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteAssistedSnapshot: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description JSON that names the volume. */
+                readonly delete_info?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly snapshot_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listBaremetalNodes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly createBaremetalNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+        };
+    };
+    readonly showBaremetalNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly node_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteBaremetalNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly node_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+        };
+    };
+    readonly actOnBaremetalNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly node_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+        };
+    };
+    readonly createRemoteConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly remote_console: {
+                        readonly protocol: components["schemas"]["ConsoleProtocol"];
+                        readonly type: components["schemas"]["ConsoleType"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly remote_console: {
+                            readonly protocol: components["schemas"]["ConsoleProtocol"];
+                            readonly type: components["schemas"]["ConsoleType"];
+                            /** Format: uri */
+                            readonly url: string;
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showConsoleToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly console_token: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The console, and where its bytes are had. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly console: {
+                            /** Format: uuid */
+                            readonly instance_uuid: string;
+                            readonly host: string;
+                            readonly port: number;
+                            /** Format: uuid */
+                            readonly internal_access_path: string | null;
+                        };
+                    };
+                };
+            };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -5056,6 +6648,158 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly listMigrations: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Not looked at: none is hidden. */
+                readonly hidden?: string;
+                /** @description Of or to this host. */
+                readonly host?: string;
+                readonly instance_uuid?: string;
+                readonly source_compute?: string;
+                readonly status?: string;
+                readonly migration_type?: string;
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description Only what changed at or before this time. */
+                readonly "changes-before"?: components["parameters"]["changesBefore"];
+                readonly user_id?: string;
+                readonly project_id?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of migrations. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly migrations: readonly components["schemas"]["Migration"][];
+                        readonly migrations_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerMigrations: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description All of them. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly migrations: readonly components["schemas"]["ServerMigration"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerMigration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The migration. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly migration: components["schemas"]["ServerMigration"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly abortServerMigration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly forceServerMigration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly migration_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly force_complete: null;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
     readonly listProxiedSecurityGroups: {
         readonly parameters: {
             readonly query?: {
@@ -5775,6 +7519,596 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
         };
     };
+    readonly listAgents: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createAgent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateAgent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteAgent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listCells: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createCell: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showCellsCapacities: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listCellsDetail: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showCellInfo: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly syncCellInstances: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showCell: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateCell: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteCell: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showCellCapacities: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createCertificate: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showCertificate: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listCloudpipes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createCloudpipe: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateCloudpipe: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showFixedIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly actOnFixedIp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listDnsDomains: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateDnsDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteDnsDomain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showDnsEntry: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateDnsEntry: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteDnsEntry: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly domain_id: string;
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listBulkFloatingIps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createBulkFloatingIps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showBulkFloatingIps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly updateBulkFloatingIps: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly pingServers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly pingServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listDefaultRules: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createDefaultRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showDefaultRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteDefaultRule: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listConsoles: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly createConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+        };
+    };
     readonly startServer: {
         readonly parameters: {
             readonly query?: never;
@@ -6199,6 +8533,160 @@ export interface operations {
             readonly 409: components["responses"]["Fault"];
         };
     };
+    readonly migrateServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly migrate: unknown | ({
+                        /** @description The name of a host; null leaves it to the scheduler. */
+                        readonly host?: string | null;
+                    } | null);
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly liveMigrateServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-migrateLive": {
+                        readonly block_migration: boolean | (boolean | "auto");
+                        readonly disk_over_commit?: boolean;
+                        readonly force?: boolean;
+                        /** @description The name of a host; null leaves it to the scheduler. */
+                        readonly host: string | null;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly evacuateServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly evacuate: {
+                        readonly host?: string;
+                        readonly onSharedStorage?: boolean;
+                        readonly adminPass?: string;
+                        readonly force?: boolean;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The evacuation has begun. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly adminPass?: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly forceDeleteServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly forceDelete: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly restoreServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly restore: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
     readonly resetServerNetwork: {
         readonly parameters: {
             readonly query?: never;
@@ -6220,6 +8708,456 @@ export interface operations {
         readonly responses: {
             readonly 401: components["responses"]["Fault"];
             readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly showVncConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getVNCConsole": {
+                        /** @enum {string} */
+                        readonly type: "novnc" | "xvpvnc";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showSerialConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getSerialConsole": {
+                        /** @enum {string} */
+                        readonly type: "serial";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showSpiceConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getSPICEConsole": {
+                        /** @enum {string} */
+                        readonly type: "spice-html5";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showRdpConsole: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly "os-getRDPConsole": {
+                        /** @enum {string} */
+                        readonly type: "rdp-html5";
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Where the console is. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Console"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createServerImage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly createImage: {
+                        readonly name: components["schemas"]["Name"];
+                        readonly metadata?: components["schemas"]["Metadata"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The image is being filled. */
+            readonly 202: {
+                headers: {
+                    /** @description Until 2.44, the image. */
+                    readonly Location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly image_id: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly createServerBackup: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly createBackup: {
+                        readonly name: components["schemas"]["Name"];
+                        /** @description Backups of one type are counted together; daily and weekly are usual. */
+                        readonly backup_type: string;
+                        /** @description How many backups of the type are kept. */
+                        readonly rotation: number;
+                        readonly metadata?: components["schemas"]["Metadata"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The image is being filled. */
+            readonly 202: {
+                headers: {
+                    /** @description Until 2.44, the image; absent where none is kept. */
+                    readonly Location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly image_id: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly rebuildServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly rebuild: components["schemas"]["RebuildRequest"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The server is being rebuilt. */
+            readonly 202: {
+                headers: {
+                    /** @description The server. */
+                    readonly Location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server: components["schemas"]["RebuiltServer"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly resizeServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly resize: {
+                        readonly flavorRef: string;
+                        readonly "OS-DCF:diskConfig"?: components["schemas"]["DiskConfig"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly confirmServerResize: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly confirmResize: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 204: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly revertServerResize: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly revertResize: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly shelveServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly shelve: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly offloadShelvedServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly shelveOffload: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly unshelveServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly unshelve: unknown | ({
+                        readonly availability_zone: components["schemas"]["Name"];
+                    } | null) | ({
+                        /** @description Null lets any zone do, from now on. */
+                        readonly availability_zone?: components["schemas"]["Name"] | null;
+                        readonly host?: components["schemas"]["HostName"];
+                    } | null);
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly showServerConsoleOutput: {
@@ -7639,6 +10577,358 @@ export interface operations {
         };
     };
     readonly deleteServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listVolumeBootedServers: {
+        readonly parameters: {
+            readonly query?: {
+                readonly user_id?: string;
+                readonly project_id?: string;
+                /** @description The same as project_id. */
+                readonly tenant_id?: string;
+                readonly launch_index?: string;
+                /** @description The same as image. */
+                readonly image_ref?: string;
+                readonly image?: string;
+                readonly kernel_id?: string;
+                readonly ramdisk_id?: string;
+                readonly hostname?: string;
+                readonly key_name?: string;
+                readonly power_state?: string;
+                readonly vm_state?: string;
+                readonly task_state?: string;
+                readonly host?: string;
+                readonly node?: string;
+                readonly flavor?: string;
+                readonly reservation_id?: string;
+                readonly launched_at?: string;
+                readonly terminated_at?: string;
+                readonly availability_zone?: string;
+                /** @description A pattern found anywhere in the name. */
+                readonly name?: string;
+                /** @description The same as name. */
+                readonly display_name?: string;
+                readonly description?: string;
+                /** @description The same as description. */
+                readonly display_description?: string;
+                readonly locked_by?: string;
+                readonly uuid?: string;
+                readonly root_device_name?: string;
+                readonly config_drive?: string;
+                readonly access_ip_v4?: string;
+                readonly access_ip_v6?: string;
+                readonly auto_disk_config?: string;
+                readonly progress?: string;
+                readonly created_at?: string;
+                readonly ip?: string;
+                readonly ip6?: string;
+                /** @description Servers in any of these statuses. */
+                readonly status?: readonly string[];
+                /** @description Servers of every project; administrators only. The bare name means true. */
+                readonly all_tenants?: boolean;
+                /** @description Deleted servers only; administrators only. */
+                readonly deleted?: string;
+                readonly soft_deleted?: string;
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description Only what changed at or before this time. */
+                readonly "changes-before"?: components["parameters"]["changesBefore"];
+                /** @description All of these tags, separated by commas. */
+                readonly tags?: string;
+                /** @description Any of these tags, separated by commas. */
+                readonly "tags-any"?: string;
+                /** @description Not all of these tags, separated by commas. */
+                readonly "not-tags"?: string;
+                /** @description None of these tags, separated by commas. */
+                readonly "not-tags-any"?: string;
+                /** @description Whether the server is locked. */
+                readonly locked?: boolean;
+                readonly sort_key?: readonly components["schemas"]["ServerSortKey"][];
+                /** @description asc or desc per sort key. */
+                readonly sort_dir?: readonly string[];
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @deprecated */
+                readonly block_device_mapping?: string;
+                /** @deprecated */
+                readonly services?: string;
+                /** @deprecated */
+                readonly metadata?: string;
+                /** @deprecated */
+                readonly system_metadata?: string;
+                /** @deprecated */
+                readonly info_cache?: string;
+                /** @deprecated */
+                readonly security_groups?: string;
+                /** @deprecated */
+                readonly pci_devices?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of servers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly servers: readonly components["schemas"]["ServerSummary"][];
+                        readonly servers_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createVolumeBootedServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateServerRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description The server will be built; the password is told this once. */
+            readonly 202: {
+                headers: {
+                    /** @description The server. */
+                    readonly Location?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly reservation_id?: string;
+                        readonly server?: {
+                            /** Format: uuid */
+                            readonly id: string;
+                            readonly links: components["schemas"]["Links"];
+                            readonly adminPass?: string;
+                            readonly security_groups: components["schemas"]["SecurityGroupNames"];
+                            readonly "OS-DCF:diskConfig": components["schemas"]["DiskConfig"];
+                        };
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listVolumeBootedServersDetail: {
+        readonly parameters: {
+            readonly query?: {
+                readonly user_id?: string;
+                readonly project_id?: string;
+                /** @description The same as project_id. */
+                readonly tenant_id?: string;
+                readonly launch_index?: string;
+                /** @description The same as image. */
+                readonly image_ref?: string;
+                readonly image?: string;
+                readonly kernel_id?: string;
+                readonly ramdisk_id?: string;
+                readonly hostname?: string;
+                readonly key_name?: string;
+                readonly power_state?: string;
+                readonly vm_state?: string;
+                readonly task_state?: string;
+                readonly host?: string;
+                readonly node?: string;
+                readonly flavor?: string;
+                readonly reservation_id?: string;
+                readonly launched_at?: string;
+                readonly terminated_at?: string;
+                readonly availability_zone?: string;
+                /** @description A pattern found anywhere in the name. */
+                readonly name?: string;
+                /** @description The same as name. */
+                readonly display_name?: string;
+                readonly description?: string;
+                /** @description The same as description. */
+                readonly display_description?: string;
+                readonly locked_by?: string;
+                readonly uuid?: string;
+                readonly root_device_name?: string;
+                readonly config_drive?: string;
+                readonly access_ip_v4?: string;
+                readonly access_ip_v6?: string;
+                readonly auto_disk_config?: string;
+                readonly progress?: string;
+                readonly created_at?: string;
+                readonly ip?: string;
+                readonly ip6?: string;
+                /** @description Servers in any of these statuses. */
+                readonly status?: readonly string[];
+                /** @description Servers of every project; administrators only. The bare name means true. */
+                readonly all_tenants?: boolean;
+                /** @description Deleted servers only; administrators only. */
+                readonly deleted?: string;
+                readonly soft_deleted?: string;
+                /** @description Only what changed at or after this time. */
+                readonly "changes-since"?: components["parameters"]["changesSince"];
+                /** @description Only what changed at or before this time. */
+                readonly "changes-before"?: components["parameters"]["changesBefore"];
+                /** @description All of these tags, separated by commas. */
+                readonly tags?: string;
+                /** @description Any of these tags, separated by commas. */
+                readonly "tags-any"?: string;
+                /** @description Not all of these tags, separated by commas. */
+                readonly "not-tags"?: string;
+                /** @description None of these tags, separated by commas. */
+                readonly "not-tags-any"?: string;
+                /** @description Whether the server is locked. */
+                readonly locked?: boolean;
+                readonly sort_key?: readonly components["schemas"]["ServerSortKey"][];
+                /** @description asc or desc per sort key. */
+                readonly sort_dir?: readonly string[];
+                /** @description The most items to answer with; the configured maximum applies as well. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the previous page. */
+                readonly marker?: components["parameters"]["marker"];
+                /** @deprecated */
+                readonly block_device_mapping?: string;
+                /** @deprecated */
+                readonly services?: string;
+                /** @deprecated */
+                readonly metadata?: string;
+                /** @deprecated */
+                readonly system_metadata?: string;
+                /** @deprecated */
+                readonly info_cache?: string;
+                /** @deprecated */
+                readonly security_groups?: string;
+                /** @deprecated */
+                readonly pci_devices?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of servers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly servers: readonly components["schemas"]["ServerDetail"][];
+                        readonly servers_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showVolumeBootedServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The server. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server: components["schemas"]["Server"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateVolumeBootedServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly server: {
+                        readonly name?: components["schemas"]["Name"];
+                        readonly "OS-DCF:diskConfig"?: components["schemas"]["DiskConfig"];
+                        /** Format: ipv4 */
+                        readonly accessIPv4?: string;
+                        /** Format: ipv6 */
+                        readonly accessIPv6?: string;
+                        readonly description?: components["schemas"]["Description"];
+                        readonly hostname?: components["schemas"]["GuestHostName"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The server as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly server: components["schemas"]["UpdatedServer"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteVolumeBootedServer: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;

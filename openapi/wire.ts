@@ -1,5 +1,6 @@
 import type { CellId, HostId } from '#common/ids.ts'
 import type { CellOperation } from './wire/cell.ts'
+import type { ConsoleOperation } from './wire/console.ts'
 import type { HOST_OPERATIONS } from './wire/host.ts'
 
 /** Version of the contract between gateway, cells and computes; part of every request subject. */
@@ -15,6 +16,11 @@ export function cellSubject(cell: CellId, operation: CellOperation): string {
 /** Asked by a cell's processes, answered by one compute. */
 export function hostSubject(cell: CellId, host: HostId, operation: HostOperation): string {
   return `host.${cell}.${host}.v${WIRE_VERSION}.${operation}`
+}
+
+/** Asked by gateways, answered by one compute: the bytes of consoles take no way round through the cell's processes. */
+export function consoleSubject(cell: CellId, host: HostId, operation: ConsoleOperation): string {
+  return `cell.${cell}.host.${host}.v${WIRE_VERSION}.${operation}`
 }
 
 /** Published by a compute for its cell. `*` as host: those of all computes. */

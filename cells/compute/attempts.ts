@@ -75,6 +75,12 @@ export class Attempts implements AsyncDisposable {
     return undefined
   }
 
+  /** True when this is the attempt that lives here, and none has come after it. */
+  isCurrent(id: InstanceId, attempt: number): boolean {
+    const known = this.#known.get(id)
+    return known?.attempt === attempt && !known.isOver
+  }
+
   /** Afterwards this attempt and all older ones are refused. A newer one that is known stays as it is. */
   async finish(id: InstanceId, attempt: number): Promise<void> {
     const known = this.#known.get(id)

@@ -7,8 +7,10 @@ import type { Driver, DriverEnvironment, ImageSource } from '#drivers/driver.ts'
 import { Attempts } from './attempts.ts'
 import type { Compute, ImageFiller } from './compute.ts'
 import type { ComputeConfig } from './config.ts'
+import { Consoles } from './consoles.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
+import { serveConsoles } from './serve-consoles.ts'
 import { Workbench } from './workbench.ts'
 
 /** What a compute is made of besides its configuration. */
@@ -50,6 +52,7 @@ export async function startCompute(
   }
   const driver = owned.use(await parts.createDriver(environment, log))
   const workbench = owned.use(new Workbench(systemClock))
+  const consoles = new Consoles(driver, attempts, systemClock)
   const compute: Compute = {
     host: { id: config.hostId, cellId: config.cellId, name: config.hostName, zone: config.zone },
     driver,
@@ -78,6 +81,9 @@ export async function startCompute(
   )
   owned.defer(() => nats.close())
   for (const served of serveHost(compute, nats)) owned.use(served)
+  for (const served of serveConsoles(compute, consoles, nats)) owned.use(served)
+  // Before those that serve: a question that waits for a guest to show something is answered at once.
+  owned.use(consoles)
   reporter = owned.use(new Reporter(compute, nats, systemClock))
   const running = owned.move()
   log.info({ driver: driver.name, simulated: driver.simulated }, 'compute serves')

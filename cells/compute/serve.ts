@@ -11,6 +11,7 @@ import type { Compute } from './compute.ts'
 import { consoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
 import { diagnostics } from './diagnostics.ts'
+import { filterPorts } from './filter-ports.ts'
 import { hostReport } from './report.ts'
 import { spawn } from './spawn.ts'
 
@@ -26,6 +27,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
   const handlers: Handlers = {
     spawn: ({ operation, build }) => spawn(compute, operation, build),
     destroy: ({ operation }) => destroy(compute, operation),
+    'filter-ports': (ask) => filterPorts(compute, ask),
     'change-nic': (ask) => changeNic(compute, ask),
     act: (ask) => act(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),

@@ -1,7 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { Task } from '#common/states/instance-states.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
-import { PLAIN_ACTS } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { addToFeed } from '../db/feed.ts'
 import { updateSeenInstance } from '../db/instances.ts'
@@ -9,11 +8,23 @@ import { insertOperation } from '../db/operations.ts'
 import type { Conductor } from './conductor.ts'
 import { type Instance, instanceView } from './instance.ts'
 
-/** What is done to a guest where it is ends harmlessly when its instance is taken from it. */
+/** What ends harmlessly when its instance is taken from it: the guest is where it was, on the disk it had. */
 const INTERRUPTIBLE: ReadonlySet<Task | null> = new Set(
-  [...PLAIN_ACTS, 'rescue' as const, 'change-password' as const].map(
-    (name) => SERVER_ACTIONS[name].during,
-  ),
+  (
+    [
+      'start',
+      'stop',
+      'reboot-soft',
+      'reboot-hard',
+      'pause',
+      'unpause',
+      'suspend',
+      'resume',
+      'rescue',
+      'unrescue',
+      'change-password',
+    ] as const
+  ).map((name) => SERVER_ACTIONS[name].during),
 )
 
 /**

@@ -1,4 +1,4 @@
-import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
@@ -83,12 +83,24 @@ export function allHosts(db: Executor): Promise<readonly Host[]> {
   return hostsWhere(db, undefined)
 }
 
-async function hostsWhere(db: Executor, condition: SQL | undefined): Promise<readonly Host[]> {
-  const rows = await db.orm
+/** At most `max` hosts in order of id, after one. */
+export async function hostPage(db: Executor, after: string, max: number): Promise<readonly Host[]> {
+  const rows = await hostRows(db, gt(hosts.hostId, after as HostId))
+    .orderBy(asc(hosts.hostId))
+    .limit(max)
+  return rows.map(({ host, provider }) => fromRow(host, provider))
+}
+
+function hostRows(db: Executor, condition: SQL | undefined) {
+  return db.orm
     .select({ host: hosts, provider: resourceProviders })
     .from(hosts)
     .leftJoin(resourceProviders, eq(resourceProviders.id, hosts.hostId))
     .where(condition)
+}
+
+async function hostsWhere(db: Executor, condition: SQL | undefined): Promise<readonly Host[]> {
+  const rows = await hostRows(db, condition)
   return rows.map(({ host, provider }) => fromRow(host, provider))
 }
 

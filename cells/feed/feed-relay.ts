@@ -1,4 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node'
+import { PAGE_MAX_BYTES } from '#common/bus/within-bytes.ts'
 import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
@@ -28,8 +29,6 @@ const POLL_MS = 1_000
 const BATCH_ROWS = 200
 /** A round ends after so many batches, so that the lease is looked after. */
 const BATCHES_MAX = 50
-/** Below the 1 MiB that NATS servers take by default, with room for the batch's frame. */
-const PAYLOAD_MAX_BYTES = 512 * 1024
 
 /** Numbers what has been committed to the feed and sends it out; one process of the cell does it at a time. */
 export class FeedRelay implements AsyncDisposable {
@@ -113,7 +112,7 @@ export class FeedRelay implements AsyncDisposable {
     let part: NumberedText[] = []
     for (const row of rows) {
       const bytes = Buffer.byteLength(row.body)
-      if (size > 0 && size + bytes > PAYLOAD_MAX_BYTES) {
+      if (size > 0 && size + bytes > PAGE_MAX_BYTES) {
         this.#publish(part)
         size = 0
         part = []

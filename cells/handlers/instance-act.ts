@@ -10,6 +10,7 @@ import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
+import { refuseMove } from '../conductor/refuse-move.ts'
 import { resetState } from '../conductor/reset-state.ts'
 import { type ActParams, acting, actSaga, type Begun, sealedAct } from '../conductor/sagas/act.ts'
 import { findInstance } from '../db/instances.ts'
@@ -85,6 +86,7 @@ async function begin(
     const reset = await resetState(conductor, operation, instance, act.state)
     return reset && instanceView(reset)
   }
+  if ('migrationId' in act) return beginMove(cell, { operation, move: act, work }, instance)
   refuseUnable(conductor, instance, act.name)
   try {
     refuseInState(instance, act.name)
@@ -112,6 +114,19 @@ async function begin(
   if (run === undefined) return undefined
   if (act.name === 'change-password') return outcomeOf(conductor, params, run.finished)
   return instanceView(acting(params, id, run.output<Begun>('begin')))
+}
+
+/** Throws `conflict` in a state that forbids it. */
+async function beginMove(
+  { conductor }: Cell,
+  asked: Parameters<typeof refuseMove>[1],
+  instance: Instance,
+): Promise<ReturnType<typeof instanceView> | undefined> {
+  refuseInState(instance, asked.move.name)
+  if (instance.sagaId !== null)
+    throw new Failure('conflict', `Instance ${instance.id} is being changed.`)
+  const refused = await refuseMove(conductor, asked, instance)
+  return refused && instanceView(refused)
 }
 
 /** Throws `unsupported`, in Nova's words, for what the instance's host cannot do. */

@@ -73,8 +73,9 @@ test('usage is shown after a boot, in the snapshot at once and in the feed soon'
   await activeServer()
 
   const snapshot = await cell.ask('snapshot.read', { afterInstance: null, limit: 100 })
+  const { hosts } = await cell.ask('snapshot.hosts', { afterHost: null })
 
-  expect(snapshot.hosts[0]?.used).toMatchObject({ vcpus: 1, memoryMb: 128, instances: 1 })
+  expect(hosts[0]?.used).toMatchObject({ vcpus: 1, memoryMb: 128, instances: 1 })
   expect(snapshot.instances).toHaveLength(1)
   await cell.waitForFeed('host', ({ view }) => view.used.instances === 1)
 })

@@ -148,9 +148,14 @@ export class MortalDatabase implements Transactional {
 
   async transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
     this.#assertAlive()
-    this.transactions += 1
-    if (this.isDead && this.#when === 'before') throw new Error('killed before its commit')
-    const result = await this.#db.transaction(work)
+    const result = await this.#db.transaction(async (tx) => {
+      const done = await work(tx)
+      // What is queued may fail here: only what is about to commit counts.
+      await tx.flush()
+      this.transactions += 1
+      if (this.isDead && this.#when === 'before') throw new Error('killed before its commit')
+      return done
+    })
     if (this.isDead) throw new Error('killed after its commit')
     return result
   }

@@ -1,4 +1,5 @@
 import type { Driver, DriverEnvironment, HostInventory } from '../driver.ts'
+import { fakeConsole } from './console.ts'
 import { fakeCrashDump } from './crash-dump.ts'
 import { fakeDiagnostics } from './diagnostics.ts'
 import type { Faults } from './faults.ts'
@@ -75,6 +76,7 @@ export function createFakeDriver(
           return newest(Buffer.from(lines.join(''), 'utf8'), maxBytes)
         }),
     },
+    console: fakeConsole(host),
     snapshot: fakeSnapshot(host),
     rebuild: fakeRebuild(host),
     resize: fakeResize(host),

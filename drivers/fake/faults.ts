@@ -25,6 +25,7 @@ const FAULTY_METHODS = [
   'attachNic',
   'detachNic',
   'consoleLog',
+  'console',
   'snapshot',
   'rebuild',
   'resize',

@@ -5,13 +5,18 @@ import { abortable } from '../abortable.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { libvirtConsole } from './console.ts'
 import { libvirtConsoleLog } from './console-log.ts'
+import { libvirtCrashDump } from './crash-dump.ts'
 import { destroy } from './destroy.ts'
 import { deviceCalls } from './domains/device-calls.ts'
 import { domainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import { listOwnDomains } from './domains/own-domains.ts'
+import { filterCalls } from './firewall/filter-calls.ts'
+import { libvirtFirewall } from './firewall/firewall.ts'
 import type { LibvirtHost } from './host.ts'
+import { screensFolder } from './instance-files.ts'
 import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
 import { HostNetworks } from './networks/host-networks.ts'
@@ -24,6 +29,7 @@ import { libvirtResize } from './resize.ts'
 import { LibvirtSession } from './session.ts'
 import { libvirtSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
+import { libvirtSuspend } from './suspend.ts'
 import { parseLibvirtUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
 import { watch } from './watch.ts'
@@ -68,8 +74,12 @@ export async function createLibvirtDriver(
     reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
     watch: (listener) => watch(host, listener),
     pause: libvirtPause(host),
+    suspend: libvirtSuspend(host),
+    crashDump: libvirtCrashDump(host),
     interfaces: libvirtInterfaces(host),
+    firewall: libvirtFirewall(host),
     consoleLog: libvirtConsoleLog(host),
+    console: libvirtConsole(host),
     snapshot: libvirtSnapshot(host),
     rebuild: libvirtRebuild(host),
     resize: libvirtResize(host),
@@ -88,19 +98,22 @@ async function createHost(
 ): Promise<LibvirtHost> {
   const { owner, stateDirectory } = environment
   const address = parseLibvirtUri(settings.uri)
-  await mkdir(stateDirectory, { recursive: true, mode: 0o711 })
+  await mkdir(screensFolder(stateDirectory), { recursive: true, mode: 0o711 })
   const images = new ImageCache(join(stateDirectory, 'images'), environment.images)
   await images.prepare()
   const session = new LibvirtSession(address, logger)
   const slowSession = new LibvirtSession(address)
+  const filters = filterCalls(slowSession)
   return {
     owner,
     stateDirectory,
+    address,
     session,
     slowSession,
     domains: domainCalls(session, slowSession),
     devices: deviceCalls(session, slowSession),
-    networks: new HostNetworks(networkCalls(slowSession), owner),
+    networks: new HostNetworks(networkCalls(slowSession), filters, owner),
+    filters,
     images,
     locks: new InstanceLocks(),
     leaving: new Set(),

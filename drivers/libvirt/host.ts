@@ -6,14 +6,17 @@ import type { InstanceLocks } from '../instance-locks.ts'
 import type { DeviceCalls } from './domains/device-calls.ts'
 import type { DomainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
+import type { FilterCalls } from './firewall/filter-calls.ts'
 import { type InstanceFiles, instanceFiles } from './instance-files.ts'
 import type { HostNetworks } from './networks/host-networks.ts'
 import type { LibvirtSession } from './session.ts'
+import type { LibvirtAddress } from './uri.ts'
 
 /** What every operation of the libvirt driver works with; built once by `createLibvirtDriver`. */
 export interface LibvirtHost {
   readonly owner: Owner
   readonly stateDirectory: string
+  readonly address: LibvirtAddress
   /** For events and for whatever is answered at once. */
   readonly session: LibvirtSession
   /** For what takes the daemon a second or more: one connection has five calls under way at most. */
@@ -21,6 +24,7 @@ export interface LibvirtHost {
   readonly domains: DomainCalls
   readonly devices: DeviceCalls
   readonly networks: HostNetworks
+  readonly filters: FilterCalls
   readonly images: ImageCache
   readonly locks: InstanceLocks
   /** Instances whose domain is gone and whose networks and files are being removed. */

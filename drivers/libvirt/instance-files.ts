@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { InstanceId } from '#common/ids.ts'
+import { uuidBytes } from './rpc/uuid-bytes.ts'
 
 /** Where everything of one instance lies: a folder named by its id, so that removing it removes all. */
 export interface InstanceFiles {
@@ -11,6 +12,8 @@ export interface InstanceFiles {
   readonly swapDisk: string
   readonly configDrive: string
   readonly consoleLog: string
+  /** Where QEMU serves the screen while the guest runs. */
+  readonly vncSocket: string
   /** What is being taken off the host. */
   readonly snapshot: string
   /** Disks as they were before a resize that may still be taken back. */
@@ -27,6 +30,11 @@ export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceF
     swapDisk: join(folder, 'swap.qcow2'),
     configDrive: join(folder, 'config.iso'),
     consoleLog: join(folder, 'console.log'),
+    // Not in the folder: with the whole id in it the path would often be too long for a socket.
+    vncSocket: join(
+      screensFolder(stateDirectory),
+      Buffer.from(uuidBytes(id)).toString('base64url'),
+    ),
     snapshot: join(folder, 'snapshot.qcow2'),
     before: {
       rootDisk: join(folder, 'root-before.qcow2'),
@@ -37,4 +45,9 @@ export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceF
 
 export function instancesFolder(stateDirectory: string): string {
   return join(stateDirectory, 'instances')
+}
+
+/** The sockets of the screens of all guests. */
+export function screensFolder(stateDirectory: string): string {
+  return join(stateDirectory, 'vnc')
 }

@@ -63,5 +63,6 @@ export async function imagesInUse(stateDirectory: string): Promise<ReadonlySet<s
 
 /** Afterwards no file of the instance is left. */
 export async function removeInstanceFiles(files: InstanceFiles): Promise<void> {
+  await rm(files.vncSocket, { force: true })
   await rm(files.folder, { recursive: true, force: true })
 }

@@ -4,8 +4,10 @@ import type { Logger } from '#common/log.ts'
 import type { SagaEngine } from '#common/saga/engine.ts'
 import type { Secrets } from '#common/secrets.ts'
 import type { AskCell } from '../cells/client.ts'
+import type { AskConsole } from '../cells/console-client.ts'
 import type { CellRegistry } from '../cells/registry.ts'
 import type { PromisedSpecs } from './sagas/promised-specs.ts'
+import type { ServerImages } from './servers/server-images.ts'
 import type { ServerNetwork } from './servers/server-network.ts'
 
 /** What building, moving and deleting servers needs; built once per gateway process. */
@@ -13,6 +15,7 @@ export interface ComputeDeps {
   readonly db: Transactional
   readonly cells: CellRegistry
   readonly askCell: AskCell
+  readonly askConsole: AskConsole
   readonly secrets: Secrets
   readonly clock: Clock
   readonly log: Logger
@@ -21,6 +24,7 @@ export interface ComputeDeps {
   /** Proof for the image service that this cell may read this image. */
   readonly imageTicket: (imageId: string, cellId: string) => string
   readonly network: ServerNetwork
+  readonly images: ServerImages
   readonly promisedSpecs: PromisedSpecs
 }
 

@@ -6,18 +6,24 @@ import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#comm
 import { SagaEngine } from '#common/saga/engine.ts'
 import type { Secrets } from '#common/secrets.ts'
 import { cellClient } from '../cells/client.ts'
+import { consoleClient } from '../cells/console-client.ts'
 import { CellRegistry } from '../cells/registry.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { Feeds } from './feed/feeds.ts'
 import type { Retention } from './purge.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
+import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
+import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { retryBuilds } from './reconcilers/retry-builds.ts'
+import { settleResizes } from './reconcilers/settle-resizes.ts'
 import { tellAggregates } from './reconcilers/tell-aggregates.ts'
+import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import { PromisedSpecs } from './sagas/promised-specs.ts'
+import type { ServerImages } from './servers/server-images.ts'
 import type { ServerNetwork } from './servers/server-network.ts'
 
 export interface ComputeOptions {
@@ -28,6 +34,8 @@ export interface ComputeOptions {
   readonly secrets: Secrets
   readonly network: ServerNetwork
   readonly imageTicket: ComputeDeps['imageTicket']
+  readonly images: ServerImages
+  readonly dueTimes: DueTimes
   /** Stable over restarts of this gateway process, and no other's. */
   readonly processName: string
   /** A cell silent for longer is dark; absent: the registry's usual. */
@@ -46,7 +54,7 @@ export interface RunningCompute extends Compute, AsyncDisposable {
 
 /** Afterwards cells are heard, their feeds applied, and sagas of this process and of lost ones go on. */
 export async function openCompute(options: ComputeOptions): Promise<RunningCompute> {
-  const { db, nats, clock, log, secrets, network, imageTicket, processName } = options
+  const { db, nats, clock, log, secrets, network, images, imageTicket, processName } = options
   await using parts = new AsyncDisposableStack()
   const { cellDeadlineMs: deadlineMs, random = Math.random } = options
   const registryOptions = { db, nats, clock, log }
@@ -60,12 +68,14 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     db,
     cells,
     askCell,
+    askConsole: consoleClient(nats),
     secrets,
     clock,
     log,
     random,
     imageTicket,
     network,
+    images,
     promisedSpecs: new PromisedSpecs(),
   }
   const sagas = parts.use(
@@ -84,6 +94,10 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     quotaUsage(compute),
     darkCells(compute),
     tellAggregates(compute),
+    settleResizes(compute),
+    tidySnapshots(compute),
+    dueActs(compute, options.dueTimes),
+    filterPorts(compute),
     purgeOld(compute, options.retention),
   ].map(run)
   const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))

@@ -73,11 +73,18 @@ export const SERVER_SIDE_PERMISSIONS: Permissions = {
   sub: { allow: ['>'], deny: ['$SYS.>'] },
 }
 
-/** A compute process: hears its own orders and replies, answers them, and reports as its own host only. */
+/** A compute process: hears its own orders, questions of gateways about its consoles, and replies, answers them, and reports as its own host only. */
 export function computePermissions(cellId: string, hostId: string): Permissions {
   const own = `${token(cellId)}.${token(hostId)}`
   return {
-    sub: { allow: [`host.${own}.>`, `${computeInboxPrefix(hostId)}.>`] },
+    sub: {
+      allow: [
+        `host.${own}.>`,
+        // Gateways ask it for consoles directly, within what its cell serves them.
+        `cell.${token(cellId)}.host.${token(hostId)}.>`,
+        `${computeInboxPrefix(hostId)}.>`,
+      ],
+    },
     pub: { allow: [`up.${own}.>`] },
     resp: { max: 1, ttl: HOST_REPLY_NS },
   }

@@ -93,6 +93,19 @@ test('a gateway reaches a cell and hears its feed', async () => {
   expect(seen).toEqual(['ev.cell-a.v1.feed change'])
 })
 
+test('a gateway asks a host for its consoles, and no other host or cell hears it', async () => {
+  const subject = 'cell.cell-a.host.host-1.v1.console-open'
+  const others = [hostTwo, cellB].map((connection) => record(connection, subject))
+  serve(hostOne, 'cell.cell-a.host.host-1.>', 'console of host 1')
+  await settle()
+
+  expect(await outcome(gateway, 'cell.cell-a.host.host-1.v1.console-read')).toContain('console')
+  expect(await outcome(hostTwo, subject)).not.toContain('console')
+  await outcome(gateway, subject)
+  await settle()
+  for (const seen of others) expect(seen.filter((line) => line.startsWith('cell.'))).toEqual([])
+})
+
 test("a cell's credential sees nothing of another cell", async () => {
   const seen = record(cellB, '>')
   await cellB.flush()

@@ -12,6 +12,7 @@ export interface InstanceMapping {
   /** What the quota ledger was charged for it; its row counts as one instance besides. */
   readonly cores: number
   readonly ramMb: number
+  readonly isResizing: boolean
   readonly cellId: CellId | null
   readonly attempt: number
   readonly triedCells: readonly CellId[]
@@ -52,6 +53,7 @@ const MAPPING_COLUMNS = {
   project_id: instanceMappings.projectId,
   cores: instanceMappings.cores,
   ram_mb: instanceMappings.ramMb,
+  is_resizing: instanceMappings.isResizing,
   cell_id: instanceMappings.cellId,
   attempt: instanceMappings.attempt,
   tried_cells: instanceMappings.triedCells,
@@ -169,11 +171,32 @@ export function markMappingDeleting(tx: Tx, server: string, saga: SagaId): void 
   tx.queue(MARK_DELETING, { serverId: server, sagaId: saga })
 }
 
+const CHARGE = statement(
+  builder
+    .update(instanceMappings)
+    .set({
+      cores: sql`${sql.placeholder('cores')}`,
+      ramMb: sql`${sql.placeholder('ramMb')}`,
+      isResizing: sql`${sql.placeholder('isResizing')}`,
+    })
+    .where(isServer),
+)
+
+/** Notes what the server's project is charged for it; the ledger is changed beside it. */
+export async function setCharge(
+  tx: Tx,
+  server: string,
+  charge: Pick<InstanceMapping, 'cores' | 'ramMb' | 'isResizing'>,
+): Promise<void> {
+  await tx.run(CHARGE, { serverId: server, ...charge })
+}
+
 export interface MappingRow {
   readonly server_id: InstanceId
   readonly project_id: string
   readonly cores: number
   readonly ram_mb: number
+  readonly is_resizing: number
   readonly cell_id: CellId | null
   readonly attempt: number
   readonly tried_cells: readonly CellId[]
@@ -189,6 +212,7 @@ export function mappingOf(row: MappingRow): InstanceMapping {
     projectId: row.project_id,
     cores: row.cores,
     ramMb: row.ram_mb,
+    isResizing: Boolean(row.is_resizing),
     cellId: row.cell_id,
     attempt: row.attempt,
     triedCells: row.tried_cells,

@@ -104,14 +104,15 @@ export interface Charge {
 const TOGETHER = new Map<string, Statement>()
 
 /**
- * True and all counted, or false and none: one statement, because the rows are the most contended there are and each
- * round trip more would hold them longer. False also when a resource was never used before.
+ * Counts all, or the transaction fails with `otherwise`, also when a resource was never used before: one statement,
+ * because the rows are the most contended there are and each round trip more would hold them longer.
  */
-export async function chargeTogether(
+export function queueCharges(
   tx: Tx,
   projectId: string,
   charges: readonly Charge[],
-): Promise<boolean> {
+  otherwise: () => Error,
+): void {
   const values: Record<string, unknown> = { projectId }
   charges.forEach(({ resource: name, units, fallbackLimit }, index) => {
     values[`resource${index}`] = name
@@ -121,7 +122,7 @@ export async function chargeTogether(
   const key = String(charges.length)
   const known = TOGETHER.get(key) ?? togetherStatement(charges.length)
   TOGETHER.set(key, known)
-  return (await tx.run(known, values)).affectedRows === charges.length
+  tx.queue(known, values, { rows: charges.length, otherwise })
 }
 
 /** Joins the rows of all resources, so that either every one fits and is counted or the join is empty. */

@@ -49,6 +49,22 @@ export function insertRequestSpecs(tx: Tx, specs: readonly RequestSpec[]): void 
   INSERT.queue(tx, specs)
 }
 
+const REPLACE = statement(
+  builder
+    .update(requestSpecs)
+    .set({
+      spec: sql`${sql.placeholder('spec')}`,
+      sealedUserData: sql`${sql.placeholder('sealedUserData')}`,
+      sealedPassword: sql`${sql.placeholder('sealedPassword')}`,
+    })
+    .where(eq(requestSpecs.serverId, sql.placeholder('serverId'))),
+)
+
+/** Afterwards this is what the server is to be. */
+export async function replaceRequestSpec(tx: Tx, request: RequestSpec): Promise<void> {
+  await tx.run(REPLACE, { ...request, spec: JSON.stringify(request.spec) })
+}
+
 /** Undefined once the server is gone. */
 export async function findRequestSpec(
   db: Executor,

@@ -1,9 +1,11 @@
 import { sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
+import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { ActionEvent } from '#openapi/wire/feed.ts'
 import { serverActionEvents, serverActions } from './schema/servers.ts'
+import { ascii } from './server-attempts.ts'
 
 /** One request that changes a server, as `server event list` shows it. */
 export interface ServerAction {
@@ -51,6 +53,12 @@ const INSERT_EVENTS = rowsInsert(
   },
 )
 
+const FAIL = sqlStatement(sql`
+  update json_table(${sql.placeholder('events')}, '$[*]' columns (
+    server_id ${ascii(36)} path '$.serverId', request_id ${ascii(64)} path '$.requestId')) v
+  straight_join server_actions a on a.server_id = v.server_id and a.request_id = v.request_id
+  set a.message = 'Error', a.updated_at = now(3)`)
+
 /** Adds actions; of one that is known already only the failure and its time are new. */
 export function recordActions(tx: Tx, actions: readonly ServerAction[]): void {
   INSERT.queue(tx, actions)
@@ -69,4 +77,7 @@ export function recordActionEvents(
     finishedAt: event.finishedAt === null ? null : new Date(event.finishedAt),
   }))
   INSERT_EVENTS.queue(tx, rows)
+  // An action one of whose steps failed has failed (nova: `action_event_finish`).
+  const failed = rows.filter(({ result }) => result === 'Error')
+  if (failed.length > 0) tx.queue(FAIL, { events: JSON.stringify(failed) })
 }

@@ -73,12 +73,17 @@ export function createOperation(source: OperationSource, compiler: Compiler): Op
     request: requests(source, compiler),
     response: perStatus(node['responses'], (version, status) => {
       const schema = schemaOf(version, status)
-      return schema === undefined ? EMPTY : compiler.serializer(schema)
+      if (schema === undefined) return EMPTY
+      const serialize = compiler.serializer(schema)
+      return mayBeEmpty(node, status)
+        ? (value) => (value === undefined ? '' : serialize(value))
+        : serialize
     }),
     validateResponse: (version, status, body) => {
       const schema = schemaOf(version, status)
-      if (schema === undefined)
-        return body === undefined || body === '' ? [] : [`${status} has no body`]
+      const isEmpty = body === undefined || body === ''
+      if (schema === undefined) return isEmpty ? [] : [`${status} has no body`]
+      if (isEmpty && mayBeEmpty(node, status)) return []
       const validate = compiler.validator(schema)
       if (validate(body)) return []
       return (validate.errors ?? []).map(
@@ -163,16 +168,27 @@ function responseSchema(node: Node, version: Microversion, status: number, id: s
   const response = responses[String(status)]
   if (!isNode(response) || !existsAt(response, version))
     throw new Error(`${id} has no response ${status} at ${version}`)
-  const schema = contentSchema(response)
+  const schema = contentSchema(response, version)
   return schema === undefined ? undefined : projectSchema(schema, version)
 }
 
-/** The schema of the JSON content of a request body or response; Glance's JSON patches have a type of their own. */
-export function contentSchema(holder: Node): unknown {
+/** True for a response that `x-may-be-empty` says comes without its content, too. */
+function mayBeEmpty(node: Node, status: number): boolean {
+  const responses = isNode(node['responses']) ? node['responses'] : {}
+  const response = responses[String(status)]
+  return isNode(response) && response['x-may-be-empty'] === true
+}
+
+/**
+ * The schema of the JSON content of a request body or response; Glance's JSON patches have a type of their own.
+ * `version`: undefined too where there is no content then.
+ */
+export function contentSchema(holder: Node, version?: Microversion): unknown {
   const content = isNode(holder['content']) ? holder['content'] : {}
   const type = Object.keys(content).find((name) => name.includes('json'))
   const json = type === undefined ? undefined : content[type]
-  return isNode(json) ? json['schema'] : undefined
+  if (!isNode(json) || (version !== undefined && !existsAt(json, version))) return undefined
+  return json['schema']
 }
 
 type ReadBody = (body: unknown, asked: Microversion) => unknown

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { FlavorSnapshot, InstanceBuild } from './instance.ts'
-import { OneOf, Uuid } from './scalars.ts'
+import { Nullable, OneOf, Uuid } from './scalars.ts'
 
 /** What is done to a guest and needs to be told nothing but its name. */
 export const PLAIN_ACTS = [
@@ -57,6 +57,16 @@ export type ActNamed<N extends ActName> = Extract<Act, { name: N }>
 /** What a cell is asked to do with a server it has: a host's part, or a correction of what the cell believes. */
 export const CellAct = Type.Union([
   ...Act.anyOf,
+  /** A change of host; `host` null: the scheduler's choice. */
+  Type.Object({
+    name: OneOf(['migrate', 'live-migrate', 'evacuate'] as const),
+    migrationId: Uuid,
+    host: Nullable(Type.String()),
+    /** True: a refusal of the scheduler is the answer. */
+    isAwaited: Type.Boolean(),
+    userId: Type.String(),
+    flavorId: Type.String(),
+  }),
   Type.Object({ name: Type.Literal('reset-state'), state: OneOf(['active', 'error'] as const) }),
 ])
 export type CellAct = Static<typeof CellAct>

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { CellAct } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
+import { PortFilter } from './firewall.ts'
 import { HostAggregate, HostView } from './host.ts'
 import { InstanceBuild, InstanceView, Nic, OperationRef } from './instance.ts'
 import { MigrationView } from './migration.ts'
@@ -51,6 +52,11 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     answer: Type.Object({ output: Type.String() }),
   },
+  /** Afterwards these ports of the host let through what they say; those of others are passed over. */
+  'host.filter-ports': {
+    ask: Type.Object({ hostId: Uuid, ports: Type.Array(PortFilter) }),
+    answer: Type.Object({}),
+  },
   'host.set-service': {
     ask: Type.Object({
       hostId: Uuid,
@@ -80,7 +86,7 @@ export const CELL_OPERATIONS = {
       rows: Type.Array(FeedRow),
     }),
   },
-  /** A page of everything the cell holds, and the feed position it is at least as new as. */
+  /** A page of the instances the cell holds, and the feed position it is at least as new as. */
   'snapshot.read': {
     ask: Type.Object({
       afterInstance: Nullable(Uuid),
@@ -92,8 +98,16 @@ export const CELL_OPERATIONS = {
       instances: Type.Array(InstanceView),
       /** Of these instances. */
       migrations: Type.Optional(Type.Array(MigrationView)),
-      /** With the first page only. */
+      /** False where the cell has instances after these; a page ends early where its bytes would be too many. */
+      isLast: Type.Boolean(),
+    }),
+  },
+  'snapshot.hosts': {
+    ask: Type.Object({ afterHost: Nullable(Uuid) }),
+    answer: Type.Object({
+      incarnation: Uuid,
       hosts: Type.Array(HostView),
+      isLast: Type.Boolean(),
     }),
   },
 } as const

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { ERROR_KINDS } from '#common/errors.ts'
 import { Act } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
+import { PortFilter } from './firewall.ts'
 import { InstanceBuild, Nic, OperationRef } from './instance.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
@@ -91,6 +92,10 @@ export const HOST_OPERATIONS = {
       runs: Type.Optional(Type.Boolean()),
     }),
     answer: HostAnswer,
+  },
+  'filter-ports': {
+    ask: Type.Object({ ports: Type.Array(PortFilter) }),
+    answer: Type.Object({}),
   },
   'change-nic': {
     ask: Type.Object({

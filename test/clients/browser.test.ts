@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { activeServer, SERVERS } from '#test/env/api/servers.ts'
 import { Browser, whyNoBrowser } from '#test/env/browser.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
@@ -40,6 +41,27 @@ describe.skipIf(why !== undefined || !isFullRun)('in a browser', () => {
 
     await browser.value(`service.value = 'network'; service.dispatchEvent(new Event('change'))`)
     await browser.until('the networks', `document.body.innerText.includes('/v2.0/networks')`)
+    expectAtHome()
+  })
+
+  test('a serial console is a terminal, in which typed text reaches the guest', async () => {
+    const demo = cloud.as('demo')
+    const { id } = await activeServer(cloud, demo, { name: 'talker' })
+    const { body } = await demo.post<{ remote_console: { url: string } }>(
+      `${SERVERS}/${id}/remote-consoles`,
+      { remote_console: { protocol: 'serial', type: 'serial' } },
+      { version: '2.6' },
+    )
+
+    await browser.open(body.remote_console.url)
+    await browser.until('the terminal', `document.getElementById('state')?.hidden`)
+    await browser.type('hello, guest')
+
+    await browser.until(
+      'the echo',
+      `document.querySelector('.xterm-rows').textContent.includes('hello, guest')`,
+    )
+    expect(await browser.value('location.hash')).toBe('')
     expectAtHome()
   })
 })

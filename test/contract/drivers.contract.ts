@@ -1,7 +1,15 @@
+import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
-import type { Driver, ImageSpec, InstanceReport, InstanceSpec } from '#drivers/driver.ts'
+import {
+  CONSOLE_KINDS,
+  type ConsoleKind,
+  type Driver,
+  type ImageSpec,
+  type InstanceReport,
+  type InstanceSpec,
+} from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 
 /** What a driver's test gives the suite: a backend that outlives the drivers opened over it. */
@@ -16,6 +24,8 @@ export interface DriverHarness extends AsyncDisposable {
   readonly refused: Readonly<Record<string, ImageSpec>>
   /** An image of this content that can be booted from. */
   shelve(content: Buffer, diskFormat: string): ImageSpec
+  /** What consoles a guest has; absent: all. */
+  readonly consoles?: readonly ConsoleKind[]
   /** Whatever is on the backend for this instance, by name. */
   leftovers(id: InstanceId): Promise<readonly string[]>
 }
@@ -202,6 +212,55 @@ export function driversContract(
         expect(await stateOf(id)).toBe('shutdown')
       }))
 
+    test('a console of each kind can be opened and ends with its guest', () =>
+      cleaned(async () => {
+        const { id } = await spawnNew()
+        for (const kind of harness.consoles ?? CONSOLE_KINDS) {
+          const console = await driver.console!.open(id, kind, signal())
+          const ended = once(console, 'end')
+          console.resume()
+          console.write('\r')
+
+          await driver.stop(id, 0, signal())
+
+          await ended
+          await expect(driver.console!.open(id, kind, signal())).rejects.toMatchObject({
+            kind: 'conflict',
+          })
+          await driver.start(id, signal())
+        }
+      }))
+
+    test('a suspended instance is off until it is resumed, started or rebooted', ({ skip }) =>
+      cleaned(async () => {
+        const { suspend } = driver
+        if (suspend === undefined) return skip()
+        const { id } = await spawnNew()
+
+        await suspend.suspend(id, signal())
+        await suspend.suspend(id, signal())
+        expect(await stateOf(id)).toBe('shutdown')
+        await suspend.resume(id, signal())
+        await suspend.resume(id, signal())
+        expect(await stateOf(id)).toBe('running')
+        await suspend.suspend(id, signal())
+        await driver.reboot(id, 'hard', 0, signal())
+        expect(await stateOf(id)).toBe('running')
+        await driver.stop(id, 0, signal())
+        await expect(suspend.suspend(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
+      }))
+
+    test('a crash dump is for what runs', ({ skip }) =>
+      cleaned(async () => {
+        const { crashDump } = driver
+        if (crashDump === undefined) return skip()
+        const { id } = await spawnNew()
+
+        await crashDump.trigger(id, signal())
+        await driver.stop(id, 0, signal())
+        await expect(crashDump.trigger(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
+      }))
+
     test('operations on an absent instance are not-found', async () => {
       const id = newId<InstanceId>()
       const absent = { kind: 'not-found' }
@@ -211,6 +270,7 @@ export function driversContract(
       await expect(driver.reboot(id, 'hard', 0, signal())).rejects.toMatchObject(absent)
       await expect(driver.pause!.pause(id, signal())).rejects.toMatchObject(absent)
       await expect(driver.consoleLog!.read(id, 100, signal())).rejects.toMatchObject(absent)
+      await expect(driver.console!.open(id, 'serial', signal())).rejects.toMatchObject(absent)
     })
 
     test('every method refuses to start once its signal is aborted', async () => {

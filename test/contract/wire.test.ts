@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { CELL_OPERATIONS } from '#openapi/wire/cell.ts'
 import { checked } from '#openapi/wire/checked.ts'
+import { CONSOLE_OPERATIONS } from '#openapi/wire/console.ts'
 import { CellHeartbeat, FeedBatch } from '#openapi/wire/feed.ts'
 import { HOST_OPERATIONS, HostAlive, HostReport, InstancePower } from '#openapi/wire/host.ts'
 import { WIRE_VERSION } from '#openapi/wire.ts'
@@ -15,6 +16,7 @@ type Payloads = readonly object[]
 interface Sent {
   readonly cell: Readonly<Record<string, { readonly ask: Payloads; readonly answer: Payloads }>>
   readonly host: Readonly<Record<string, { readonly ask: Payloads; readonly answer: Payloads }>>
+  readonly console: Readonly<Record<string, { readonly ask: Payloads; readonly answer: Payloads }>>
   readonly word: Readonly<Record<string, Payloads>>
 }
 
@@ -22,9 +24,10 @@ const file = new URL(`wire/v${WIRE_VERSION}.json`, import.meta.url)
 const sent = JSON.parse(readFileSync(file, 'utf8')) as Sent
 
 type Operations = Readonly<Record<string, { readonly ask: TSchema; readonly answer: TSchema }>>
-const OPERATIONS: Readonly<Record<'cell' | 'host', Operations>> = {
+const OPERATIONS: Readonly<Record<'cell' | 'host' | 'console', Operations>> = {
   cell: CELL_OPERATIONS,
   host: HOST_OPERATIONS,
+  console: CONSOLE_OPERATIONS,
 }
 const WORDS = {
   alive: HostAlive,
@@ -35,7 +38,7 @@ const WORDS = {
 }
 
 const contracts = [
-  ...(['cell', 'host'] as const).flatMap((whom) =>
+  ...(['cell', 'host', 'console'] as const).flatMap((whom) =>
     Object.entries(OPERATIONS[whom]).flatMap(([name, operation]) =>
       (['ask', 'answer'] as const).map((part): [string, TSchema, Payloads | undefined] => [
         `${whom} ${name} ${part}`,

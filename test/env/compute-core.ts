@@ -10,6 +10,7 @@ import { createLogger } from '#common/log.ts'
 import { Secrets } from '#common/secrets.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { openCompute, type RunningCompute } from '#gateway/app/open-compute.ts'
+import type { ServerImages } from '#gateway/app/servers/server-images.ts'
 import type { NicsPlan, ServerNetwork } from '#gateway/app/servers/server-network.ts'
 import type { PlannedServer, ServerOrder } from '#gateway/app/servers/server-order.ts'
 import type { ServerRecord } from '#gateway/app/servers/server-record.ts'
@@ -31,6 +32,13 @@ const NO_NETWORK: ServerNetwork = {
   nicOf: async () => undefined,
   releaseNic: async () => {},
   release: async () => {},
+}
+/** An image service that nothing is saved in. */
+const NO_IMAGES: ServerImages = {
+  promise: async () => {},
+  withdraw: async () => {},
+  fillTicket: () => 'ticket',
+  tidy: async () => 0,
 }
 const NO_NICS: NicsPlan = {
   reaches: () => true,
@@ -87,6 +95,8 @@ export class CoreEnv implements AsyncDisposable {
       secrets: new Secrets([this.#key]),
       network: NO_NETWORK,
       imageTicket: () => 'ticket',
+      images: NO_IMAGES,
+      dueTimes: { resizeConfirmWindowS: 0, shelvedOffloadTimeS: -1 },
       processName: newId(),
       retention: retentionFromEnv({}),
       ...options,

@@ -170,6 +170,7 @@ export class ScriptedCell implements AsyncDisposable {
         return this.build(ask)
       case 'instance.delete':
         return this.delete(ask)
+      case 'host.filter-ports':
       case 'instance.change-nic':
         return {}
       case 'instance.act':
@@ -182,6 +183,8 @@ export class ScriptedCell implements AsyncDisposable {
         return this.#read(ask)
       case 'snapshot.read':
         return this.#snapshot(ask)
+      case 'snapshot.hosts':
+        return { incarnation: this.incarnation, hosts: [], isLast: true }
       case 'host.set-service':
       case 'host.set-aggregates':
         throw new Error('A scripted cell has no hosts')
@@ -251,14 +254,14 @@ export class ScriptedCell implements AsyncDisposable {
   }
 
   #snapshot({ afterInstance, limit }: CellAsk<'snapshot.read'>): CellAnswer<'snapshot.read'> {
-    const ordered = [...this.views.values()].toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
+    const left = [...this.views.values()]
+      .filter(({ serverId }) => afterInstance === null || serverId > afterInstance)
+      .toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
     return {
       incarnation: this.incarnation,
       position: this.rows.at(-1)?.n ?? 0,
-      instances: ordered
-        .filter(({ serverId }) => afterInstance === null || serverId > afterInstance)
-        .slice(0, limit),
-      hosts: [],
+      instances: left.slice(0, limit),
+      isLast: left.length <= limit,
     }
   }
 }

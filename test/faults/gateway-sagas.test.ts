@@ -97,10 +97,7 @@ test.each(trialsOf(actOnServerSaga).map((trial) => [trial.label, trial] as const
       cellId: env.cells[0]!.id,
       attempt: 1,
       operationId: newId<string>(),
-      action: 'stop' as const,
-      image: null,
-      sealedPassword: null,
-      state: null,
+      act: { name: 'stop' as const },
       userId: 'u',
       projectId: 'p',
     }

@@ -6,7 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import { type RunningLibvirtHost, startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
 import { guestDirectory } from '#deploy/paths.ts'
+import { ConsoleSocket } from '../env/api/console-socket.ts'
+import { Browser, whyNoBrowser } from '../env/browser.ts'
 import { Checkout } from '../env/checkout.ts'
+import { isFullRun } from '../env/full-run.ts'
 import { startForeignGuest } from './foreign-guest.ts'
 import { machineNetwork } from './machine-network.ts'
 import { whyNoGuests } from './requirements.ts'
@@ -17,6 +20,13 @@ const COMMAND_MS = 120_000
 const BOOT_MS = 150_000
 const CURL = ['-s', '--max-time', '2']
 const why = whyNoGuests(COMMANDS)
+/** In the page: some pixel of the canvas is lit. */
+const IS_DRAWN = `(() => {
+  const canvas = document.querySelector('canvas')
+  if (canvas === null || canvas.width < 300) return false
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+  return data.some((value, i) => i % 4 !== 3 && value > 100)
+})()`
 
 describe.skipIf(why !== undefined)(
   `a cloud of libvirt hosts${why === undefined ? '' : ` (skipped: ${why})`}`,
@@ -76,6 +86,36 @@ describe.skipIf(why !== undefined)(
       expect(await consoleOf('first')).toContain(`address eth0 ${await addressOf('first')}`)
     })
 
+    const consoleUrl = async (kind: '--serial' | '--novnc') =>
+      (await openstack('console', 'url', 'show', kind, 'first', '-f', 'value', '-c', 'url')).trim()
+
+    test('its consoles open by the URLs the client shows: the guest answers, its screen speaks VNC', async () => {
+      await untilConsole('first', 'press Enter for a shell')
+
+      using serial = await ConsoleSocket.open(await consoleUrl('--serial'))
+      serial.send('\necho sum=$((20+22))\n')
+      await serial.until('sum=42')
+      using screen = await ConsoleSocket.open(await consoleUrl('--novnc'))
+      await screen.until('RFB 003.008\n')
+    })
+
+    test.skipIf(!isFullRun || whyNoBrowser() !== undefined)(
+      'a browser shows its screen',
+      async () => {
+        await using browser = await Browser.start()
+        const url = await consoleUrl('--novnc')
+
+        await browser.open(url)
+
+        await browser.until('the screen', 'document.getElementById("state").hidden')
+        await browser.until('something on it', IS_DRAWN)
+        const foreign = browser.requested.filter(
+          (each) => /^(http|ws)/.test(each) && new URL(each).host !== new URL(url).host,
+        )
+        expect(foreign).toEqual([])
+      },
+    )
+
     test('a server of a user’s own image is told who it is, and answers on its network', async () => {
       const { path } = await buildGuestImage(guestDirectory)
       const folder = join(checkout.home, 'files')
@@ -104,10 +144,15 @@ describe.skipIf(why !== undefined)(
       const address = await addressOf('second')
       expect(log).toContain(`address eth0 ${address}`)
       const host = await hostOf(String(server['OS-EXT-SRV-ATTR:host']))
-      const { stdout } = await host.run('curl', [...CURL, `http://${address}/`], {
-        timeoutMs: 5_000,
-      })
-      expect(stdout.trim()).toBe('second.novalocal')
+      const fetch = () =>
+        host.run('curl', [...CURL, `http://${address}/`], { timeoutMs: 5_000 }).then(
+          ({ stdout }) => stdout.trim(),
+          () => '',
+        )
+      expect(await fetch(), 'the default group lets in its members only').toBe('')
+      const rule = ['security', 'group', 'rule', 'create', '--protocol', 'tcp', '--dst-port', '80']
+      await openstack(...rule, 'default')
+      await expect.poll(fetch, { timeout: 20_000 }).toBe('second.novalocal')
     })
 
     test('a server pauses, goes on, stops as its guest wishes, starts and reboots', async () => {

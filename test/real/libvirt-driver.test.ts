@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -53,6 +54,30 @@ describe.skipIf(why !== undefined)(
         await harness?.[Symbol.asyncDispose]()
       })
 
+      test("its consoles are the guest's own: typed text is answered, the screen speaks VNC", async () => {
+        const spec = instanceSpec(guest)
+        await driver.spawn(spec, signal())
+        await expect
+          .poll(() => console(spec), { timeout: BOOT_MS, interval: 500 })
+          .toContain('READY')
+
+        const serial = await driver.console!.open(spec.id, 'serial', signal())
+        let shown = ''
+        serial.on('data', (chunk: Buffer) => {
+          shown += chunk.toString('latin1')
+        })
+        serial.write('\necho sum=$((20+22))\n')
+        await expect.poll(() => shown, { timeout: 10_000 }).toContain('sum=42')
+
+        const screen = await driver.console!.open(spec.id, 'vnc', signal())
+        const [hello] = (await once(screen, 'data')) as [Buffer]
+        expect(hello.toString('latin1')).toBe('RFB 003.008\n')
+        const ended = Promise.all([serial, screen].map((each) => once(each, 'end')))
+        screen.resume()
+        await driver.destroy(spec.id, signal())
+        await ended
+      })
+
       test('inventory() is the stated share of the machine and names the hypervisor', async () => {
         const inventory = await driver.inventory(signal())
 
@@ -68,6 +93,7 @@ describe.skipIf(why !== undefined)(
         const spec = guestSpec(guest, [nic])
 
         await driver.spawn(spec, signal())
+        await driver.firewall!.apply([{ instance: spec.id, nic, rules: null }], signal())
 
         await expect.poll(() => console(spec), { timeout: BOOT_MS }).toContain('READY')
         const log = await console(spec)

@@ -66,11 +66,13 @@ export async function startLibvirtHarness(name: string): Promise<LibvirtHarness>
       const folders = await readdir(join(stateDirectory, 'instances')).catch(() => [])
       const images = await readdir(join(stateDirectory, 'images'))
       const networks = (await virsh('net-list', '--all', '--name')).split('\n')
+      const filters = (await virsh('nwfilter-list')).split('\n')
       return [
         ...domains.filter((domain) => domain.includes(id)),
         ...folders.filter((folder) => folder.includes(id)),
         ...images.filter((image) => image.includes('part')),
         ...networks.filter((network) => network !== ''),
+        ...filters.filter((filter) => filter.includes('weir-port-')),
       ]
     },
     async [Symbol.asyncDispose]() {

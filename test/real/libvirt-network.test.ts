@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
-import type { Driver, InstanceSpec, NicSpec } from '#drivers/driver.ts'
+import type { Driver, FilterRule, InstanceSpec, NicSpec } from '#drivers/driver.ts'
+import { networkName } from '#drivers/libvirt/networks/network-name.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 import { whyNoGuests } from './requirements.ts'
@@ -32,6 +33,16 @@ function nicOn(third: number, last: number): NicSpec {
   }
 }
 
+/** Port 80 for whoever is on the first network. */
+const WEB: FilterRule = {
+  direction: 'ingress',
+  version: 4,
+  protocol: 6,
+  portMin: 80,
+  portMax: 80,
+  remotes: ['10.71.0.0/24'],
+}
+
 describe.skipIf(why !== undefined)(
   `the network of libvirt guests${why === undefined ? '' : ` (skipped: ${why})`}`,
   () => {
@@ -43,6 +54,36 @@ describe.skipIf(why !== undefined)(
     const signal = () => AbortSignal.timeout(60_000)
     const console = async () =>
       Buffer.from(await driver.consoleLog!.read(spec.id, 65_536, signal())).toString()
+    const run = async (...command: [string, ...string[]]) => {
+      const [name, ...args] = command
+      return (await harness.host.run(name, args, { timeoutMs: 10_000 })).stdout
+    }
+    const filter = (rules: readonly FilterRule[] | null, nic = first) =>
+      driver.firewall!.apply([{ instance: spec.id, nic, rules }], signal())
+    /** Another machine on the first network; returns what reads the guest's page from there. */
+    const neighbour = async () => {
+      const script = 'unshare --net sleep 900 >/dev/null 2>&1 & echo $!'
+      const pid = (await run('sh', '-c', script)).trim()
+      await waitFor(
+        'the neighbour',
+        async () =>
+          (await run('readlink', `/proc/${pid}/ns/net`)) !==
+          (await run('readlink', '/proc/1/ns/net')),
+        5_000,
+      )
+      const inside = (...args: string[]) => run('nsenter', '--target', pid, '--net', ...args)
+      const bridge = networkName(harness.owner, first.networkId)
+      await run('ip', 'link', 'add', 'near', 'type', 'veth', 'peer', 'name', 'far')
+      await run('ip', 'link', 'set', 'near', 'master', bridge, 'up')
+      await run('ip', 'link', 'set', 'far', 'netns', pid)
+      await inside('ip', 'address', 'add', '10.71.0.200/24', 'dev', 'far')
+      await inside('ip', 'link', 'set', 'far', 'up')
+      return () =>
+        inside('curl', '-s', '--max-time', '2', 'http://10.71.0.10/').then(
+          (page) => page.trim(),
+          () => '',
+        )
+    }
     const interfaces = () => harness.virsh('domiflist', `weir-${spec.id}`)
 
     beforeAll(async () => {
@@ -66,6 +107,34 @@ describe.skipIf(why !== undefined)(
       await harness?.[Symbol.asyncDispose]()
     })
 
+    test('security groups open and shut a port of a running guest, and what is spoofed is dropped', async () => {
+      const foreign = ['FORWARD', '-m', 'comment', '--comment', 'of-someone-else', '-j', 'ACCEPT']
+      await run('iptables', '-A', ...foreign)
+      const fetch = await neighbour()
+      expect(await fetch(), 'shut until told otherwise').toBe('')
+
+      await filter([WEB])
+      await expect.poll(fetch, { timeout: 20_000 }).not.toBe('')
+      await filter([{ ...WEB, remotes: ['192.0.2.0/24'] }])
+      expect(await fetch()).toBe('')
+      await filter(null)
+      expect(await fetch()).not.toBe('')
+      await filter([{ ...WEB, portMin: 81, portMax: 90 }])
+      expect(await fetch()).toBe('')
+      await filter([WEB])
+      expect(await fetch()).not.toBe('')
+
+      const [own] = first.fixedIps
+      await filter([WEB], { ...first, fixedIps: [{ ...own!, address: '10.71.0.99' }] })
+      expect(await fetch(), 'the guest uses an address it no longer has').toBe('')
+      await filter([WEB], { ...first, macAddress: 'fa:16:3e:00:71:99' })
+      expect(await fetch(), 'the guest uses a MAC it does not have').toBe('')
+      await filter([WEB])
+      expect(await fetch()).not.toBe('')
+
+      expect(await run('iptables-save')).toContain('of-someone-else')
+    })
+
     test('a NIC is attached while the guest runs, stays over a restart, and is detached again', async () => {
       const interfacesOf = driver.interfaces!
 
@@ -83,6 +152,7 @@ describe.skipIf(why !== undefined)(
       expect(await interfaces()).not.toContain(second.macAddress)
       const networks = (await harness.virsh('net-list', '--name')).trim().split('\n')
       expect(networks).toHaveLength(1)
+      expect(await harness.virsh('nwfilter-list')).not.toContain(second.portId)
     })
 
     test('a NIC is attached and detached while the guest is off', async () => {

@@ -36,7 +36,8 @@ type ActCall = StepCall<Conductor, ActParams>
 /** Types, not interfaces: they are logged as JSON. */
 type Done =
   | { readonly outcome: 'done'; readonly powerState: number | null }
-  | { readonly outcome: 'failed'; readonly reason: string }
+  /** `isUntouched`: the host has changed nothing. */
+  | { readonly outcome: 'failed'; readonly reason: string; readonly isUntouched: boolean }
   | { readonly outcome: 'unwanted' }
 
 const FAULT_CODE = 500
@@ -68,7 +69,7 @@ const begin: LocalStep<Conductor, ActParams> = {
     if (await updateSeenInstance(tx, params.instance, { to })) return begun
     throw new Failure('conflict', `Instance ${params.instance.id} has just changed.`)
   },
-  undo: (tx, call) => end(tx, call, { outcome: 'failed', reason: 'It ended unexpectedly.' }, true),
+  undo: (tx, call) => end(tx, call, failed('It ended unexpectedly.'), true),
 }
 
 const act: RemoteStep<Conductor, ActParams> = {
@@ -87,11 +88,14 @@ const back: RemoteStep<Conductor, ActParams> = {
   kind: 'remote',
   name: 'take-back',
   when: (call) =>
-    call.output<Done>('act')?.outcome === 'failed' &&
-    effectsOf(call.params.action).takeBack !== undefined,
+    isHalfDone(call.output<Done>('act')) && effectsOf(call.params.action).takeBack !== undefined,
   forwardOnly: true,
   run: takeBack,
   undo: 'none',
+}
+
+function isHalfDone(done: Done | undefined): boolean {
+  return done?.outcome === 'failed' && !done.isUntouched
 }
 
 /** Null where the act has no way back. */
@@ -129,8 +133,9 @@ const settle: LocalStep<Conductor, ActParams> = {
   kind: 'local',
   name: 'settle',
   run: async (tx, call) => {
+    const done = call.output<Done>('act') ?? { outcome: 'unwanted' }
     const isTakenBack = call.output<Done>('take-back')?.outcome === 'done'
-    await end(tx, call, call.output<Done>('act') ?? { outcome: 'unwanted' }, isTakenBack)
+    await end(tx, call, done, isTakenBack || !isHalfDone(done))
     return null
   },
   forwardOnly: true,
@@ -142,14 +147,22 @@ function doneOf(outcome: HostOutcome): Done {
     case 'done':
       return { outcome: 'done', powerState: outcome.powerState ?? null }
     case 'failed':
-      return { outcome: 'failed', reason: outcome.message }
+      return {
+        outcome: 'failed',
+        reason: outcome.message,
+        isUntouched: outcome.kind === 'invalid',
+      }
     case 'stale':
-      return { outcome: 'failed', reason: 'The host knows a newer attempt of the server.' }
+      return failed('The host knows a newer attempt of the server.')
     case 'fenced':
-      return { outcome: 'failed', reason: 'The host was declared down.' }
+      return failed('The host was declared down.')
     case 'unwanted':
       return { outcome: 'unwanted' }
   }
+}
+
+function failed(reason: string): Done {
+  return { outcome: 'failed', reason, isUntouched: false }
 }
 
 /** What is asked of the host, for a saga that is kept in rows anybody may read. */

@@ -39,6 +39,20 @@ describe('domainXml()', () => {
       expect(path.startsWith(`/state/instances/${spec.id}/`)).toBe(true)
   })
 
+  test('its screen is on a socket in the state directory, and on none that could not be made', () => {
+    const { tree } = plan()
+    const devices = elementsAt(tree, 'domain', 'devices')[0]!
+    expect(attributeAt(devices, 'type', 'graphics', 'listen')).toBe('socket')
+    expect(attributeAt(devices, 'socket', 'graphics', 'listen')).toMatch(
+      /^\/state\/vnc\/[\w-]{22}$/,
+    )
+
+    const spec = instanceSpec(image)
+    const files = instanceFiles(`/${'long'.repeat(30)}`, spec.id)
+    const far = parseXml(domainXml({ spec, owner, files, virtType: 'qemu' }))
+    expect(elementsAt(far, 'domain', 'devices', 'graphics')).toEqual([])
+  })
+
   test('it has only what the server asked for', () => {
     const { tree } = plan()
     const devices = elementsAt(tree, 'domain', 'devices')[0]!

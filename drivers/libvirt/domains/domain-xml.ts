@@ -1,4 +1,5 @@
 import type { InstanceSpec, NicSpec, Owner } from '../../driver.ts'
+import { filterName } from '../firewall/filter-name.ts'
 import type { InstanceFiles } from '../instance-files.ts'
 import { networkName } from '../networks/network-name.ts'
 import { ownerStamp } from '../ownership.ts'
@@ -67,6 +68,7 @@ function devices({ spec, owner, files }: DomainPlan): XmlElement[] {
     ...spec.nics.map((nic) => nicElement(owner, nic)),
     // A second name for the same port, which older clients of libvirt look for.
     ...(['serial', 'console'] as const).map((kind) => serialPort(kind, files.consoleLog)),
+    ...screen(files.vncSocket),
     element('controller', { type: 'usb', model: 'none' }),
     element('memballoon', { model: 'virtio' }, element('stats', { period: 10 })),
     element('rng', { model: 'virtio' }, element('backend', { model: 'random' }, '/dev/urandom')),
@@ -107,6 +109,7 @@ function nicElement(owner: Owner, nic: NicSpec): XmlElement {
     element('source', { network: networkName(owner, nic.networkId) }),
     element('model', { type: 'virtio' }),
     element('mtu', { size: nic.mtu }),
+    element('filterref', { filter: filterName(nic.portId) }),
   )
 }
 
@@ -118,4 +121,16 @@ function serialPort(kind: 'serial' | 'console', logPath: string): XmlElement {
     element('log', { file: logPath, append: 'on' }),
     element('target', kind === 'serial' ? { port: 0 } : { type: 'serial', port: 0 }),
   )
+}
+
+/** sockaddr_un.sun_path of Linux, without the closing zero byte. */
+const SOCKET_PATH_MAX = 107
+
+/** On a socket that nobody but the host reaches; no screen where its path would be too long for one. */
+function screen(socket: string): XmlElement[] {
+  if (Buffer.byteLength(socket) > SOCKET_PATH_MAX) return []
+  return [
+    element('graphics', { type: 'vnc' }, element('listen', { type: 'socket', socket })),
+    element('video', {}, element('model', { type: 'vga' })),
+  ]
 }

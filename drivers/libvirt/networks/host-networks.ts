@@ -2,6 +2,9 @@ import { Failure } from '#common/errors.ts'
 import type { NetworkId } from '#common/ids.ts'
 import type { NicSpec, Owner } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
+import type { FilterCalls } from '../firewall/filter-calls.ts'
+import { filterName } from '../firewall/filter-name.ts'
+import { filterXml } from '../firewall/filter-xml.ts'
 import { isOwnStamp } from '../ownership.ts'
 import type { NetworkRef } from '../rpc/network-ref.ts'
 import { attributeAt, elementsAt, parseXml } from '../xml/parse.ts'
@@ -17,20 +20,24 @@ interface DhcpHost {
 /** The networks this host has for its guests: each is there from its first NIC to its last. */
 export class HostNetworks {
   readonly #calls: NetworkCalls
+  readonly #filters: FilterCalls
   readonly #owner: Owner
   readonly #locks = new KeyedLock<NetworkId>()
 
-  constructor(calls: NetworkCalls, owner: Owner) {
+  constructor(calls: NetworkCalls, filters: FilterCalls, owner: Owner) {
     this.#calls = calls
+    this.#filters = filters
     this.#owner = owner
   }
 
   /**
-   * Afterwards the NIC's network is up, and its DHCP knows the NIC, and nobody else, by its address. A network has the
+   * Afterwards the NIC has a filter, shut if it had none; its network is up, and its DHCP knows the NIC, and nobody else, by its address. A network has the
    * subnets of the NIC it was made for, as libvirt cannot add one while guests use it: a NIC on another subnet is left
    * to its config drive.
    */
   async plug(nic: NicSpec, signal: AbortSignal): Promise<void> {
+    if (!(await this.#filters.exists(filterName(nic.portId), signal)))
+      await this.#filters.define(filterXml(nic, []), signal)
     await this.#locks.run(nic.networkId, signal, async () => {
       const network =
         (await this.#find(nic.networkId, signal)) ??
@@ -44,7 +51,7 @@ export class HostNetworks {
   }
 
   /**
-   * Afterwards DHCP no longer knows the NIC, and its network is gone when `isUsed` says that no other NIC needs it.
+   * Afterwards the NIC has no filter, DHCP no longer knows it, and its network is gone when `isUsed` says that no other NIC needs it.
    * Asked under the network's lock, so no NIC is plugged in between.
    */
   async unplug(
@@ -52,6 +59,7 @@ export class HostNetworks {
     isUsed: (id: NetworkId) => Promise<boolean>,
     signal: AbortSignal,
   ): Promise<void> {
+    await this.#filters.undefine(filterName(nic.portId), signal)
     await this.#locks.run(nic.networkId, signal, async () => {
       const network = await this.#find(nic.networkId, signal)
       if (network === undefined) return

@@ -142,4 +142,64 @@ describe('RpcConnection', () => {
     const opening = RpcConnection.open({ path: '/nonexistent/socket' }, () => undefined)
     await expect(opening).rejects.toMatchObject({ kind: 'unavailable' })
   })
+
+  test('openStream() carries bytes both ways, and ends when the daemon ends it', async () => {
+    const opening = connection.openStream(
+      PROCEDURES.domainOpenConsole,
+      NOTHING,
+      AbortSignal.timeout(5_000),
+    )
+    await receivedCount(1)
+    const { serial } = received[0]!
+    answer(serial, NOTHING)
+    const stream = await opening
+    const streamed = (body: Buffer, status: number) =>
+      peer.write(
+        encodePacket({ program: PROGRAMS.remote, procedure: 201, type: 3, serial, status, body }),
+      )
+
+    stream.write('ls')
+    await receivedCount(2)
+    streamed(Buffer.from('file'), 2)
+    const [shown] = (await once(stream, 'data')) as [Buffer]
+    const ended = once(stream, 'end')
+    streamed(NOTHING, 0)
+    await ended
+
+    expect(received[1]).toMatchObject({ type: 3, status: 2, serial, body: Buffer.from('ls') })
+    expect(shown.toString()).toBe('file')
+    expect(connection.closed).toBe(true)
+  })
+
+  test('a stream that is not read is not received, however much is sent', async () => {
+    const opening = connection.openStream(
+      PROCEDURES.domainOpenConsole,
+      NOTHING,
+      AbortSignal.timeout(5_000),
+    )
+    await receivedCount(1)
+    const { serial } = received[0]!
+    answer(serial, NOTHING)
+    const stream = await opening
+    const body = Buffer.alloc(65_536)
+    const packet = encodePacket({
+      program: PROGRAMS.remote,
+      procedure: 201,
+      type: 3,
+      serial,
+      status: 2,
+      body,
+    })
+
+    let sent = 0
+    while (sent < 1_000 && peer.write(packet)) sent += 1
+    while (sent < 1_000 && peer.writableLength < 2 ** 20) {
+      peer.write(packet)
+      sent += 1
+      await new Promise(setImmediate)
+    }
+
+    expect(sent).toBeLessThan(1_000)
+    expect(stream.readableLength).toBeLessThan(2 ** 20)
+  })
 })

@@ -1,4 +1,5 @@
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import pLimit from 'p-limit'
 import { Failure } from '#common/errors.ts'
 import { abortable } from '../../abortable.ts'
@@ -12,6 +13,7 @@ import {
 } from './packet.ts'
 import { KEEPALIVE, type Procedure } from './procedures.ts'
 import { remoteFailure } from './remote-failure.ts'
+import { RpcStream } from './rpc-stream.ts'
 import { XdrReader } from './xdr-reader.ts'
 
 /** libvirtd's default `max_client_requests`: beyond it the daemon stops reading, pings included. */
@@ -28,6 +30,11 @@ interface Pending {
   readonly reject: (error: Error) => void
 }
 
+interface ConnectionOptions {
+  /** Null where the daemon is not asked to ping, so that silence means nothing. */
+  readonly silenceMaxMs: number | null
+}
+
 export type MessageListener = (procedure: number, body: XdrReader) => void
 
 /**
@@ -39,23 +46,33 @@ export class RpcConnection implements Disposable {
   readonly #framer = new PacketFramer()
   readonly #pending = new Map<number, Pending>()
   readonly #limit = pLimit(IN_FLIGHT_MAX)
-  readonly #silence: NodeJS.Timeout
+  readonly #silence: NodeJS.Timeout | undefined
   readonly #onMessage: MessageListener
   #serial = 0
+  #stream: RpcStream | undefined
   #failure: Failure | undefined
   #onClose: (() => void) | undefined
 
-  private constructor(socket: Socket, onMessage: MessageListener) {
+  private constructor(
+    socket: Socket,
+    onMessage: MessageListener,
+    { silenceMaxMs }: ConnectionOptions,
+  ) {
     this.#socket = socket
     this.#onMessage = onMessage
-    this.#silence = setTimeout(() => this.#close('it is silent'), SILENCE_MAX_MS).unref()
+    if (silenceMaxMs !== null)
+      this.#silence = setTimeout(() => this.#close('it is silent'), silenceMaxMs).unref()
     socket.on('data', (chunk) => this.#receive(chunk))
     socket.on('error', (error) => this.#close(error.message))
     socket.on('close', () => this.#close('it hung up'))
   }
 
   /** Connects; throws `unavailable` when nobody answers in time. The remote side knows nothing of us yet. */
-  static async open(address: NetConnectOpts, onMessage: MessageListener): Promise<RpcConnection> {
+  static async open(
+    address: NetConnectOpts,
+    onMessage: MessageListener,
+    options: ConnectionOptions = { silenceMaxMs: SILENCE_MAX_MS },
+  ): Promise<RpcConnection> {
     const socket = connect(address)
     const timer = setTimeout(() => socket.destroy(new Error('timed out')), CONNECT_TIMEOUT_MS)
     try {
@@ -69,7 +86,7 @@ export class RpcConnection implements Disposable {
       clearTimeout(timer)
     }
     socket.removeAllListeners()
-    return new RpcConnection(socket, onMessage)
+    return new RpcConnection(socket, onMessage, options)
   }
 
   get closed(): boolean {
@@ -95,6 +112,25 @@ export class RpcConnection implements Disposable {
       return this.#send(procedure, args)
     })
     return signal === undefined ? await answer : await abortable(answer, signal)
+  }
+
+  /** Calls a procedure that opens a stream, the only one of this connection; destroying it closes the connection. */
+  async openStream(procedure: Procedure, args: Buffer, signal: AbortSignal): Promise<Duplex> {
+    // Its bytes may come with the answer.
+    const serial = (this.#serial + 1) >>> 0
+    const stream = new RpcStream({
+      send: (body, sent) => {
+        const { remote: program } = PROGRAMS
+        const { stream: type } = PACKET_TYPES
+        const { continue: status } = PACKET_STATUSES
+        this.#socket.write(encodePacket({ program, procedure, type, serial, status, body }), sent)
+      },
+      flow: (isWanted) => (isWanted ? this.#socket.resume() : this.#socket.pause()),
+      hangUp: () => this.#close('it was hung up here'),
+    })
+    this.#stream = stream
+    await this.call(procedure, args, signal)
+    return stream
   }
 
   [Symbol.dispose](): void {
@@ -125,7 +161,7 @@ export class RpcConnection implements Disposable {
   }
 
   #receive(chunk: Buffer): void {
-    this.#silence.refresh()
+    this.#silence?.refresh()
     try {
       for (const packet of this.#framer.push(chunk)) this.#dispatch(packet)
     } catch (error) {
@@ -136,6 +172,7 @@ export class RpcConnection implements Disposable {
   #dispatch(packet: Packet): void {
     if (packet.program === PROGRAMS.keepalive) this.#pong(packet)
     else if (packet.type === PACKET_TYPES.reply) this.#answer(packet)
+    else if (packet.type === PACKET_TYPES.stream) this.#receiveOfStream(packet)
     else if (packet.type === PACKET_TYPES.message)
       this.#onMessage(packet.procedure, new XdrReader(packet.body))
   }
@@ -152,6 +189,11 @@ export class RpcConnection implements Disposable {
     else pending?.reject(remoteFailure(procedure, new XdrReader(body)))
   }
 
+  #receiveOfStream({ status, body }: Packet): void {
+    if (status === PACKET_STATUSES.continue) this.#stream?.receive(body)
+    else this.#close('the stream has ended')
+  }
+
   #close(why: string): void {
     if (this.#failure !== undefined) return
     this.#failure = new Failure('unavailable', 'The connection to the hypervisor was lost.', {
@@ -160,6 +202,7 @@ export class RpcConnection implements Disposable {
     clearTimeout(this.#silence)
     this.#socket.destroy()
     for (const { reject } of this.#pending.values()) reject(this.#failure)
+    this.#stream?.lost()
     this.#onClose?.()
   }
 }

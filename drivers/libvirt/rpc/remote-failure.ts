@@ -11,6 +11,7 @@ const KIND_OF_CODE: Readonly<Record<number, ErrorKind>> = {
   42: 'not-found', // NO_DOMAIN
   43: 'not-found', // NO_NETWORK
   55: 'conflict', // OPERATION_INVALID: not possible in the present state
+  62: 'not-found', // NO_NWFILTER
   67: 'unsupported', // CONFIG_UNSUPPORTED
   68: 'unavailable', // OPERATION_TIMEOUT: another job holds the domain
   80: 'not-found', // NO_DOMAIN_METADATA

@@ -192,7 +192,8 @@ export class CellFeed implements AsyncDisposable {
       const rows = answer.rows.filter(({ n }) => n > after)
       if (rows.length > 0) await this.#apply(rows)
       count += rows.length
-      this.#mustRead = rows.length === ROWS_MAX
+      // A page may end early, where its bytes would be too many.
+      this.#mustRead = rows.length > 0 && rows.at(-1)!.n < answer.last
       if (rows.length === 0) this.#caughtUpTo = this.#heard
     }
     return count

@@ -3,6 +3,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
+import type { HostView } from '#openapi/wire/host.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import type { CellRef } from '../../cells/client.ts'
 import { advanceFeed, type FeedPosition } from '../../db/cell-mappings.ts'
@@ -49,16 +50,14 @@ export async function resync(
     }
     const page = await deps.askCell(cell, 'snapshot.read', ask, { work })
     first ??= page
-    if (page.incarnation !== first.incarnation)
-      throw new Failure('unavailable', `Cell ${cell.name} changed its database meanwhile.`)
-    const isLast = page.instances.length < PAGE_ROWS
-    const upTo = isLast ? null : page.instances.at(-1)!.serverId
+    if (page.incarnation !== first.incarnation) throw changedMeanwhile(cell)
+    const upTo = page.isLast ? null : page.instances.at(-1)!.serverId
     missing += await applyPage(deps, cell, was, { page, after, upTo })
     instances += page.instances.length
-    if (isLast) return finish(deps, cell, was, first, { instances, missing })
+    if (page.isLast) return finish(deps, cell, was, first, { instances, missing })
     after = upTo
   }
-  throw new Failure('unavailable', `Cell ${cell.name} holds more than a copy can be read of.`)
+  throw tooLarge(cell)
 }
 
 interface PageOf {
@@ -101,6 +100,31 @@ async function applyOwnMigrations(
   )
 }
 
+/** As they are now: at least as new as the position that was read before them. */
+async function readHosts(
+  deps: ComputeDeps,
+  cell: CellRef,
+  incarnation: string,
+): Promise<readonly HostView[]> {
+  const hosts: HostView[] = []
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const ask = { afterHost: hosts.at(-1)?.hostId ?? null }
+    const page = await deps.askCell(cell, 'snapshot.hosts', ask, { work: workContext({}) })
+    if (page.incarnation !== incarnation) throw changedMeanwhile(cell)
+    hosts.push(...page.hosts)
+    if (page.isLast) return hosts
+  }
+  throw tooLarge(cell)
+}
+
+function changedMeanwhile({ name }: CellRef): Failure {
+  return new Failure('unavailable', `Cell ${name} changed its database meanwhile.`)
+}
+
+function tooLarge({ name }: CellRef): Failure {
+  return new Failure('unavailable', `Cell ${name} holds more than a copy can be read of.`)
+}
+
 async function finish(
   deps: ComputeDeps,
   cell: CellRef,
@@ -108,7 +132,8 @@ async function finish(
   first: Page,
   report: Resynced['report'],
 ): Promise<Resynced> {
-  const { incarnation, position, hosts } = first
+  const { incarnation, position } = first
+  const hosts = await readHosts(deps, cell, incarnation)
   const next = { incarnation, position, needsResync: false }
   await deps.db.transaction(async (tx) => {
     advanceFeed(tx, cell.id, was, { ...next, isResynced: true })

@@ -15,6 +15,14 @@ export interface RequestKind {
   readonly path: string
 }
 
+/** The rules of these ids in the order of the ids; those that are gone are left out. */
+export function rulesOf(
+  ids: readonly string[],
+  rules: readonly AccessRule[],
+): readonly AccessRule[] {
+  return ids.flatMap((id) => rules.find((rule) => rule.id === id) ?? [])
+}
+
 /** True when one of the rules is for such a request. */
 export function allowsRequest(rules: readonly AccessRule[], request: RequestKind): boolean {
   return rules.some(

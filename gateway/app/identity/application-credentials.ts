@@ -15,7 +15,7 @@ import { deleteTokens } from '../../db/identity/tokens.ts'
 import { lockUser } from '../../db/identity/users.ts'
 import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
-import type { AccessRule } from './access-rule.ts'
+import { type AccessRule, rulesOf } from './access-rule.ts'
 import type { ApplicationCredential } from './application-credential.ts'
 import { changeAccess } from './change-access.ts'
 import { grantedRoles, type RoleChoice } from './granted-roles.ts'
@@ -156,9 +156,7 @@ async function views(
     ...credential,
     roles: roles.filter(({ id }) => credential.roleIds.includes(id)),
     accessRules:
-      credential.accessRuleIds === null
-        ? null
-        : rules.filter(({ id }) => credential.accessRuleIds?.includes(id)),
+      credential.accessRuleIds === null ? null : rulesOf(credential.accessRuleIds, rules),
   }))
 }
 

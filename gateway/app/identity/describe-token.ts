@@ -8,7 +8,7 @@ import { findProject } from '../../db/identity/projects.ts'
 import { roleModel } from '../../db/identity/roles.ts'
 import { findUser } from '../../db/identity/users.ts'
 import type { Caller } from '../request-context.ts'
-import type { AccessRule } from './access-rule.ts'
+import { type AccessRule, rulesOf } from './access-rule.ts'
 import type { ApplicationCredential } from './application-credential.ts'
 import { effectiveRoles } from './effective-roles.ts'
 import type {
@@ -60,7 +60,7 @@ async function accessRulesOf(
   db: Executor,
   { userId, accessRuleIds: ids }: ApplicationCredential,
 ): Promise<readonly AccessRule[] | null> {
-  return ids === null ? null : listAccessRules(db, userId, { ids }, ids.length)
+  return ids === null ? null : rulesOf(ids, await listAccessRules(db, userId, { ids }, ids.length))
 }
 
 function isExpired(credential: ApplicationCredential | null, now: Date): boolean {

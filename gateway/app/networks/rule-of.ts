@@ -75,6 +75,11 @@ function protocolOf(given: string | null | undefined): string | null {
   throw new Failure('invalid', `Security group rule protocol ${given} not supported.`)
 }
 
+/** IANA's number of a protocol as a rule has it: a name, or a number without one. */
+export function protocolNumber(protocol: string): number {
+  return PROTOCOLS[protocol] ?? Number(protocol)
+}
+
 function nameOf(number: number): string | undefined {
   return Object.entries(PROTOCOLS).find(([, value]) => value === number)?.[0]
 }
@@ -86,7 +91,7 @@ function portsOf(
   const portMin = draft.port_range_min ?? null
   const portMax = draft.port_range_max ?? null
   if (portMin === null && portMax === null) return { portMin, portMax }
-  const number = protocol === null ? undefined : (PROTOCOLS[protocol] ?? Number(protocol))
+  const number = protocol === null ? undefined : protocolNumber(protocol)
   if (number !== undefined && ICMP.has(number)) return icmpOf(portMin, portMax)
   if (number === undefined || !WITH_PORTS.has(number))
     throw new Failure(

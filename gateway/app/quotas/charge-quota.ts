@@ -1,11 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import {
-  chargeTogether,
-  chargeUsage,
-  type UsageEntry,
-  usageAndLimit,
-} from '../../db/quota-usages.ts'
+import { chargeUsage, queueCharges, type UsageEntry, usageAndLimit } from '../../db/quota-usages.ts'
 import { COUNTED_RESOURCES, DEFAULT_LIMITS, type QuotaDeltas } from './resources.ts'
 
 interface Refusal {
@@ -20,18 +15,31 @@ interface Refusal {
  * pass its limit, and then the transaction must not commit. Call it last: its rows are the most contended.
  */
 export async function chargeQuota(tx: Tx, projectId: string, deltas: QuotaDeltas): Promise<void> {
-  const charges = COUNTED_RESOURCES.map((resource) => {
-    return { resource, units: deltas[resource] ?? 0, fallbackLimit: DEFAULT_LIMITS[resource] }
-  }).filter(({ units }) => units > 0)
-  if (charges.length === 0 || (await chargeTogether(tx, projectId, charges))) return
-  // One by one, to find which pass their limits and which were never used before.
   const refusals: Refusal[] = []
-  for (const { resource, units: requested, fallbackLimit } of charges) {
+  for (const { resource, units: requested, fallbackLimit } of chargesOf(deltas)) {
     const entry: UsageEntry = { ownerId: projectId, projectId, resource, fallbackLimit }
     if (await chargeUsage(tx, entry, requested)) continue
     refusals.push({ resource, requested, ...(await usageAndLimit(tx, entry)) })
   }
   if (refusals.length > 0) throw new Failure('over-quota', refusalText(refusals))
+}
+
+/**
+ * The same in one statement that goes out with the commit, so that the rows are locked for no round trip. Where a
+ * resource would pass its limit or was never used before, the transaction fails with `NotCharged`: `chargeQuota`
+ * then tells which, or finds room.
+ */
+export function queueQuotaCharge(tx: Tx, projectId: string, deltas: QuotaDeltas): void {
+  const charges = chargesOf(deltas)
+  if (charges.length > 0) queueCharges(tx, projectId, charges, () => new NotCharged())
+}
+
+export class NotCharged extends Error {}
+
+function chargesOf(deltas: QuotaDeltas) {
+  return COUNTED_RESOURCES.map((resource) => {
+    return { resource, units: deltas[resource] ?? 0, fallbackLimit: DEFAULT_LIMITS[resource] }
+  }).filter(({ units }) => units > 0)
 }
 
 /** Nova's words (nova/exception.py `TooManyInstances`), which clients and people know. */

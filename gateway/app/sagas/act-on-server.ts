@@ -2,14 +2,21 @@ import { Failure } from '#common/errors.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga } from '#common/saga/saga.ts'
 import { recordedName } from '#common/states/server-actions.ts'
-import type { CellAct, PlainAct } from '#openapi/wire/act.ts'
+import type { CellAct } from '#openapi/wire/act.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import { findMapping, releaseServer, takeServer } from '../../db/instance-mappings.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
 import { recordActions, type ServerAction } from '../../db/server-actions.ts'
 import { applyViews } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
-import type { BootImage } from '../images/image-for-boot.ts'
+import { passwordPurpose, type StoredAct } from '../servers/server-act.ts'
+import {
+  type PlannedAct,
+  plannedAct,
+  promisePlan,
+  settlePlan,
+  withdrawPlan,
+} from './act-plan-effects.ts'
 import { buildRequest } from './build-request.ts'
 
 export type ActOnServerParams = {
@@ -17,13 +24,7 @@ export type ActOnServerParams = {
   readonly cellId: CellId
   readonly attempt: number
   readonly operationId: string
-  readonly action: CellAct['name']
-  /** The image a rescue is done with; null: the server's own. */
-  readonly image: BootImage | null
-  /** The password it sets, sealed; null where it sets none. */
-  readonly sealedPassword: string | null
-  /** What a reset of its state makes it. */
-  readonly state: 'active' | 'error' | null
+  readonly act: StoredAct
   readonly userId: string
   readonly projectId: string
 }
@@ -31,25 +32,33 @@ export type ActOnServerParams = {
 const take: LocalStep<ComputeDeps, ActOnServerParams> = {
   kind: 'local',
   name: 'take',
-  run: async (tx, { params, sagaId, work }) => {
+  run: async (tx, { deps, params, sagaId, work }) => {
     const { serverId, attempt } = params
+    const planned = plannedOf(params)
     if (!(await takeServer(tx, serverId, attempt, sagaId)))
       throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
     recordActions(tx, [recordOf(params, work.requestId, null)])
+    if (planned !== undefined) await promisePlan(tx, deps, planned)
     return null
   },
-  undo: async (tx, { params, sagaId, work }) => {
+  undo: async (tx, { deps, params, sagaId, work }) => {
+    const planned = plannedOf(params)
+    if (planned !== undefined) await withdrawPlan(tx, deps, planned)
     releaseServer(tx, params.serverId, sagaId)
     recordActions(tx, [recordOf(params, work.requestId, 'Error')])
   },
 }
 
+function plannedOf({ act, ...of }: ActOnServerParams): PlannedAct | undefined {
+  return 'plan' in act ? { ...of, action: act.name, plan: act.plan } : undefined
+}
+
 function recordOf(
-  { serverId, action, userId, projectId }: ActOnServerParams,
+  { serverId, act, userId, projectId }: ActOnServerParams,
   requestId: string,
   message: string | null,
 ): ServerAction {
-  const name = recordedName(action) ?? action
+  const name = recordedName(act.name) ?? act.name
   return { serverId, requestId, action: name, userId, projectId, message }
 }
 
@@ -77,22 +86,21 @@ const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
 
 /** What the cell is told. Throws `conflict` when the server went meanwhile. */
 async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<CellAct> {
-  const { serverId, cellId, action, image, sealedPassword, state } = params
-  if (action === 'reset-state') return { name: action, state: state ?? 'error' }
-  const password =
-    sealedPassword === null ? '' : deps.secrets.open(sealedPassword, passwordPurpose(serverId))
-  if (action === 'change-password') return { name: action, password }
-  if (action !== 'rescue') return { name: action as PlainAct }
+  const { serverId, cellId, act, userId } = params
+  if ('plan' in act) return plannedAct(deps, { ...params, action: act.name, plan: act.plan })
+  if ('migrationId' in act) return { ...act, userId }
+  if (act.name === 'change-password')
+    return { name: act.name, password: opened(deps, serverId, act.sealed) }
+  if (act.name !== 'rescue') return act
   const request = await findRequestSpec(deps.db, serverId)
   if (request === undefined) throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
-  const spec = image === null ? request.spec : { ...request.spec, image }
+  const spec = act.image === null ? request.spec : { ...request.spec, image: act.image }
   const build = buildRequest(deps, { ...request, spec, sealedPassword: null }, cellId)
-  return { name: action, build: { ...build, adminPassword: password } }
+  return { name: act.name, build: { ...build, adminPassword: opened(deps, serverId, act.sealed) } }
 }
 
-/** Binds a sealed password to the server it is for. */
-export function passwordPurpose(serverId: string): string {
-  return `new password of ${serverId}`
+function opened({ secrets }: ComputeDeps, serverId: string, sealed: string): string {
+  return secrets.open(sealed, passwordPurpose(serverId))
 }
 
 const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
@@ -102,6 +110,8 @@ const settle: LocalStep<ComputeDeps, ActOnServerParams> = {
     const { params, sagaId } = call
     const { view } = call.output<CellAnswer<'instance.act'>>('ask')!
     applyViews(tx, params.cellId, [view])
+    const planned = plannedOf(params)
+    if (planned !== undefined) await settlePlan(tx, planned)
     releaseServer(tx, params.serverId, sagaId)
     return null
   },

@@ -1,42 +1,36 @@
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { readFailure } from '#common/saga/log.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
-import type { PlainAct } from '#openapi/wire/act.ts'
 import type { Compute } from '../compute.ts'
-import type { BootImage } from '../images/image-for-boot.ts'
 import type { RequestContext } from '../request-context.ts'
-import { actOnServerSaga, passwordPurpose } from '../sagas/act-on-server.ts'
+import { actOnServerSaga } from '../sagas/act-on-server.ts'
 import { placedServer } from './placed-server.ts'
 import { refuseAction } from './refuse-action.ts'
+import { type ServerAct, storedAct } from './server-act.ts'
+import type { ServerRecord } from './server-record.ts'
 
 /** Within a request's patience; what is not answered by then goes on without it. */
 const WAIT_MS = 15_000
 
-/** What is done to a server's guest. */
-export type ServerAct =
-  | { readonly name: PlainAct }
-  /** `image` null: the server's own. */
-  | { readonly name: 'rescue'; readonly image: BootImage | null; readonly password: string }
-  | { readonly name: 'change-password'; readonly password: string }
-  | { readonly name: 'reset-state'; readonly state: 'active' | 'error' }
-
 /**
  * Afterwards the server's cell has accepted to do it, and the server shows that. Throws `not-found`; `conflict` in a
  * state that forbids it, or while another request changes the server; `unavailable` while its cell is dark;
- * `unsupported` for what its host cannot do.
+ * `unsupported` for what its host cannot do; and what `check` throws of a server that may be acted on.
  */
 export async function actOnServer(
   compute: Compute,
   context: RequestContext,
   id: string,
   act: ServerAct,
+  check: (server: ServerRecord) => void = () => {},
 ): Promise<void> {
   const action = act.name
-  const { server, cell } = await placedServer(compute, context, id, (record) =>
-    refuseAction(record, context, action),
-  )
+  const { server, cell } = await placedServer(compute, context, id, (record) => {
+    refuseAction(record, context, action)
+    check(record)
+  })
   const { attempt, projectId } = server
   const run = await compute.sagas.start(actOnServerSaga, {
     subject: server.id,
@@ -45,11 +39,7 @@ export async function actOnServer(
       cellId: cell.id,
       attempt,
       operationId: newId<string>(),
-      action,
-      image: 'image' in act ? act.image : null,
-      sealedPassword:
-        'password' in act ? compute.secrets.seal(act.password, passwordPurpose(server.id)) : null,
-      state: 'state' in act ? act.state : null,
+      act: storedAct(compute.secrets, server.id, act),
       userId: context.userId,
       projectId,
     },
@@ -58,6 +48,8 @@ export async function actOnServer(
   const outcome = await settledWithin(compute.clock, WAIT_MS, run.finished)
   if (outcome !== 'unwound' && outcome !== 'stuck') return
   const failure = await readFailure(compute.db, run.id)
+  // Nova answers so where it looks for a host before it answers (nova/api/openstack/compute/migrate_server.py).
+  if (isFailure(failure, 'no-capacity')) throw new Failure('invalid', failure.message)
   const { name } = SERVER_ACTIONS[action]
   throw failure ?? new Failure('conflict', `Cannot '${name}' instance ${server.id}.`)
 }

@@ -52,17 +52,17 @@ function written(db: Transactional, context: RequestContext, action: 'lock' | 'u
   return (server: ServerRecord, change: ServerChange): Promise<boolean> =>
     db.transaction(async (tx) => {
       const isWritten = await changeServer(tx, server, change)
-      if (isWritten) await record(tx, context, server, action)
+      if (isWritten) record(tx, context, server, action)
       return isWritten
     })
 }
 
-async function record(
+function record(
   tx: Tx,
   { requestId, userId }: RequestContext,
   { id: serverId, projectId }: ServerRecord,
   action: 'lock' | 'unlock',
-): Promise<void> {
+): void {
   const at = Date.now()
   const times = { startedAt: at, finishedAt: at }
   const event = { serverId, requestId, event: `api_${action}`, host: null, details: null }

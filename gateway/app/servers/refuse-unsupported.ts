@@ -15,13 +15,20 @@ const UNSUPPORTED_HINTS = [
 export function refuseUnsupported(request: ServerRequest): void {
   const hint = UNSUPPORTED_HINTS.find((name) => request.hints[name] !== undefined)
   if (hint !== undefined) refuse(`Scheduler hint '${hint}' is not supported.`)
+  refuseUnkept(request)
+  for (const disk of request.disks) refuseDisk(disk, request.imageRef)
+  if (request.imageRef === null)
+    refuse('Invalid imageRef provided. Servers boot from an image only.')
+}
+
+/** The same for wishes about the guest, which a rebuild may have as well. */
+export function refuseUnkept(
+  request: Pick<ServerRequest, 'personalityCount' | 'hasTrustedCertificates'>,
+): void {
   if (request.personalityCount > 0)
     refuse('Invalid personality: files are not injected; use user_data with cloud-init instead.')
   if (request.hasTrustedCertificates)
     refuse('Invalid trusted_image_certificates: signatures of images are not checked.')
-  for (const disk of request.disks) refuseDisk(disk, request.imageRef)
-  if (request.imageRef === null)
-    refuse('Invalid imageRef provided. Servers boot from an image only.')
 }
 
 /** Clients of today describe the disk of an image boot as a block device; only that one is there. */

@@ -10,7 +10,8 @@ import { insertServers } from '../../db/server-index.ts'
 import { recordTraces } from '../../db/traces.ts'
 import { resourcesOf } from '../cells/cell-request.ts'
 import type { Compute } from '../compute.ts'
-import { chargeQuota } from '../quotas/charge-quota.ts'
+import { chargeQuota, NotCharged, queueQuotaCharge } from '../quotas/charge-quota.ts'
+import type { QuotaDeltas } from '../quotas/resources.ts'
 import { sealingPurpose } from '../sagas/build-request.ts'
 import { ROUNDS_MAX } from '../sagas/build-rounds.ts'
 import { createServerSaga } from '../sagas/create-server.ts'
@@ -35,10 +36,16 @@ export async function startServers(
 ): Promise<readonly SagaRun[]> {
   const begun = order.servers.map((planned) => ({ planned, sagaId: newId<SagaId>() }))
   const forget = (serverId: string) => compute.promisedSpecs.drop(serverId)
-  const runs = await begin(compute, work, order, begun).catch((error: unknown) => {
-    serverIds(order).forEach(forget)
-    throw error
-  })
+  const start = (charge: Charge) => begin(compute, work, { order, begun, charge })
+  const runs = await start(queueQuotaCharge)
+    .catch((error: unknown) => {
+      if (error instanceof NotCharged) return start(chargeQuota)
+      throw error
+    })
+    .catch((error: unknown) => {
+      serverIds(order).forEach(forget)
+      throw error
+    })
   for (const [index, { row }] of order.servers.entries()) {
     void runs[index]!.finished.finally(() => forget(row.id))
     if (row.cellId !== null) compute.cells.promise(row.cellId, resourcesOf(row.flavor))
@@ -46,11 +53,18 @@ export async function startServers(
   return runs
 }
 
+type Charge = (tx: Tx, projectId: string, deltas: QuotaDeltas) => Promise<void> | void
+
+interface Beginning {
+  readonly order: ServerOrder
+  readonly begun: readonly Begun[]
+  readonly charge: Charge
+}
+
 function begin(
   compute: Compute,
   work: WorkContext,
-  order: ServerOrder,
-  begun: readonly Begun[],
+  { order, begun, charge }: Beginning,
 ): Promise<readonly SagaRun[]> {
   return compute.sagas.startTogether(
     createServerSaga,
@@ -62,7 +76,7 @@ function begin(
     })),
     {
       before: (tx) => record(tx, compute, work, order, begun),
-      after: (tx) => charge(tx, order),
+      after: (tx) => charge(tx, order.servers[0]!.row.projectId, quotaDeltas(order)),
     },
   )
 }
@@ -144,13 +158,12 @@ function createAction(row: NewServer, work: WorkContext) {
   return { serverId, projectId, userId, requestId: work.requestId, action: 'create', message }
 }
 
-async function charge(tx: Tx, { servers }: ServerOrder): Promise<void> {
-  const { projectId } = servers[0]!.row
+function quotaDeltas({ servers }: ServerOrder): QuotaDeltas {
   const sum = (of: (flavor: NewServer['flavor']) => number) =>
     servers.reduce((total, { row }) => total + of(row.flavor), 0)
-  await chargeQuota(tx, projectId, {
+  return {
     instances: servers.length,
     cores: sum(({ vcpus }) => vcpus),
     ram: sum(({ memoryMb }) => memoryMb),
-  })
+  }
 }

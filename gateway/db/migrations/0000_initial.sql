@@ -61,6 +61,21 @@ CREATE TABLE `traces` (
 	CONSTRAINT `traces_server_id_attempt_level_pk` PRIMARY KEY(`server_id`,`attempt`,`level`)
 );
 --> statement-breakpoint
+CREATE TABLE `console_sessions` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`token_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`attempt` int NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`kind` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`expires_at` datetime(3) NOT NULL,
+	`alive_until` datetime(3),
+	CONSTRAINT `console_sessions_id` PRIMARY KEY(`id`),
+	CONSTRAINT `console_sessions_token_hash_unique` UNIQUE(`token_hash`)
+);
+--> statement-breakpoint
 CREATE TABLE `access_rules` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`user_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
@@ -541,6 +556,7 @@ CREATE TABLE `instance_mappings` (
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`cores` int NOT NULL,
 	`ram_mb` int NOT NULL,
+	`is_resizing` boolean NOT NULL DEFAULT false,
 	`cell_id` char(36) character set ascii collate ascii_bin,
 	`attempt` int NOT NULL,
 	`tried_cells` json NOT NULL,
@@ -656,6 +672,9 @@ CREATE TABLE `server_migrations` (
 );
 --> statement-breakpoint
 CREATE INDEX `aggregate_hosts_by_host` ON `aggregate_hosts` (`host_id`);--> statement-breakpoint
+CREATE INDEX `console_sessions_project` ON `console_sessions` (`project_id`,`alive_until`);--> statement-breakpoint
+CREATE INDEX `console_sessions_server` ON `console_sessions` (`server_id`);--> statement-breakpoint
+CREATE INDEX `console_sessions_expires` ON `console_sessions` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `application_credentials_project` ON `application_credentials` (`project_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_service` ON `catalog_endpoints` (`service_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_region` ON `catalog_endpoints` (`region_id`);--> statement-breakpoint
@@ -704,6 +723,7 @@ CREATE INDEX `server_group_members_by_group` ON `server_group_members` (`group_i
 CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial`);--> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_resizing` ON `instance_mappings` (`is_resizing`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_not_built` ON `instance_mappings` (`is_not_built`,`changed_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_deleting` ON `instance_mappings` (`is_deleting`,`changed_at`);--> statement-breakpoint

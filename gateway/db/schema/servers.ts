@@ -23,6 +23,8 @@ export const instanceMappings = mysqlTable(
     /** What the quota ledger was charged for this server, to be given back when its row goes. */
     cores: int('cores').notNull(),
     ramMb: int('ram_mb').notNull(),
+    /** It is charged for the larger of two sizes until its resize is over. */
+    isResizing: boolean('is_resizing').notNull().default(false),
     /** Null while no cell has it, and when none could build it. */
     cellId: uuid('cell_id'),
     attempt: int('attempt').notNull(),
@@ -41,6 +43,7 @@ export const instanceMappings = mysqlTable(
   },
   (t) => [
     index('instance_mappings_cell').on(t.cellId),
+    index('instance_mappings_resizing').on(t.isResizing),
     index('instance_mappings_project').on(t.projectId),
     index('instance_mappings_not_built').on(t.isNotBuilt, t.changedAt),
     index('instance_mappings_deleting').on(t.isDeleting, t.changedAt),

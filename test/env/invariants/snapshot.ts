@@ -110,7 +110,11 @@ async function cellSnapshot(cell: CloudCell): Promise<CellSnapshot> {
       `SELECT id, name, vcpus_used AS VCPU, memory_mb_used AS MEMORY_MB, disk_gb_used AS DISK_GB,
          vcpus_limit, memory_mb_limit, disk_gb_limit, instances FROM resource_providers`,
     ),
-    allocations: await rows<AllocationRow>('SELECT * FROM allocations'),
+    allocations: await rows<AllocationRow>(
+      // What a migration holds is its server's.
+      `SELECT coalesce(m.server_id, a.consumer_id) AS consumer_id, a.provider_id, a.resource_class, a.used
+       FROM allocations a LEFT JOIN server_migrations m ON m.id = a.consumer_id`,
+    ),
     sagas: await rows<SagaRow>(OPEN_SAGAS),
     guests,
   }))

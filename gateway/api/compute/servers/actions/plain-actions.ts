@@ -19,4 +19,6 @@ export const plainActionHandlers: Handlers = {
   resumeServer: plain('resume'),
   unrescueServer: plain('unrescue'),
   triggerServerCrashDump: plain('crash-dump'),
+  confirmServerResize: plain('confirm-resize'),
+  offloadShelvedServer: plain('shelve-offload'),
 }

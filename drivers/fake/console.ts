@@ -1,0 +1,40 @@
+import { Duplex } from 'node:stream'
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { Console } from '../driver.ts'
+import type { FakeHost } from './host.ts'
+
+/** A guest that says again whatever it is told, until it goes off. */
+export function fakeConsole(host: FakeHost): Console {
+  return {
+    open: (id, _kind, signal) =>
+      host.faulty('console', host.target(id), signal, () => {
+        if (host.guests.get(id).powerState !== 'running')
+          throw new Failure('conflict', `Instance ${id} is not running.`)
+        return echo(host, id)
+      }),
+  }
+}
+
+function echo(host: FakeHost, id: InstanceId): Duplex {
+  let goOn: (() => void) | undefined
+  const stop = host.guests.listen((report) => {
+    if (report.id === id && report.powerState !== 'running') console.push(null)
+  })
+  const console = new Duplex({
+    // No more is taken than was heard again, so whoever does not listen cannot talk for ever.
+    write(chunk: Buffer, _encoding, taken) {
+      if (console.push(chunk)) taken()
+      else goOn = taken
+    },
+    read() {
+      goOn?.()
+      goOn = undefined
+    },
+    destroy(error, done) {
+      stop()
+      done(error)
+    },
+  })
+  return console
+}

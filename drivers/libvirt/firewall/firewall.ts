@@ -1,0 +1,33 @@
+import type { Firewall, PortFilter } from '../../driver.ts'
+import { filesOf, type LibvirtHost } from '../host.ts'
+import { readInstanceRecord, writeInstanceRecord } from '../instance-record.ts'
+import { filterXml, isBeyondLibvirt } from './filter-xml.ts'
+
+/** Filters are libvirt's own: it makes rules of them as guests start, and touches none that are not its own. */
+export function libvirtFirewall(host: LibvirtHost): Firewall {
+  return {
+    apply: async (ports, signal) => {
+      for (const port of ports) await applyOne(host, port, signal)
+    },
+  }
+}
+
+async function applyOne(
+  host: LibvirtHost,
+  { instance, nic, rules }: PortFilter,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.run(instance, signal, async () => {
+    const files = filesOf(host, instance)
+    const record = await readInstanceRecord(files)
+    // Another NIC of the instance may be on its way out.
+    if (record?.nics.every(({ portId }) => portId !== nic.portId) ?? true) return
+    const unsaid = rules?.filter(isBeyondLibvirt) ?? []
+    if (unsaid.length > 0)
+      host.logger?.warn({ instance, port: nic.portId, unsaid }, 'rules for protocols stay shut')
+    const nics = record!.nics.map((each) => (each.portId === nic.portId ? nic : each))
+    await writeInstanceRecord(files, { ...record!, nics })
+    await host.filters.define(filterXml(nic, rules), signal)
+    await host.networks.plug(nic, signal)
+  })
+}

@@ -1,0 +1,10 @@
+import type { Handlers } from '../../../http/operation.ts'
+import { useIronic, withoutIronic } from './refuse-baremetal.ts'
+
+export const baremetalNodeHandlers: Handlers = {
+  actOnBaremetalNode: useIronic('port-create'),
+  createBaremetalNode: useIronic('node-create'),
+  deleteBaremetalNode: useIronic('node-delete'),
+  listBaremetalNodes: withoutIronic,
+  showBaremetalNode: withoutIronic,
+}

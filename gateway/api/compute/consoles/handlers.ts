@@ -1,0 +1,10 @@
+import type { Handlers } from '../../../http/operation.ts'
+import { consoleActionHandlers } from './console-actions.ts'
+import { createRemoteConsole } from './create-remote-console.ts'
+import { showConsoleToken } from './show-console-token.ts'
+
+export const consoleHandlers: Handlers = {
+  createRemoteConsole,
+  showConsoleToken,
+  ...consoleActionHandlers,
+}

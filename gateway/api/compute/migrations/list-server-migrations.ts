@@ -1,0 +1,10 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { listLiveMigrations } from '../../../app/migrations/live-migrations.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { serverMigrationView } from '../../../views/migration.ts'
+
+export const listServerMigrations: Handler<operations['listServerMigrations']> = async (call) => {
+  const { app, context, params } = call
+  const migrations = await listLiveMigrations(app.db, context, params.server_id)
+  return { body: { migrations: migrations.map(serverMigrationView) } }
+}

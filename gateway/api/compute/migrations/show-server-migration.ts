@@ -1,0 +1,11 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { showLiveMigration } from '../../../app/migrations/live-migrations.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { serverMigrationView } from '../../../views/migration.ts'
+
+export const showServerMigration: Handler<operations['showServerMigration']> = async (call) => {
+  const { app, context, params } = call
+  const { server_id: id, migration_id: number } = params
+  const migration = await showLiveMigration(app.db, context, id, number)
+  return { body: { migration: serverMigrationView(migration) } }
+}

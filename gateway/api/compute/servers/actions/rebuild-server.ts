@@ -1,0 +1,38 @@
+import type { operations } from '#openapi/compute.gen.ts'
+import { groupsOfServer } from '../../../../app/server-groups/groups-of-server.ts'
+import { newPassword } from '../../../../app/servers/new-password.ts'
+import { rebuildServer as rebuild } from '../../../../app/servers/rebuild-server.ts'
+import { serverExtras } from '../../../../app/servers/server-extras.ts'
+import { showServer } from '../../../../app/servers/show-server.ts'
+import type { Handler } from '../../../../http/operation.ts'
+import { serverViewer } from '../../../../views/server.ts'
+
+export const rebuildServer: Handler<operations['rebuildServer']> = async (call) => {
+  const { app, context, params, body, links } = call
+  const asked = body.rebuild
+  const password = asked.adminPass ?? newPassword()
+  const user_data = await rebuild(app, context, params.server_id, {
+    imageRef: asked.imageRef,
+    password,
+    keepsEphemeral: asked.preserve_ephemeral ?? false,
+    name: asked.name,
+    hostname: asked.hostname,
+    description: asked.description,
+    metadata: asked.metadata,
+    diskConfig: asked['OS-DCF:diskConfig'],
+    accessIPv4: asked.accessIPv4,
+    accessIPv6: asked.accessIPv6,
+    keyName: asked.key_name,
+    userData: asked.user_data,
+    personalityCount: asked.personality?.length ?? 0,
+    hasTrustedCertificates: Boolean(asked.trusted_image_certificates),
+  })
+  const server = await showServer(app.db, context, params.server_id)
+  const extras = await serverExtras(app.compute, context, [server])
+  const server_groups = await groupsOfServer(app.db, context, server.id)
+  const view = serverViewer(context, links, extras)(server)
+  return {
+    body: { server: { ...view, server_groups, adminPass: password, user_data } },
+    headers: { Location: links.to(`/compute/v2.1/servers/${server.id}`) },
+  }
+}

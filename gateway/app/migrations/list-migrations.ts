@@ -1,0 +1,67 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import {
+  findMigrationByUuid,
+  listMigrations as list,
+  type RecordedMigration,
+} from '../../db/server-migration-list.ts'
+import { parseIsoTime } from '../iso-time.ts'
+
+export interface MigrationListQuery {
+  readonly host?: string
+  readonly instance_uuid?: string
+  readonly source_compute?: string
+  readonly status?: string
+  readonly migration_type?: string
+  readonly user_id?: string
+  readonly project_id?: string
+  /** The UUID of the last migration of the page before. */
+  readonly marker?: string
+  readonly 'changes-since'?: string
+  readonly 'changes-before'?: string
+}
+
+/** One page of migrations, newest first. Throws `invalid` for times and markers. */
+export async function listMigrations(
+  db: Executor,
+  query: MigrationListQuery & { readonly limit: number },
+): Promise<readonly RecordedMigration[]> {
+  const since = timeOf(query, 'changes-since')
+  const before = timeOf(query, 'changes-before')
+  if (since !== undefined && before !== undefined && since > before)
+    throw new Failure(
+      'invalid',
+      'The value of changes-since must be less than or equal to changes-before.',
+    )
+  return list(db, {
+    limit: query.limit,
+    marker: await markerOf(db, query.marker),
+    host: query.host,
+    serverId: query.instance_uuid,
+    sourceHost: query.source_compute,
+    statuses: query.status === undefined ? undefined : [query.status],
+    type: query.migration_type,
+    userId: query.user_id,
+    projectId: query.project_id,
+    since,
+    before,
+  })
+}
+
+function timeOf(
+  query: MigrationListQuery,
+  name: 'changes-since' | 'changes-before',
+): Date | undefined {
+  const text = query[name]
+  return text === undefined ? undefined : parseIsoTime(text, name)
+}
+
+async function markerOf(
+  db: Executor,
+  marker: string | undefined,
+): Promise<RecordedMigration | undefined> {
+  if (marker === undefined) return undefined
+  const found = await findMigrationByUuid(db, marker)
+  if (found === undefined) throw new Failure('invalid', `Marker ${marker} could not be found.`)
+  return found
+}

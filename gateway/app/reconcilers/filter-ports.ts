@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto'
+import { workContext } from '#common/context.ts'
+import { isFailure } from '#common/errors.ts'
+import type { Reconciler } from '#common/reconciler.ts'
+import type { PortFilter } from '#openapi/wire/firewall.ts'
+import { type HostRecord, listHosts } from '../../db/host-list.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { hostFilters } from '../networks/host-filters.ts'
+
+type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell'>
+
+const EVERY_MS = 2_000
+/** In one message: it must be small enough for the bus, and its work short enough for an answer. */
+const PORTS_MAX = 20
+
+/**
+ * Every host that can filter lets through what security groups say, whoever changed what. Each round reads what is
+ * wanted of those hosts and tells only what differs from what this gateway told last; a gateway that begins tells
+ * everything once, and telling the same twice changes nothing.
+ */
+export function filterPorts(deps: Deps): Reconciler {
+  const told = new Map<string, Map<string, string>>()
+  return {
+    name: 'filter ports',
+    everyMs: EVERY_MS,
+    round: async (signal) => {
+      const hosts = (await listHosts(deps.db)).filter(canFilter)
+      const wanted = await hostFilters(
+        deps.db,
+        hosts.map(({ view }) => view.hostId),
+      )
+      let changed = 0
+      for (const host of hosts) {
+        signal.throwIfAborted()
+        const known = told.get(keyOf(host)) ?? new Map<string, string>()
+        told.set(keyOf(host), known)
+        changed += await tellHost(deps, host, wanted.get(host.view.hostId) ?? [], known)
+      }
+      return { changed }
+    },
+  }
+}
+
+function canFilter({ view }: HostRecord): boolean {
+  return view.isUp && view.capabilities.includes('firewall')
+}
+
+/** A host that was started anew is told everything again. */
+function keyOf({ view }: HostRecord): string {
+  return `${view.hostId} ${view.startedAt}`
+}
+
+/** Returns how many ports were told; `known` is brought up to date with them. */
+async function tellHost(
+  deps: Deps,
+  host: HostRecord,
+  wanted: readonly PortFilter[],
+  known: Map<string, string>,
+): Promise<number> {
+  const digests = new Map(wanted.map((filter) => [filter.nic.portId, digestOf(filter)]))
+  for (const portId of known.keys()) if (!digests.has(portId)) known.delete(portId)
+  const due = wanted.filter(({ nic }) => known.get(nic.portId) !== digests.get(nic.portId))
+  let count = 0
+  for (let from = 0; from < due.length; from += PORTS_MAX) {
+    const ports = due.slice(from, from + PORTS_MAX)
+    if (!(await tell(deps, host, ports))) break
+    for (const { nic } of ports) known.set(nic.portId, digests.get(nic.portId)!)
+    count += ports.length
+  }
+  return count
+}
+
+function digestOf(filter: PortFilter): string {
+  return createHash('sha256').update(JSON.stringify(filter)).digest('base64')
+}
+
+/** False for a host that cannot be told now. */
+async function tell(
+  { cells, askCell }: Deps,
+  { cellId, view }: HostRecord,
+  ports: PortFilter[],
+): Promise<boolean> {
+  const cell = cells.cell(cellId)
+  if (cell?.isAlive !== true) return false
+  try {
+    await askCell(
+      cell,
+      'host.filter-ports',
+      { hostId: view.hostId, ports },
+      { work: workContext({}) },
+    )
+    return true
+  } catch (error) {
+    if (isFailure(error, 'unavailable', 'conflict', 'not-found', 'unsupported')) return false
+    throw error
+  }
+}

@@ -1,0 +1,107 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { CellId, InstanceId } from '#common/ids.ts'
+import type { ActNamed, SavingAct } from '#openapi/wire/act.ts'
+import { findRequestSpec, type RequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
+import { showRebuilt } from '../../db/show-rebuilt.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { promiseResize, settleResize } from '../quotas/resize-charge.ts'
+import type { BuildSpec } from '../servers/build-spec.ts'
+import type { ActPlan, PlannedAction } from './act-plan.ts'
+import { buildRequest } from './build-request.ts'
+
+/** Whom a plan is for. */
+export interface PlannedAct<P extends ActPlan = ActPlan> {
+  readonly serverId: InstanceId
+  readonly cellId: CellId
+  readonly action: PlannedAction
+  readonly userId: string
+  readonly plan: P
+}
+
+/** With the first commit: what is promised besides the act itself. Throws `over-quota`. */
+export async function promisePlan(
+  tx: Tx,
+  { images }: ComputeDeps,
+  { serverId, plan }: PlannedAct,
+): Promise<void> {
+  if (plan.kind === 'save') await images.promise(tx, plan.order)
+  if (plan.kind === 'resize') await promiseResize(tx, serverId, plan.flavor)
+}
+
+/** Afterwards nothing is promised any more: the cell has refused. */
+export async function withdrawPlan(
+  tx: Tx,
+  { images }: ComputeDeps,
+  { serverId, plan }: PlannedAct,
+): Promise<void> {
+  if (plan.kind === 'save') await images.withdraw(tx, plan.order.imageId)
+  if (plan.kind === 'resize') await settleResize(tx, serverId, plan.previous)
+}
+
+/** With the cell's word that it has begun: what the server is from now on. */
+export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promise<void> {
+  if (plan.kind === 'rebuild') {
+    const { spec, sealedUserData } = plan
+    await replaceRequestSpec(tx, { serverId, spec, sealedUserData, sealedPassword: null })
+    await showRebuilt(tx, serverId, plan.shown)
+  }
+  // What a revert goes back to.
+  if (plan.kind === 'resize') await changeSpec(tx, serverId, { flavor: plan.previous })
+  if (plan.kind === 'unshelve' && plan.zone !== undefined)
+    await changeSpec(tx, serverId, { zone: plan.zone })
+}
+
+async function changeSpec(tx: Tx, serverId: string, change: Partial<BuildSpec>): Promise<void> {
+  const request = await findRequestSpec(tx, serverId)
+  if (request === undefined) return
+  await replaceRequestSpec(tx, { ...request, spec: { ...request.spec, ...change } })
+}
+
+/** What the cell is told. Throws `conflict` when the server went meanwhile. */
+export async function plannedAct(
+  deps: ComputeDeps,
+  planned: PlannedAct,
+): Promise<ActNamed<PlannedAction>> {
+  const { serverId, cellId, plan } = planned
+  if (plan.kind === 'save') {
+    const { imageId } = plan.order
+    const target = { imageId, ticket: deps.images.fillTicket(imageId, cellId) }
+    return { name: planned.action as SavingAct, target }
+  }
+  if (plan.kind === 'rebuild') {
+    const { spec, sealedUserData, sealedPassword, keepsEphemeral } = plan
+    const request = { serverId, spec, sealedUserData, sealedPassword }
+    return { name: 'rebuild', build: buildRequest(deps, request, cellId), keepsEphemeral }
+  }
+  const request = await findRequestSpec(deps.db, serverId)
+  if (request === undefined) throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
+  const build = (change: Partial<BuildSpec>) => changed(deps, request, change, cellId)
+  switch (plan.kind) {
+    case 'resize': {
+      const { flavor, previous } = plan
+      return { name: 'resize', build: build({ flavor }), previous, userId: planned.userId }
+    }
+    case 'revert':
+      return { name: 'revert-resize', build: build({}) }
+    case 'unshelve': {
+      const { flavor, image, zone, host } = plan
+      const place = zone === undefined ? {} : { zone }
+      return {
+        name: 'unshelve',
+        build: build({ flavor, image, requestedHost: host, ...place }),
+      }
+    }
+  }
+}
+
+/** Without its first password, which it has long had. */
+function changed(
+  deps: ComputeDeps,
+  request: RequestSpec,
+  change: Partial<BuildSpec>,
+  cellId: CellId,
+) {
+  const spec = { ...request.spec, ...change }
+  return buildRequest(deps, { ...request, spec, sealedPassword: null }, cellId)
+}

@@ -1,0 +1,45 @@
+import type { SavingAct } from '#openapi/wire/act.ts'
+import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
+import type { BuildSpec } from '../servers/build-spec.ts'
+import type { SnapshotOrder } from '../servers/server-images.ts'
+import type { ServerRecord } from '../servers/server-record.ts'
+
+/** What a rebuild changes of what is shown. */
+export type Rebuilt = Pick<
+  ServerRecord,
+  | 'name'
+  | 'hostname'
+  | 'description'
+  | 'metadata'
+  | 'imageId'
+  | 'keyName'
+  | 'diskConfig'
+  | 'accessIPv4'
+  | 'accessIPv6'
+>
+
+/** What is done with a plan. */
+export type PlannedAction = SavingAct | 'rebuild' | 'resize' | 'revert-resize' | 'unshelve'
+
+/** All that an act on a server needs besides its name. It stands in a saga's row, so secrets in it are sealed. */
+export type ActPlan =
+  | { readonly kind: 'save'; readonly order: SnapshotOrder }
+  | {
+      readonly kind: 'rebuild'
+      readonly spec: BuildSpec
+      readonly sealedUserData: string | null
+      readonly sealedPassword: string | null
+      readonly keepsEphemeral: boolean
+      readonly shown: Rebuilt
+    }
+  | { readonly kind: 'resize'; readonly flavor: FlavorSnapshot; readonly previous: FlavorSnapshot }
+  /** Back to the flavor that the server's request has. */
+  | { readonly kind: 'revert' }
+  | {
+      readonly kind: 'unshelve'
+      readonly flavor: FlavorSnapshot
+      readonly image: BuildSpec['image']
+      /** Absent: the zone it was in before, if it was bound to one. */
+      readonly zone?: string | null
+      readonly host: string | null
+    }

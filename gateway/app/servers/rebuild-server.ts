@@ -1,0 +1,121 @@
+import { Failure } from '#common/errors.ts'
+import { findRequestSpec, type RequestSpec } from '../../db/request-specs.ts'
+import type { Compute } from '../compute.ts'
+import { imageForBoot } from '../images/image-for-boot.ts'
+import type { Images } from '../images/images.ts'
+import { keypairForBoot } from '../keypairs/keypair-for-boot.ts'
+import { canonicalIp } from '../networks/ip.ts'
+import type { RequestContext } from '../request-context.ts'
+import type { Rebuilt } from '../sagas/act-plan.ts'
+import { sealingPurpose } from '../sagas/build-request.ts'
+import { actOnServer } from './act-on-server.ts'
+import type { BuildSpec } from './build-spec.ts'
+import { limitMetadata } from './limit-metadata.ts'
+import { refuseAction } from './refuse-action.ts'
+import { refuseUnkept } from './refuse-unsupported.ts'
+import { sanitizeHostname } from './server-names.ts'
+import type { ServerRecord } from './server-record.ts'
+import { showServer } from './show-server.ts'
+
+/** What is undefined stays as it is. */
+export interface RebuildRequest {
+  readonly imageRef: string
+  readonly password: string
+  readonly keepsEphemeral: boolean
+  readonly name: string | undefined
+  readonly hostname: string | undefined
+  readonly description: string | null | undefined
+  readonly metadata: Readonly<Record<string, string>> | undefined
+  readonly diskConfig: 'AUTO' | 'MANUAL' | undefined
+  readonly accessIPv4: string | undefined
+  readonly accessIPv6: string | undefined
+  /** Null: none any more. */
+  readonly keyName: string | null | undefined
+  /** Base64; null: none any more. */
+  readonly userData: string | null | undefined
+  readonly personalityCount: number
+  readonly hasTrustedCertificates: boolean
+}
+
+/**
+ * Afterwards the server's cell has accepted to make it anew from the image, where it is, and the server shows that.
+ * Returns its user data. Throws as `actOnServer`; `invalid` for an image or key it cannot have; `over-quota`.
+ */
+export async function rebuildServer(
+  { compute, images }: { readonly compute: Compute; readonly images: Images },
+  context: RequestContext,
+  id: string,
+  request: RebuildRequest,
+): Promise<string | null> {
+  const { db, secrets } = compute
+  refuseUnkept(request)
+  const server = await showServer(db, context, id)
+  refuseAction(server, context, 'rebuild')
+  const before = await findRequestSpec(db, server.id)
+  if (before === undefined)
+    throw new Failure('not-found', `Instance ${server.id} could not be found.`)
+  await limitMetadata(db, server.projectId, request.metadata ?? {})
+  const { spec, shown } = await wanted({ compute, images }, context, { server, before, request })
+  const { keepsEphemeral, password } = request
+  const userData = request.userData === undefined ? userDataOf(compute, before) : request.userData
+  const seal = (text: string, what: 'user-data' | 'password') =>
+    secrets.seal(text, sealingPurpose(server.id, what))
+  await actOnServer(compute, context, id, {
+    name: 'rebuild',
+    plan: {
+      kind: 'rebuild',
+      spec,
+      shown,
+      keepsEphemeral,
+      sealedPassword: seal(password, 'password'),
+      sealedUserData: userData === null ? null : seal(userData, 'user-data'),
+    },
+  })
+  return userData
+}
+
+function userDataOf({ secrets }: Compute, { serverId, sealedUserData }: RequestSpec) {
+  if (sealedUserData === null) return null
+  return secrets.open(sealedUserData, sealingPurpose(serverId, 'user-data'))
+}
+
+async function wanted(
+  { compute, images }: { readonly compute: Compute; readonly images: Images },
+  context: RequestContext,
+  of: {
+    readonly server: ServerRecord
+    readonly before: RequestSpec
+    readonly request: RebuildRequest
+  },
+): Promise<{ readonly spec: BuildSpec; readonly shown: Rebuilt }> {
+  const { server, before, request } = of
+  const { flavor } = server
+  const image = await imageForBoot(images, context, request.imageRef, flavor)
+  const { keyName = server.keyName } = request
+  const keypair =
+    request.keyName === undefined
+      ? before.spec.keypair
+      : keyName && (await keypairForBoot(compute.db, context, keyName))
+  const { name = server.name, metadata = server.metadata, accessIPv6 } = request
+  const hostname = request.hostname ?? hostnameOf(server, request)
+  return {
+    spec: { ...before.spec, name, hostname, metadata, flavor, image, keypair: keypair || null },
+    shown: {
+      name,
+      hostname,
+      metadata,
+      imageId: image.id,
+      keyName,
+      description: request.description === undefined ? server.description : request.description,
+      diskConfig: request.diskConfig ?? server.diskConfig,
+      accessIPv4: request.accessIPv4 ?? server.accessIPv4,
+      accessIPv6:
+        accessIPv6 === undefined ? server.accessIPv6 : canonicalIp(accessIPv6, 'accessIPv6'),
+    },
+  }
+}
+
+/** A new name is one for the guest, too (nova/compute/api.py: `rebuild`). */
+function hostnameOf(server: ServerRecord, { name }: RebuildRequest): string {
+  return (name !== undefined && sanitizeHostname(name)) || server.hostname
+}

@@ -1,0 +1,75 @@
+import { Failure } from '#common/errors.ts'
+import type { ImageId } from '#common/ids.ts'
+import { shelvedImage } from '../../db/image-snapshots.ts'
+import { findImage } from '../../db/images.ts'
+import { findRequestSpec } from '../../db/request-specs.ts'
+import type { Compute } from '../compute.ts'
+import type { BootImage } from '../images/image-for-boot.ts'
+import { enforce } from '../policy.ts'
+import type { RequestContext } from '../request-context.ts'
+import { actOnServer } from './act-on-server.ts'
+import { refuseAction } from './refuse-action.ts'
+import { placeOf } from './server-place.ts'
+import { showServer } from './show-server.ts'
+
+/** Where a server is to come back. */
+export interface UnshelveRequest {
+  /** Null: any, from now on; undefined: as it was. */
+  readonly zone: string | null | undefined
+  /** Null: any. */
+  readonly host: string | null
+}
+
+const TO_HOST = 'os_compute_api:os-shelve:unshelve_to_host'
+
+/**
+ * Afterwards the server's cell has accepted to bring it back: where it still is, or on any host of the cell from the
+ * image it was shelved in. Throws as `actOnServer`; `invalid` for a place that there is not; `conflict` for a place
+ * that cannot be chosen now.
+ */
+export async function unshelveServer(
+  compute: Compute,
+  context: RequestContext,
+  id: string,
+  { zone, host }: UnshelveRequest,
+): Promise<void> {
+  const { db } = compute
+  const server = await showServer(db, context, id)
+  refuseAction(server, context, 'unshelve')
+  if (host !== null) enforce(context, TO_HOST)
+  if ((zone !== undefined || host !== null) && server.vmState !== 'shelved_offloaded')
+    throw new Failure(
+      'conflict',
+      `Specifying an availability zone or a host when unshelving server "${id}" with status ` +
+        '"SHELVED" is not supported. The server status must be SHELVED_OFFLOADED.',
+    )
+  const cells = compute.cells.cells()
+  const availabilityZone = zone ?? null
+  placeOf({ availabilityZone, host: null, hypervisorHostname: null }, cells, () => {})
+  const request = await findRequestSpec(db, server.id)
+  if (request === undefined) throw new Failure('not-found', `Instance ${id} could not be found.`)
+  const image = (await savedIn(compute, server.id)) ?? request.spec.image
+  const where = zone === undefined ? { host } : { host, zone }
+  const plan = { kind: 'unshelve', flavor: server.flavor, image, ...where } as const
+  await actOnServer(compute, context, id, { name: 'unshelve', plan })
+}
+
+/** The image that the server waits in. Throws `conflict` when somebody has deleted it. */
+async function savedIn({ db }: Compute, serverId: string): Promise<BootImage | undefined> {
+  const id = await shelvedImage(db, serverId)
+  const image = id === undefined ? undefined : await findImage(db, id)
+  if (image === undefined) return undefined
+  const { content, diskFormat, name, minDiskGb, minRamMb, properties } = image
+  if (content === null || diskFormat === null) return undefined
+  const { sizeBytes, sha256 } = content
+  return {
+    id: image.id as ImageId,
+    name: name ?? '',
+    diskFormat,
+    sizeBytes,
+    sha256,
+    minDiskGb,
+    minRamMb,
+    properties,
+  }
+}

@@ -1,0 +1,88 @@
+import { sql } from 'drizzle-orm'
+import type { Executor } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import type { CellId, InstanceId } from '#common/ids.ts'
+
+/** A server that something is to be done with, and whose it is. */
+export interface DueServer {
+  readonly serverId: InstanceId
+  readonly cellId: CellId
+  readonly attempt: number
+  readonly userId: string
+  readonly projectId: string
+}
+
+interface DueRow {
+  readonly server_id: InstanceId
+  readonly cell_id: CellId
+  readonly attempt: number
+  readonly user_id: string
+  readonly project_id: string
+}
+
+const max = sql.placeholder('max')
+const ageS = sql.placeholder('ageS')
+const IDLE = sql`m.saga_id is null and m.is_deleting = false and m.cell_id is not null
+  and s.deleted_at is null and s.task_state is null`
+const WHAT = sql`m.server_id, m.cell_id, m.attempt, s.user_id, s.project_id`
+
+const UNCONFIRMED = sqlStatement(sql`
+  select ${WHAT} from instance_mappings m join server_index s on s.server_id = m.server_id
+  where m.is_resizing = true and ${IDLE} and s.vm_state = 'resized'
+    and s.updated_at <= now(3) - interval ${ageS} second limit ${max}`)
+
+const SHELVED = sqlStatement(sql`
+  select ${WHAT} from images i
+  join instance_mappings m on m.server_id = i.snapshot_of
+  join server_index s on s.server_id = m.server_id
+  where i.snapshot_for = 'shelve' and i.status = 'active' and ${IDLE} and s.vm_state = 'shelved'
+    and s.updated_at <= now(3) - interval ${ageS} second limit ${max}`)
+
+const RESIZED = sqlStatement(sql`
+  select m.server_id, json_value(s.flavor, '$.vcpus') as vcpus,
+    json_value(s.flavor, '$.memoryMb') as memory_mb
+  from instance_mappings m join server_index s on s.server_id = m.server_id
+  where m.is_resizing = true and ${IDLE} and s.vm_state <> 'resized' limit ${max}`)
+
+/** Servers whose resize nobody has confirmed or reverted for so long. */
+export function unconfirmedResizes(db: Executor, age: number, limit: number) {
+  return due(db, UNCONFIRMED, age, limit)
+}
+
+/** Servers that have been shelved for so long and still take room on their host. */
+export function shelvedServers(db: Executor, age: number, limit: number) {
+  return due(db, SHELVED, age, limit)
+}
+
+async function due(
+  db: Executor,
+  statement: typeof UNCONFIRMED,
+  ageSeconds: number,
+  limit: number,
+): Promise<readonly DueServer[]> {
+  const rows = await db.rows<DueRow>(statement, { ageS: ageSeconds, max: String(limit) })
+  return rows.map((row) => ({
+    serverId: row.server_id,
+    cellId: row.cell_id,
+    attempt: row.attempt,
+    userId: row.user_id,
+    projectId: row.project_id,
+  }))
+}
+
+/** Servers whose resize is over, with the size they have now. */
+export async function resizedServers(
+  db: Executor,
+  limit: number,
+): Promise<
+  readonly { readonly serverId: string; readonly vcpus: number; readonly memoryMb: number }[]
+> {
+  const rows = await db.rows<{ server_id: string; vcpus: string; memory_mb: string }>(RESIZED, {
+    max: String(limit),
+  })
+  return rows.map((row) => ({
+    serverId: row.server_id,
+    vcpus: Number(row.vcpus),
+    memoryMb: Number(row.memory_mb),
+  }))
+}

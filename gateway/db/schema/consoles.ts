@@ -1,0 +1,28 @@
+import { index, int, mysqlTable } from 'drizzle-orm/mysql-core'
+import { time, token, uuid } from '#common/db/columns.ts'
+
+/** Consoles that somebody may open, once, or has open: the row of one that nobody has open any more goes. */
+export const consoleSessions = mysqlTable(
+  'console_sessions',
+  {
+    id: uuid('id').primaryKey(),
+    /** SHA-256 of the token; the token itself is told once. */
+    tokenHash: token('token_hash').notNull().unique(),
+    // The guest it is for, and no other: not the same server's guest elsewhere, or later.
+    serverId: uuid('server_id').notNull(),
+    attempt: int('attempt').notNull(),
+    cellId: uuid('cell_id').notNull(),
+    hostId: uuid('host_id').notNull(),
+    kind: token('kind', 8).notNull(),
+    projectId: token('project_id').notNull(),
+    /** The token opens nothing afterwards. */
+    expiresAt: time('expires_at').notNull(),
+    /** Renewed by the gateway that has it open; null: nobody has opened it. */
+    aliveUntil: time('alive_until'),
+  },
+  (t) => [
+    index('console_sessions_project').on(t.projectId, t.aliveUntil),
+    index('console_sessions_server').on(t.serverId),
+    index('console_sessions_expires').on(t.expiresAt),
+  ],
+)

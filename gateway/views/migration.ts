@@ -1,0 +1,56 @@
+import { isUnderWay } from '../app/migrations/live-migrations.ts'
+import type { RecordedMigration } from '../db/server-migration-list.ts'
+import type { Links } from '../http/links.ts'
+import { resourceLinks } from './links.ts'
+import { plainTime } from './time.ts'
+
+/** A migration among all. The address of its destination, which Nova's computes tell, is nobody's to know here. */
+export function migrationView(migration: RecordedMigration, links: Links) {
+  const { serverId, oldFlavorId, newFlavorId } = migration
+  return {
+    ...common(migration),
+    instance_uuid: serverId,
+    migration_type: migration.type as 'migration' | 'resize' | 'live-migration' | 'evacuation',
+    old_instance_type_id: numberOf(oldFlavorId),
+    new_instance_type_id: numberOf(newFlavorId),
+    ...(isUnderWay(migration) && {
+      links: resourceLinks(links, `/servers/${serverId}/migrations/${migration.id}`),
+    }),
+  }
+}
+
+/** A live migration of one server. How far it has come is not told by hosts. */
+export function serverMigrationView(migration: RecordedMigration) {
+  return {
+    ...common(migration),
+    server_uuid: migration.serverId,
+    disk_processed_bytes: null,
+    disk_remaining_bytes: null,
+    disk_total_bytes: null,
+    memory_processed_bytes: null,
+    memory_remaining_bytes: null,
+    memory_total_bytes: null,
+  }
+}
+
+function common(migration: RecordedMigration) {
+  return {
+    id: migration.id,
+    uuid: migration.uuid,
+    status: migration.status,
+    source_compute: migration.sourceHost,
+    source_node: migration.sourceNode,
+    dest_compute: migration.destHost,
+    dest_node: migration.destNode,
+    dest_host: null,
+    user_id: migration.userId,
+    project_id: migration.projectId,
+    created_at: plainTime(migration.createdAt),
+    updated_at: plainTime(migration.updatedAt),
+  }
+}
+
+/** Nova shows the number its database gave the flavor; here an id that is a number is the nearest to it. */
+function numberOf(flavorId: string): number | null {
+  return /^\d{1,15}$/.test(flavorId) ? Number(flavorId) : null
+}
