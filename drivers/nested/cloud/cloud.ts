@@ -8,7 +8,7 @@ import { checkedLookup } from './check-address.ts'
 import { cloudFailure } from './cloud-failure.ts'
 import { RateLimit } from './rate-limit.ts'
 import { retryAfterMs } from './retry-after.ts'
-import { type Access, type Send, type Sent, Session } from './session.ts'
+import { type Access, type Message, type Sent, Session } from './session.ts'
 
 export interface CloudRequest {
   readonly query?: Readonly<Record<string, string>>
@@ -28,8 +28,6 @@ export interface CloudAnswer<T> {
   readonly body: T
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
-
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 const CONNECTIONS_MAX = 16
 const CONNECT_TIMEOUT_MS = 10_000
@@ -82,7 +80,7 @@ export class Cloud implements AsyncDisposable {
   /** The answer with its JSON; undefined for an answer without any. */
   async call<T = undefined>(
     service: CloudService,
-    method: Method,
+    method: Message['method'],
     path: string,
     request: CloudRequest,
   ): Promise<CloudAnswer<T>> {
@@ -147,11 +145,11 @@ export class Cloud implements AsyncDisposable {
     { token, endpoints }: Access,
     asked: {
       readonly service: CloudService
-      readonly method: Method
+      readonly method: Message['method']
       readonly path: string
       readonly request: CloudRequest
     },
-  ): Parameters<Send>[0] {
+  ): Message {
     const { service, method, path, request } = asked
     const { body, content, microversion, query, via = [] } = request
     const url = new URL(`${endpoints[service].href}${path}`)
@@ -172,13 +170,13 @@ export class Cloud implements AsyncDisposable {
     }
   }
 
-  async #whole(message: Parameters<Send>[0], signal: AbortSignal): Promise<Sent> {
+  async #whole(message: Message, signal: AbortSignal): Promise<Sent> {
     const { statusCode, headers, body } = await this.#begin(message, signal)
     return { status: statusCode, headers, text: await textOf(body, signal) }
   }
 
   async #begin(
-    { url, method, headers, body }: Parameters<Send>[0],
+    { url, method, headers, body }: Message,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
     signal.throwIfAborted()
@@ -187,8 +185,8 @@ export class Cloud implements AsyncDisposable {
         origin: url.origin,
         path: `${url.pathname}${url.search}`,
         method,
-        headers: headers ?? {},
-        body: body ?? null,
+        headers,
+        body,
         signal,
         headersTimeout: this.#settings.requestTimeoutMs,
       })

@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici'
+import type { Readable } from 'node:stream'
 import { Failure } from '#common/errors.ts'
 import type { NestedSettings } from '../settings.ts'
 import { type Catalog, type CloudService, endpointsOf } from './catalog.ts'
@@ -17,10 +17,14 @@ export interface Access {
 }
 
 /** Sends one request as it is and gives the whole answer. */
-export type Send = (
-  request: Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'> & { readonly url: URL },
-  signal: AbortSignal,
-) => Promise<Sent>
+export type Send = (message: Message, signal: AbortSignal) => Promise<Sent>
+
+export interface Message {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Readable | null
+}
 
 export interface Sent {
   readonly status: number
