@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Cell } from '../cells/cell.ts'
 import { refuseRing } from './refuse-ring.ts'
 
-const cells = { cell: (id: string) => (id === 'ours' ? ({ name: 'north' } as Cell) : undefined) }
+const cells = { cell: (id: string) => (id === 'ours' ? { name: 'north' } : undefined) }
 const refuse = (via: string | undefined) => () => refuseRing(() => via, cells)
 
 test.each([undefined, 'a', 'a, b'])('refuseRing() lets pass what came through %s', (via) => {
