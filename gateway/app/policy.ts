@@ -294,11 +294,13 @@ export const POLICY: Readonly<Record<string, Who>> = {
   get_security_group: 'reader',
   get_security_group_rule: 'reader',
   get_subnet: 'reader',
+  get_tags: 'reader',
   update_network: 'member',
   update_port: 'member',
   update_quota: 'admin',
   update_security_group: 'member',
   update_subnet: 'member',
+  update_tags: 'member',
 }
 
 /** The check of a rule; throws a plain Error for a name the table does not have. */
