@@ -68,12 +68,28 @@ const fault = (method: 'snapshot' | 'rebuild' | 'resize' | 'spawn') => {
 const noFaults = () => {
   for (const host of cloud.hosts) host.fail()
 }
+interface Actions {
+  readonly instanceActions: readonly { readonly action: string; readonly message: string | null }[]
+}
+/** The newest of a server, once it has come so far. */
+const untilMigration = (id: string, status: string) =>
+  waitFor(
+    `the migration of ${id} to be ${status}`,
+    async () => {
+      const query = `instance_uuid=${id}`
+      const { body } = await admin.get<{ migrations: readonly { readonly status: string }[] }>(
+        `/compute/v2.1/os-migrations?${query}`,
+        { version: '2.80' },
+      )
+      const [newest] = body.migrations
+      return newest?.status === status ? newest : undefined
+    },
+    WAIT_MS,
+  )
 const actionsOf = async (id: string) =>
-  (
-    await demo.get<{ instanceActions: readonly { action: string; message: string | null }[] }>(
-      `${SERVERS}/${id}/os-instance-actions`,
-    )
-  ).body.instanceActions.map(({ action }) => action)
+  (await demo.get<Actions>(`${SERVERS}/${id}/os-instance-actions`)).body.instanceActions.map(
+    ({ action }) => action,
+  )
 
 describe('images of servers', () => {
   test('createImage answers with a location, and from 2.45 on with the id; the image boots', async () => {
@@ -250,16 +266,19 @@ describe('resizing', () => {
     const { id } = await activeServer(cloud, demo)
     const [cores, ram] = await usage()
 
-    const { status } = await act(demo, id, { resize: { flavorRef: larger } })
+    const asked = { flavorRef: larger, 'OS-DCF:diskConfig': 'AUTO' }
+    const { status } = await act(demo, id, { resize: asked })
     expect(status).toBe(202)
     expect(['RESIZE', 'VERIFY_RESIZE']).toContain((await showServer(demo, id)).status)
     const resized = await untilStatus(demo, id, 'VERIFY_RESIZE')
 
-    expect(resized['flavor']).toMatchObject({ id: larger })
+    expect(resized).toMatchObject({ flavor: { id: larger }, 'OS-DCF:diskConfig': 'AUTO' })
+    expect(await untilMigration(id, 'finished')).toMatchObject({ migration_type: 'resize' })
     expect(await usage()).toEqual([before[0]! + 2, before[1]! + 256])
     const confirmed = await act(demo, id, { confirmResize: null })
     expect(confirmed.status).toBe(204)
     expect((await untilStatus(demo, id, 'ACTIVE'))['flavor']).toMatchObject({ id: larger })
+    await untilMigration(id, 'confirmed')
     const again = await act(demo, id, { confirmResize: null })
     expect([again.status, again.body]).toMatchObject([409, { conflictingRequest: {} }])
     expect([cores, ram]).not.toEqual(await usage())
@@ -325,6 +344,14 @@ describe('resizing', () => {
     ])
     expect(await resize('huge')).toMatchObject([403, { message: /Quota exceeded for cores/ }])
 
+    const vast = { name: 'vast', vcpus: 2, ram: 256, disk: 1_000_000, id: 'vast' }
+    await admin.post('/compute/v2.1/flavors', { flavor: vast })
+    expect((await act(demo, id, { resize: { flavorRef: 'vast' } })).status).toBe(202)
+
+    const [latest] = (await demo.get<Actions>(`${SERVERS}/${id}/os-instance-actions`)).body
+      .instanceActions
+    expect(latest).toMatchObject({ action: 'resize', message: 'Error' })
+    expect((await showServer(demo, id)).status).toBe('ACTIVE')
     expect(await usage()).toEqual(before)
     expect((await act(demo, id, { confirmResize: null })).status).toBe(409)
     await deleteServer(demo, id)
