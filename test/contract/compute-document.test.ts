@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loadDocument } from '#openapi/load-document.ts'
-import { compareMicroversions, HISTORY } from '#openapi/microversions.ts'
+import { compareMicroversions, HISTORY, type Microversion } from '#openapi/microversions.ts'
 import { existsAt, isNode, isRanged, type Node, rangesOf } from '#openapi/projection/annotations.ts'
 import { contentSchema } from '#openapi/projection/operation.ts'
 import { Described, objectsIn } from './described.ts'
