@@ -170,10 +170,10 @@ export interface Interfaces {
 export interface Firewall {
   /**
    * Afterwards these ports have the addresses and let through what they say; others keep what they have. A port that
-   * was never named lets through no more than its guest needs to get an address. Instances that are not here are
-   * passed over.
+   * was never named lets through no more than its guest needs to get an address. Ports that are not here or are
+   * busy are passed over: returned are the ids of the others, the rest has to be told again.
    */
-  apply(ports: readonly PortFilter[], signal: AbortSignal): Promise<void>
+  apply(ports: readonly PortFilter[], signal: AbortSignal): Promise<readonly string[]>
 }
 
 export interface PortFilter {

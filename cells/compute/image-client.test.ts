@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { DiskImage } from '#drivers/driver.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { ImageClient } from './image-client.ts'
 
@@ -92,4 +93,62 @@ test('a silent service is unavailable, and a caller that gives up is heard', asy
   server.closeAllConnections()
   server.close()
   await expect(read()).rejects.toMatchObject({ kind: 'unavailable' })
+})
+
+describe('filling an image', () => {
+  const target = { imageId: '5a3e0b7e-1111-4222-8333-444455556666', ticket: 'v1.fill' }
+  const disk: DiskImage = {
+    diskFormat: 'qcow2',
+    sizeBytes: 10,
+    async *content() {
+      yield Buffer.from('01234')
+      yield Buffer.from('56789')
+    },
+    [Symbol.asyncDispose]: async () => {},
+  }
+  const fill = () => client.fill(target, disk, AbortSignal.timeout(5_000))
+
+  test('the disk is sent whole, with its format and the ticket', async () => {
+    const sent: Buffer[] = []
+    answer = (request, response) => {
+      request.on('data', (chunk: Buffer) => sent.push(chunk))
+      request.on('end', () => response.writeHead(204).end())
+    }
+
+    await fill()
+
+    expect(Buffer.concat(sent).toString()).toBe('0123456789')
+    expect(asked[0]?.method).toBe('PUT')
+    expect(asked[0]?.url).toBe(`/image/internal/images/${target.imageId}/file`)
+    expect(asked[0]?.headers).toMatchObject({
+      'x-weir-image-ticket': 'v1.fill',
+      'x-weir-disk-format': 'qcow2',
+      'content-length': '10',
+    })
+  })
+
+  test.each([
+    [302, 'unavailable'],
+    [400, 'invalid'],
+    [401, 'unauthenticated'],
+    [403, 'over-quota'],
+    [404, 'not-found'],
+    [409, 'unavailable'],
+    [413, 'too-large'],
+    [503, 'unavailable'],
+  ])('status %d is %s', async (status, kind) => {
+    answer = (request, response) => {
+      request.resume()
+      request.on('end', () => response.writeHead(status, { location: '/elsewhere' }).end('why'))
+    }
+
+    await expect(fill()).rejects.toMatchObject({ kind })
+    expect(asked).toHaveLength(1)
+  })
+
+  test('a service that breaks off is unavailable', async () => {
+    answer = (request) => request.socket.destroy()
+
+    await expect(fill()).rejects.toMatchObject({ kind: 'unavailable' })
+  })
 })

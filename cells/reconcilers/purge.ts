@@ -38,7 +38,9 @@ export async function purgeOnce(
   const limits = { rows: BATCH, batchesMax: BATCHES_MAX }
   return {
     operations: await inBatches(limits, (rows) => purgeOperations(db, before(operationsMs), rows)),
-    migrations: await inBatches(limits, (rows) => purgeMigrations(db, before(operationsMs), rows)),
+    server_migrations: await inBatches(limits, (rows) =>
+      purgeMigrations(db, before(operationsMs), rows),
+    ),
     sagas: await inBatches(limits, (rows) => purgeSagas(db, before(sagasMs), rows)),
     feed: await trimFeed(db, clock, feed, BATCHES_MAX),
   }

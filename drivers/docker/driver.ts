@@ -4,6 +4,7 @@ import type { Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { dockerConsole } from './console.ts'
 import { dockerConsoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
 import { dockerDiagnostics } from './diagnostics.ts'
@@ -54,6 +55,7 @@ export async function createDockerDriver(
     pause: dockerPause(host),
     diagnostics: dockerDiagnostics(host),
     interfaces: dockerInterfaces(host),
+    console: dockerConsole(host),
     consoleLog: dockerConsoleLog(host),
     snapshot: dockerSnapshot(host),
     rebuild: dockerRebuild(host),

@@ -4,6 +4,7 @@ import { isFailure } from '#common/errors.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
 import {
   CONSOLE_KINDS,
+  type ConsoleKind,
   type Driver,
   type ImageSpec,
   type InstanceReport,
@@ -23,6 +24,8 @@ export interface DriverHarness extends AsyncDisposable {
   readonly refused: Readonly<Record<string, ImageSpec>>
   /** An image of this content that can be booted from. */
   shelve(content: Buffer, diskFormat: string): ImageSpec
+  /** What consoles a guest has; absent: all. */
+  readonly consoles?: readonly ConsoleKind[]
   /** Whatever is on the backend for this instance, by name. */
   leftovers(id: InstanceId): Promise<readonly string[]>
 }
@@ -212,7 +215,7 @@ export function driversContract(
     test('a console of each kind can be opened and ends with its guest', () =>
       cleaned(async () => {
         const { id } = await spawnNew()
-        for (const kind of CONSOLE_KINDS) {
+        for (const kind of harness.consoles ?? CONSOLE_KINDS) {
           const console = await driver.console!.open(id, kind, signal())
           const ended = once(console, 'end')
           console.resume()
@@ -228,6 +231,36 @@ export function driversContract(
         }
       }))
 
+    test('a suspended instance is off until it is resumed, started or rebooted', ({ skip }) =>
+      cleaned(async () => {
+        const { suspend } = driver
+        if (suspend === undefined) return skip()
+        const { id } = await spawnNew()
+
+        await suspend.suspend(id, signal())
+        await suspend.suspend(id, signal())
+        expect(await stateOf(id)).toBe('shutdown')
+        await suspend.resume(id, signal())
+        await suspend.resume(id, signal())
+        expect(await stateOf(id)).toBe('running')
+        await suspend.suspend(id, signal())
+        await driver.reboot(id, 'hard', 0, signal())
+        expect(await stateOf(id)).toBe('running')
+        await driver.stop(id, 0, signal())
+        await expect(suspend.suspend(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
+      }))
+
+    test('a crash dump is for what runs', ({ skip }) =>
+      cleaned(async () => {
+        const { crashDump } = driver
+        if (crashDump === undefined) return skip()
+        const { id } = await spawnNew()
+
+        await crashDump.trigger(id, signal())
+        await driver.stop(id, 0, signal())
+        await expect(crashDump.trigger(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
+      }))
+
     test('operations on an absent instance are not-found', async () => {
       const id = newId<InstanceId>()
       const absent = { kind: 'not-found' }
@@ -237,7 +270,7 @@ export function driversContract(
       await expect(driver.reboot(id, 'hard', 0, signal())).rejects.toMatchObject(absent)
       await expect(driver.pause!.pause(id, signal())).rejects.toMatchObject(absent)
       await expect(driver.consoleLog!.read(id, 100, signal())).rejects.toMatchObject(absent)
-      await expect(driver.console!.open(id, 'vnc', signal())).rejects.toMatchObject(absent)
+      await expect(driver.console!.open(id, 'serial', signal())).rejects.toMatchObject(absent)
     })
 
     test('every method refuses to start once its signal is aborted', async () => {

@@ -112,6 +112,23 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       })
     })
 
+    test('a guest’s terminal can be typed into, and it has no screen', async () => {
+      const { id } = await spawnNew()
+
+      const console = await driver.console!.open(id, 'serial', signal())
+      let shown = ''
+      console.on('data', (bytes: Buffer) => {
+        shown += bytes.toString()
+      })
+      console.write('is anybody there?\r')
+
+      await expect.poll(() => shown).toContain('is anybody there?')
+      console.destroy()
+      await expect(driver.console!.open(id, 'vnc', signal())).rejects.toMatchObject({
+        kind: 'unsupported',
+      })
+    })
+
     test('an image comes under no name but its own', async () => {
       const image = dockerImage(harness, await savedImage('busybox:latest'))
 

@@ -55,6 +55,7 @@ export async function startDockerHarness(): Promise<DockerHarness> {
     openAs,
     open: () => openAs(owner),
     image: shelf.add(await guestFiles(), DOCKER),
+    consoles: ['serial'],
     hanging: (spec) => ({ ...spec, image: { ...endless, ...DOCKER } }),
     refused: await refusedImages(shelf),
     shelve: (content, diskFormat) => shelf.add(content, { diskFormat }),

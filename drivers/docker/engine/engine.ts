@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import { type Dispatcher, Pool } from 'undici'
 import { Failure } from '#common/errors.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -48,6 +48,25 @@ export class Engine implements AsyncDisposable {
   async open(method: Method, path: string, request: EngineRequest): Promise<Readable> {
     const { body } = await this.#ask(method, path, request)
     return body
+  }
+
+  /** The connection itself, once the engine has given it to a container's terminal. */
+  async attach(path: string, { query, signal }: EngineRequest): Promise<Duplex> {
+    signal.throwIfAborted()
+    const version = await this.#agreed(signal)
+    const search = new URLSearchParams(query).toString()
+    try {
+      const { socket } = await this.#pool.upgrade({
+        method: 'POST',
+        path: `/v${version}${path}?${search}`,
+        protocol: 'tcp',
+        signal,
+      })
+      return socket
+    } catch (cause) {
+      signal.throwIfAborted()
+      throw silent(cause)
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -22,11 +22,14 @@ export function filterCalls(session: LibvirtSession) {
     async define(xml: string, signal: AbortSignal): Promise<void> {
       await session.call(PROCEDURES.nwfilterDefineXml, new XdrWriter().text(xml), signal)
     },
-    /** Afterwards there is no such filter. Throws `conflict` while a guest is behind it. */
+    /** Afterwards there is no such filter, unless a guest is behind it. */
     async undefine(name: string, signal: AbortSignal): Promise<void> {
       const filter = await find(name, signal)
       if (filter === undefined) return
-      await session.call(PROCEDURES.nwfilterUndefine, new XdrWriter().network(filter), signal)
+      const args = new XdrWriter().network(filter)
+      await session.call(PROCEDURES.nwfilterUndefine, args, signal).catch((error: unknown) => {
+        if (!isFailure(error, 'conflict', 'not-found')) throw error
+      })
     },
   }
 }
