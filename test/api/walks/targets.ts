@@ -31,7 +31,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
   const image = await imageTargets(cloud.as('demo'))
   const identity = await identityTargets(cloud)
   const { network_id: own = '', port_id: port = '' } = network
-  const compute = {
+  const compute: Ids = {
     ...(await serverTargets(cloud, port)),
     ...(await adminTargets(cloud.as('admin'), identity['project_id'] ?? '')),
     image_id: image['image_id'] ?? '',
