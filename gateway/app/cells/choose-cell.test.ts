@@ -35,6 +35,7 @@ function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<
     id: name as CellId,
     name,
     isEnabled: true,
+    weight: 1,
     isAlive: true,
     lastHeardAt: 1_000,
     summary: { ...SUMMARY, ...summary },
