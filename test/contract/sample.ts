@@ -65,7 +65,8 @@ function sampleObject(schema: Node, version: Microversion, all: boolean): Node {
   const others = isNode(schema['additionalProperties'])
     ? [['sample', sampleOf(schema['additionalProperties'], version, all)]]
     : []
-  return Object.fromEntries([...named, ...others]) as Node
+  const most = Number(schema['maxProperties'] ?? Number.POSITIVE_INFINITY)
+  return Object.fromEntries([...named, ...others].slice(0, most)) as Node
 }
 
 function sampleArray(schema: Node, version: Microversion, all: boolean): readonly unknown[] {

@@ -47,7 +47,19 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     resource_class: 'VCPU',
     name: 'VCPU',
   }
-  const all: Readonly<Record<DocumentName, Ids>> = { compute, identity, image, network, placement }
+  const federation = {
+    cell: cloud.cells[0]?.name ?? '',
+    host: cloud.hosts[0]?.id ?? '',
+    server: compute['server_id'] ?? '',
+  }
+  const all: Readonly<Record<DocumentName, Ids>> = {
+    compute,
+    identity,
+    image,
+    network,
+    placement,
+    federation,
+  }
   const numbers = await numbersOf(cloud.as('admin'))
   return (service, parameter, version) => {
     const isNumber = service === 'compute' && compareMicroversions(version, UUIDS_SINCE) < 0
@@ -89,6 +101,7 @@ async function networkTargets(owner: ApiClient): Promise<Ids> {
   const create = (path: string, body: object) =>
     made<Identified>(owner, 'POST', `${NET}${path}`, body)
   const network = await create('/networks', { network: { name: NAMED } })
+  await made(owner, 'PUT', `${NET}/networks/${network.id}/tags`, { tags: [NAMED] })
   const subnet = await create('/subnets', {
     subnet: { network_id: network.id, ip_version: 4, cidr: '10.77.0.0/24' },
   })
@@ -108,6 +121,9 @@ async function networkTargets(owner: ApiClient): Promise<Ids> {
     port_id: port.id,
     project_id: body.network.project_id,
     alias: 'security-group',
+    collection: 'networks',
+    object_id: network.id,
+    tag: NAMED,
   }
 }
 
