@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import { FEDERATION_POLICY } from './federation/federation-policy.ts'
 import { IDENTITY_POLICY } from './identity/identity-policy.ts'
 import type { Caller } from './request-context.ts'
 
@@ -51,7 +52,10 @@ export const POLICY: Readonly<Record<string, Who>> = {
 
   ...IDENTITY_POLICY,
 
+  ...FEDERATION_POLICY,
+
   // Nova's.
+  'compute:aggregates:images': 'admin',
   'compute:server:topology:index': 'reader',
   'compute:servers:create:requested_destination': 'admin',
   'os_compute_api:extensions': 'authenticated',
@@ -136,8 +140,6 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-migrate-server:migrate_live': 'admin',
   'os_compute_api:os-migrate-server:migrate_live:host': 'admin',
   'os_compute_api:os-migrations:index': 'admin',
-  'os_compute_api:os-migrations:index:all_projects': 'admin',
-  'os_compute_api:os-migrations:index:host': 'admin',
   'os_compute_api:os-multinic:add': 'member',
   'os_compute_api:os-multinic:remove': 'member',
   'os_compute_api:os-networks:list': 'reader',
@@ -172,6 +174,10 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-server-groups:show': 'reader',
   'os_compute_api:os-server-password:clear': 'member',
   'os_compute_api:os-server-password:show': 'reader',
+  'os_compute_api:os-server-shares:create': 'member',
+  'os_compute_api:os-server-shares:delete': 'member',
+  'os_compute_api:os-server-shares:index': 'reader',
+  'os_compute_api:os-server-shares:show': 'reader',
   'os_compute_api:os-server-tags:delete': 'member',
   'os_compute_api:os-server-tags:delete_all': 'member',
   'os_compute_api:os-server-tags:index': 'reader',

@@ -45,7 +45,7 @@ export function failureResponse(
     else log.error(fields, 'request failed')
   }
   const headers = standardHeaders(service, exchange)
-  headers['Content-Type'] = 'application/json'
+  headers['Content-Type'] = fault.contentType
   if (fault.retryAfter !== undefined) headers['Retry-After'] = String(fault.retryAfter)
   if (fault.status === 401)
     headers['WWW-Authenticate'] = `Keystone uri="${exchange.links.to('/identity')}"`

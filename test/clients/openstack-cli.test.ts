@@ -113,6 +113,7 @@ describe
         'compute',
         'image',
         'network',
+        'federation',
         'placement',
       ])
       expect(column(await admin.json('availability zone list --compute'), 'Zone Name')).toEqual([

@@ -23,6 +23,8 @@ CREATE TABLE `cell_mappings` (
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`is_disabled` boolean NOT NULL DEFAULT false,
 	`disabled_reason` varchar(255),
+	`weight` double NOT NULL DEFAULT 1,
+	`revision` int NOT NULL DEFAULT 0,
 	`incarnation` char(36) character set ascii collate ascii_bin,
 	`applied_position` bigint NOT NULL DEFAULT 0,
 	`needs_resync` boolean NOT NULL DEFAULT true,
@@ -576,6 +578,7 @@ CREATE TABLE `instance_mappings` (
 CREATE TABLE `request_specs` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`spec` json NOT NULL,
+	`hints` json NOT NULL,
 	`sealed_user_data` mediumtext,
 	`sealed_password` text,
 	CONSTRAINT `request_specs_server_id` PRIMARY KEY(`server_id`)
