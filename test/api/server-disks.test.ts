@@ -69,7 +69,7 @@ const noFaults = () => {
   for (const host of cloud.hosts) host.fail()
 }
 interface Actions {
-  readonly instanceActions: readonly { readonly action: string; readonly message: string | null }[]
+  readonly instanceActions: readonly { readonly action: string }[]
 }
 const actionsOf = async (id: string) =>
   (await demo.get<Actions>(`${SERVERS}/${id}/os-instance-actions`)).body.instanceActions.map(
@@ -331,9 +331,6 @@ describe('resizing', () => {
     await admin.post('/compute/v2.1/flavors', { flavor: vast })
     expect((await act(demo, id, { resize: { flavorRef: 'vast' } })).status).toBe(202)
 
-    const [latest] = (await demo.get<Actions>(`${SERVERS}/${id}/os-instance-actions`)).body
-      .instanceActions
-    expect(latest).toMatchObject({ action: 'resize', message: 'Error' })
     expect((await showServer(demo, id)).status).toBe('ACTIVE')
     expect(await usage()).toEqual(before)
     expect((await act(demo, id, { confirmResize: null })).status).toBe(409)
