@@ -3,7 +3,7 @@ import { GUEST_PACKAGES } from '../guest/packages.ts'
 import { LIBVIRT_PACKAGES } from '../libvirt-host/packages.ts'
 
 /** What a Debian package is needed for. */
-export type Purpose = 'base' | 'libvirt' | 'docker' | 'clients' | 'browser'
+export type Purpose = 'base' | 'libvirt' | 'docker' | 'baremetal' | 'clients' | 'browser'
 
 export interface Package {
   readonly name: string
@@ -26,6 +26,10 @@ export const PACKAGES: readonly Package[] = [
     (unpacked): Package => ({ ...unpacked, purpose: 'docker', isUnpacked: true }),
   ),
   ...DOCKER_LIBRARIES.map((name): Package => ({ name, purpose: 'docker' })),
+  { name: 'openipmi', purpose: 'baremetal', program: 'ipmi_sim' },
+  { name: 'ipmitool', purpose: 'baremetal', program: 'ipmitool' },
+  { name: 'qemu-system-x86', purpose: 'baremetal', program: 'qemu-system-x86_64' },
+  { name: 'ipxe-qemu', purpose: 'baremetal' },
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
   { name: 'chromium', purpose: 'browser', program: 'chromium' },

@@ -53,7 +53,7 @@ async function installPeers(isAll: boolean): Promise<void> {
   const must = isAll || process.env['CI'] === 'true'
   try {
     const browser = isAll ? (['browser'] as const) : []
-    await installPackages(['libvirt', 'docker', 'clients', ...browser], progress)
+    await installPackages(['libvirt', 'docker', 'baremetal', 'clients', ...browser], progress)
   } catch (error) {
     if (must || !isFailure(error, 'unavailable')) throw error
     say(`Not tested against real hypervisors and clients: ${error.message}`)
