@@ -2175,6 +2175,44 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/action#forceDelete": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["forceDeleteServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/action#restore": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["restoreServer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers/{server_id}/action#resetNetwork": {
         readonly parameters: {
             readonly query?: never;
@@ -2906,6 +2944,49 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/shares": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The file shares of a server. */
+        readonly get: operations["listServerShares"];
+        readonly put?: never;
+        /** Refused, as no host can attach a share. */
+        readonly post: operations["attachServerShare"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/shares/{share_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly share_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, as nothing is attached. */
+        readonly get: operations["showServerShare"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Refused, as nothing is attached. */
+        readonly delete: operations["detachServerShare"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers": {
         readonly parameters: {
             readonly query?: never;
@@ -3531,7 +3612,7 @@ export interface components {
         /** @enum {string} */
         readonly ConsoleProtocol: "vnc" | "spice" | "rdp" | "serial" | "mks";
         /** @enum {string} */
-        readonly ConsoleType: "novnc" | "xvpvnc" | "spice-html5" | "rdp-html5" | "serial" | "webmks";
+        readonly ConsoleType: "novnc" | "xvpvnc" | "spice-html5" | "rdp-html5" | "serial" | "webmks" | "spice-direct";
         readonly Console: {
             readonly console: {
                 readonly type: string;
@@ -4258,7 +4339,17 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly links: components["schemas"]["Links"];
+            /** @description What the image said to the scheduler and to the host when the server was made or rebuilt. */
+            readonly properties: {
+                readonly [key: string]: string;
+            };
         } | string;
+        /** @description The zone the server does not leave; null when it may run in any. */
+        readonly PinnedZone: string | null;
+        /** @description What the scheduler was told when the server was made. */
+        readonly AskedHints: {
+            readonly [key: string]: readonly string[];
+        };
         readonly ServerFlavor: {
             readonly id: string;
             readonly links: components["schemas"]["Links"];
@@ -4337,6 +4428,8 @@ export interface components {
             readonly tags: readonly string[];
             readonly trusted_image_certificates: readonly string[] | null;
             readonly locked_reason: string | null;
+            readonly pinned_availability_zone: components["schemas"]["PinnedZone"];
+            readonly scheduler_hints: components["schemas"]["AskedHints"];
         };
         /** @description A server shown alone. */
         readonly Server: {
@@ -4394,6 +4487,8 @@ export interface components {
             readonly tags: readonly string[];
             readonly trusted_image_certificates: readonly string[] | null;
             readonly locked_reason: string | null;
+            readonly pinned_availability_zone: components["schemas"]["PinnedZone"];
+            readonly scheduler_hints: components["schemas"]["AskedHints"];
             readonly server_groups: readonly string[];
         };
         /** @description A server as an update answers, in full only since 2.75. */
@@ -4452,6 +4547,8 @@ export interface components {
             readonly tags: readonly string[];
             readonly trusted_image_certificates: readonly string[] | null;
             readonly locked_reason: string | null;
+            readonly pinned_availability_zone: components["schemas"]["PinnedZone"];
+            readonly scheduler_hints: components["schemas"]["AskedHints"];
             readonly server_groups: readonly string[];
         };
         /** @description A server as a rebuild answers, in full only since 2.75. */
@@ -4510,6 +4607,8 @@ export interface components {
             readonly tags: readonly string[];
             readonly trusted_image_certificates: readonly string[] | null;
             readonly locked_reason: string | null;
+            readonly pinned_availability_zone: components["schemas"]["PinnedZone"];
+            readonly scheduler_hints: components["schemas"]["AskedHints"];
             readonly server_groups: readonly string[];
             /** @description Told this once. */
             readonly adminPass?: string;
@@ -4781,6 +4880,8 @@ export type ServerStatus = components['schemas']['ServerStatus'];
 export type ServerFault = components['schemas']['ServerFault'];
 export type ServerAddresses = components['schemas']['ServerAddresses'];
 export type ServerImage = components['schemas']['ServerImage'];
+export type PinnedZone = components['schemas']['PinnedZone'];
+export type AskedHints = components['schemas']['AskedHints'];
 export type ServerFlavor = components['schemas']['ServerFlavor'];
 export type AttachedVolumes = components['schemas']['AttachedVolumes'];
 export type ServerDetail = components['schemas']['ServerDetail'];
@@ -4832,6 +4933,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -5263,6 +5365,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -5275,6 +5378,8 @@ export interface operations {
                 readonly is_public?: string;
                 readonly minRam?: string;
                 readonly minDisk?: string;
+                /** @description A pattern found anywhere in the name. */
+                readonly name?: string;
                 readonly sort_key?: readonly ("created_at" | "description" | "disabled" | "ephemeral_gb" | "flavorid" | "id" | "is_public" | "memory_mb" | "name" | "root_gb" | "rxtx_factor" | "swap" | "updated_at" | "vcpu_weight" | "vcpus")[];
                 readonly sort_dir?: readonly ("asc" | "desc")[];
                 /** @description The most items to answer with; the configured maximum applies as well. */
@@ -5344,6 +5449,8 @@ export interface operations {
                 readonly is_public?: string;
                 readonly minRam?: string;
                 readonly minDisk?: string;
+                /** @description A pattern found anywhere in the name. */
+                readonly name?: string;
                 readonly sort_key?: readonly ("created_at" | "description" | "disabled" | "ephemeral_gb" | "flavorid" | "id" | "is_public" | "memory_mb" | "name" | "root_gb" | "rxtx_factor" | "swap" | "updated_at" | "vcpu_weight" | "vcpus")[];
                 readonly sort_dir?: readonly ("asc" | "desc")[];
                 /** @description The most items to answer with; the configured maximum applies as well. */
@@ -5396,6 +5503,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -5476,6 +5584,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -5537,6 +5646,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["MetadataView"];
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -5617,6 +5727,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -6494,6 +6605,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -6678,6 +6790,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -6707,6 +6820,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -7444,6 +7558,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -8597,6 +8712,58 @@ export interface operations {
             readonly 409: components["responses"]["Fault"];
         };
     };
+    readonly forceDeleteServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly forceDelete: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly restoreServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Not looked at; send null. */
+                    readonly restore: unknown;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
     readonly resetServerNetwork: {
         readonly parameters: {
             readonly query?: never;
@@ -9433,6 +9600,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9478,6 +9646,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9541,6 +9710,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9567,6 +9737,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["ServerDiagnostics"];
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9597,6 +9768,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9698,6 +9870,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9783,6 +9956,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9863,6 +10037,7 @@ export interface operations {
                 };
                 content?: never;
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9947,6 +10122,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9975,6 +10151,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["NetworkAddresses"];
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10003,6 +10180,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10031,6 +10209,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10109,6 +10288,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10151,6 +10331,102 @@ export interface operations {
         readonly responses: {
             readonly 401: components["responses"]["Fault"];
             readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerShares: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; servers have none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly shares: readonly unknown[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly attachServerShare: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly share: {
+                        /** Format: uuid */
+                        readonly share_id: string;
+                        readonly tag?: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerShare: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly share_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly detachServerShare: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly share_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listServers: {
@@ -10436,6 +10712,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10463,6 +10740,8 @@ export interface operations {
                         readonly accessIPv6?: string;
                         readonly description?: components["schemas"]["Description"];
                         readonly hostname?: components["schemas"]["GuestHostName"];
+                        /** @description The zone the server is in, not to leave it; null to let it. */
+                        readonly pinned_availability_zone?: string | null;
                     };
                 };
             };
@@ -10788,6 +11067,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10815,6 +11095,8 @@ export interface operations {
                         readonly accessIPv6?: string;
                         readonly description?: components["schemas"]["Description"];
                         readonly hostname?: components["schemas"]["GuestHostName"];
+                        /** @description The zone the server is in, not to leave it; null to let it. */
+                        readonly pinned_availability_zone?: string | null;
                     };
                 };
             };
@@ -11196,6 +11478,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -11352,6 +11635,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -11637,6 +11921,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -11675,6 +11960,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -11699,6 +11985,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -11725,6 +12012,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];

@@ -75,6 +75,7 @@ const NONE = () => [UNVERSIONED]
 /** The microversions of the documents that have any. */
 const VERSIONS: Readonly<Record<DocumentName, () => readonly Microversion[]>> = {
   compute: supportedMicroversions,
+  federation: NONE,
   identity: NONE,
   image: NONE,
   network: NONE,

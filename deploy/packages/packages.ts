@@ -3,7 +3,7 @@ import { GUEST_PACKAGES } from '../guest/packages.ts'
 import { LIBVIRT_PACKAGES } from '../libvirt-host/packages.ts'
 
 /** What a Debian package is needed for. */
-export type Purpose = 'base' | 'libvirt' | 'docker' | 'baremetal' | 'clients' | 'browser'
+export type Purpose = 'base' | 'libvirt' | 'docker' | 'baremetal' | 'clients' | 'browser' | 'go'
 
 export interface Package {
   readonly name: string
@@ -31,6 +31,13 @@ export const PACKAGES: readonly Package[] = [
   { name: 'qemu-system-x86', purpose: 'baremetal', program: 'qemu-system-x86_64' },
   { name: 'ipxe-qemu', purpose: 'baremetal' },
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
+  { name: 'python3-novaclient', purpose: 'clients' },
+  { name: 'python3-openstacksdk', purpose: 'clients' },
+  { name: 'python3-libcloud', purpose: 'clients' },
+  { name: 'ruby-fog-openstack', purpose: 'clients' },
+  { name: 'python3-osc-placement', purpose: 'clients' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
   { name: 'chromium', purpose: 'browser', program: 'chromium' },
+  { name: 'golang-go', purpose: 'go', program: 'go' },
+  { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'go' },
 ]

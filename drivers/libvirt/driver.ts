@@ -7,6 +7,7 @@ import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { libvirtConsole } from './console.ts'
 import { libvirtConsoleLog } from './console-log.ts'
+import { libvirtCrashDump } from './crash-dump.ts'
 import { destroy } from './destroy.ts'
 import { deviceCalls } from './domains/device-calls.ts'
 import { domainCalls } from './domains/domain-calls.ts'
@@ -28,6 +29,7 @@ import { libvirtResize } from './resize.ts'
 import { LibvirtSession } from './session.ts'
 import { libvirtSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
+import { libvirtSuspend } from './suspend.ts'
 import { parseLibvirtUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
 import { watch } from './watch.ts'
@@ -72,6 +74,8 @@ export async function createLibvirtDriver(
     reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
     watch: (listener) => watch(host, listener),
     pause: libvirtPause(host),
+    suspend: libvirtSuspend(host),
+    crashDump: libvirtCrashDump(host),
     interfaces: libvirtInterfaces(host),
     firewall: libvirtFirewall(host),
     consoleLog: libvirtConsoleLog(host),

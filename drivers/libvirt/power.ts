@@ -49,6 +49,7 @@ export async function reboot(
   await host.locks.run(id, signal, async () => {
     const domain = await getOwnDomain(host.domains, host.owner, id, signal)
     await powerOff(host, domain, request.how === 'soft' ? request.graceMs : 0, signal)
+    if (await host.domains.isSaved(domain, signal)) await host.domains.forgetSaved(domain, signal)
     await powerOn(host, id, await getOwnDomain(host.domains, host.owner, id, signal), signal)
   })
 }

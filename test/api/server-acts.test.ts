@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ApiClient } from '#test/env/api/client.ts'
-import { act, activeServer, SERVERS, showServer, untilSettled } from '#test/env/api/servers.ts'
+import {
+  act,
+  activeServer,
+  SERVERS,
+  showServer,
+  untilGone,
+  untilSettled,
+} from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
@@ -251,6 +258,22 @@ describe('what administrators put right', () => {
     expect((await act(admin, id, { resetNetwork: null })).status).toBe(410)
     await demo.delete(`${SERVERS}/${id}`)
   })
+})
+
+test('a server is never kept for later: none can be restored, and force means delete', async () => {
+  const { id } = await activeServer(cloud, demo)
+
+  const restored = await act(demo, id, { restore: null })
+  expect([restored.status, restored.body]).toMatchObject([
+    409,
+    {
+      conflictingRequest: {
+        message: `Cannot 'restore' instance ${id} while it is in vm_state active`,
+      },
+    },
+  ])
+  expect((await act(demo, id, { forceDelete: null })).status).toBe(202)
+  await untilGone(demo, id)
 })
 
 test('what is told of the inside of a guest', async () => {

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import { createNetwork } from '#gateway/app/networks/create-network.ts'
-import { createPort } from '#gateway/app/networks/create-port.ts'
-import { createSubnet } from '#gateway/app/networks/create-subnet.ts'
 import { findPorts } from '#gateway/db/ports.ts'
 import type { CellAsk } from '#openapi/wire/cell.ts'
 import { activeServer } from '../env/active-server.ts'
 import { type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
+import { createNetwork, createPort, createSubnet } from '../env/network-objects.ts'
 
 interface Attachment {
   readonly port_id: string

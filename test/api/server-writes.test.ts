@@ -136,14 +136,14 @@ test.each([
 
 test('a promise about neighbours that nobody would keep is refused with 400', async () => {
   const user = await member()
-  const hints = { 'os:scheduler_hints': { same_host: newId<string>() } }
+  const hints = { 'os:scheduler_hints': { build_near_host_ip: '10.0.0.1', cidr: '/24' } }
 
   const { status, body } = await user.call<Refused>('createServer', {
     body: { ...world.body(), ...hints },
   })
 
   expect(status).toBe(400)
-  expect(body['badRequest']!.message).toBe("Scheduler hint 'same_host' is not supported.")
+  expect(body['badRequest']!.message).toBe("Scheduler hint 'build_near_host_ip' is not supported.")
 })
 
 test('the block device that clients add for the image itself is accepted', async () => {

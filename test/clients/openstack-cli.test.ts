@@ -5,13 +5,11 @@ import { waitFor } from '#common/wait-for.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { OpenstackCli, whyNoOpenstack } from '#test/env/openstack-cli.ts'
+import { FINGERPRINT, PUBLIC_KEY } from '#test/env/sample-key.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
 const why = whyNoOpenstack()
-const PUBLIC_KEY =
-  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIAqfmbFDvYJn3fTgHZdVt7o3cLz9TIZ2Qe7JHFnKzqk demo'
-const FINGERPRINT = 'bf:ac:24:09:32:9d:51:bc:e6:3c:8e:11:10:f8:0c:02'
 const IMAGE = '--disk-format raw --container-format bare --property hypervisor_type=fake'
 const IMPORTED_LIMIT_MS = 60_000
 const SERVER = '--image tiny --flavor m1.tiny --network private --wait'
@@ -115,6 +113,7 @@ describe
         'compute',
         'image',
         'network',
+        'federation',
         'placement',
       ])
       expect(column(await admin.json('availability zone list --compute'), 'Zone Name')).toEqual([

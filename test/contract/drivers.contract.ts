@@ -231,6 +231,36 @@ export function driversContract(
         }
       }))
 
+    test('a suspended instance is off until it is resumed, started or rebooted', ({ skip }) =>
+      cleaned(async () => {
+        const { suspend } = driver
+        if (suspend === undefined) return skip()
+        const { id } = await spawnNew()
+
+        await suspend.suspend(id, signal())
+        await suspend.suspend(id, signal())
+        expect(await stateOf(id)).toBe('shutdown')
+        await suspend.resume(id, signal())
+        await suspend.resume(id, signal())
+        expect(await stateOf(id)).toBe('running')
+        await suspend.suspend(id, signal())
+        await driver.reboot(id, 'hard', 0, signal())
+        expect(await stateOf(id)).toBe('running')
+        await driver.stop(id, 0, signal())
+        await expect(suspend.suspend(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
+      }))
+
+    test('a crash dump is for what runs', ({ skip }) =>
+      cleaned(async () => {
+        const { crashDump } = driver
+        if (crashDump === undefined) return skip()
+        const { id } = await spawnNew()
+
+        await crashDump.trigger(id, signal())
+        await driver.stop(id, 0, signal())
+        await expect(crashDump.trigger(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
+      }))
+
     test('operations on an absent instance are not-found', async () => {
       const id = newId<InstanceId>()
       const absent = { kind: 'not-found' }

@@ -6,6 +6,7 @@ import { PROCEDURES } from '../rpc/procedures.ts'
 import { uuidBytes } from '../rpc/uuid-bytes.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'
+import { memoryCalls } from './memory-calls.ts'
 import type { DomainState } from './power-state.ts'
 
 /** virDomainMetadataType: an XML element of an application's own. */
@@ -77,6 +78,7 @@ export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
     async resume(domain: DomainRef, signal: AbortSignal): Promise<void> {
       await session.call(PROCEDURES.domainResume, onDomain(domain), signal)
     },
+    ...memoryCalls(session, slow),
   }
 }
 export type DomainCalls = ReturnType<typeof domainCalls>

@@ -44,6 +44,7 @@ export async function createSecurityGroup(
     createdAt: now,
     updatedAt: now,
     revision: 1,
+    tags: [],
     isDefault: false,
     rules,
   }

@@ -7,7 +7,7 @@ import {
   updateNetwork as writeNetwork,
 } from '../../db/networks.ts'
 import type { Requester } from '../requester.ts'
-import { type NetworkFields, withFields } from './create-network.ts'
+import { type NetworkFields, withFields } from './create-networks.ts'
 import type { Networks } from './networks.ts'
 import { ownNetwork } from './visible.ts'
 

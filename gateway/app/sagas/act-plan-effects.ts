@@ -43,7 +43,15 @@ export async function withdrawPlan(
 export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promise<void> {
   if (plan.kind === 'rebuild') {
     const { spec, sealedUserData } = plan
-    await replaceRequestSpec(tx, { serverId, spec, sealedUserData, sealedPassword: null })
+    const now = await findRequestSpec(tx, serverId)
+    if (now !== undefined)
+      // A rebuild moves nothing: the server may have been bound to a zone since it was asked for.
+      await replaceRequestSpec(tx, {
+        serverId,
+        spec: { ...spec, zone: now.spec.zone },
+        sealedUserData,
+        sealedPassword: null,
+      })
     await showRebuilt(tx, serverId, plan.shown)
   }
   // What a revert goes back to.

@@ -2,14 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { RequestedDisk, ServerRequest } from './server-request.ts'
 
 /** Hints that promise something about where a server runs; any other is ignored, as in Nova. */
-const UNSUPPORTED_HINTS = [
-  'same_host',
-  'different_host',
-  'query',
-  'build_near_host_ip',
-  'target_cell',
-  'different_cell',
-] as const
+const UNSUPPORTED_HINTS = ['query', 'build_near_host_ip', 'target_cell', 'different_cell'] as const
 
 /** Throws `invalid` for wishes that would have to be broken: better none than a server that is not what was asked. */
 export function refuseUnsupported(request: ServerRequest): void {

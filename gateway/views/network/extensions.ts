@@ -67,6 +67,7 @@ export const EXTENSIONS: readonly Extension[] = [
     'Objects have a revision',
     '2016-04-11',
   ),
+  extension('standard-attr-tag', 'Tag support', 'Objects have tags', '2017-01-01'),
   extension('standard-attr-timestamp', 'Resource timestamps', 'Objects have times', '2016-09-12'),
   extension(
     'weir-cells',

@@ -62,12 +62,19 @@ function faultProblems({ path, status, answer }: Exchanged): readonly string[] {
   if (status >= 500 && status !== 501 && status !== 503) return ['the service failed']
   const { faults } = serviceAt(path)
   if (faults === 'placement') return placementProblems(status, answer)
+  if (faults === 'problem') return plainProblems(status, answer)
   const [inner] = Object.values((answer ?? {}) as Readonly<Record<string, unknown>>)
   const { code, message } = (inner ?? {}) as { code?: unknown; message?: unknown }
   const problems: string[] = []
   if (typeof message !== 'string' || message.length === 0) problems.push('no message')
   if (faults !== 'neutron' && code !== status) problems.push('its code is not its status')
   return problems
+}
+
+function plainProblems(status: number, answer: unknown): readonly string[] {
+  const { detail, status: told } = (answer ?? {}) as { detail?: unknown; status?: unknown }
+  const problems = typeof detail === 'string' && detail.length > 0 ? [] : ['no detail']
+  return told === status ? problems : [...problems, 'its status is not its status']
 }
 
 function placementProblems(status: number, answer: unknown): readonly string[] {

@@ -6,6 +6,7 @@ import { changeServerPassword } from './actions/change-server-password.ts'
 import { createServerBackup } from './actions/create-server-backup.ts'
 import { createServerImage } from './actions/create-server-image.ts'
 import { evacuateServer } from './actions/evacuate-server.ts'
+import { forceDeleteServer } from './actions/force-delete-server.ts'
 import { injectNetworkInfo } from './actions/inject-network-info.ts'
 import { liveMigrateServer } from './actions/live-migrate-server.ts'
 import { lockServer } from './actions/lock-server.ts'
@@ -19,6 +20,7 @@ import { removeServerSecurityGroup } from './actions/remove-server-security-grou
 import { rescueServer } from './actions/rescue-server.ts'
 import { resetServerState } from './actions/reset-server-state.ts'
 import { resizeServer } from './actions/resize-server.ts'
+import { restoreServer } from './actions/restore-server.ts'
 import { revertServerResize } from './actions/revert-server-resize.ts'
 import { shelveServer } from './actions/shelve-server.ts'
 import { showServerConsoleOutput } from './actions/show-server-console-output.ts'
@@ -48,6 +50,8 @@ export const serverWriteHandlers: Handlers = {
   unlockServer,
   resetServerState,
   injectNetworkInfo,
+  forceDeleteServer,
+  restoreServer,
   migrateServer,
   liveMigrateServer,
   evacuateServer,
