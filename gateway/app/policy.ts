@@ -55,6 +55,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   ...FEDERATION_POLICY,
 
   // Nova's.
+  'compute:aggregates:images': 'admin',
   'compute:server:topology:index': 'reader',
   'compute:servers:create:requested_destination': 'admin',
   'os_compute_api:extensions': 'authenticated',

@@ -148,6 +148,9 @@ const LIVES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     updateImageMetadata: '-2.38',
     updateImageMetadataItem: '-2.38',
   },
+  'os-aggregates/images': {
+    cacheAggregateImages: '2.81-',
+  },
   'os-baremetal-nodes': {
     createBaremetalNode: '-2.35',
     deleteBaremetalNode: '-2.35',
