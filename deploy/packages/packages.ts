@@ -1,6 +1,7 @@
 import { DOCKER_LIBRARIES, DOCKER_PACKAGES } from '../docker-engine/packages.ts'
 import { GUEST_PACKAGES } from '../guest/packages.ts'
 import { LIBVIRT_PACKAGES } from '../libvirt-host/packages.ts'
+import { RAMDISK_PACKAGES } from '../ramdisk/packages.ts'
 
 /** What a Debian package is needed for. */
 export type Purpose = 'base' | 'libvirt' | 'docker' | 'baremetal' | 'clients' | 'browser' | 'go'
@@ -29,7 +30,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'openipmi', purpose: 'baremetal', program: 'ipmi_sim' },
   { name: 'ipmitool', purpose: 'baremetal', program: 'ipmitool' },
   { name: 'qemu-system-x86', purpose: 'baremetal', program: 'qemu-system-x86_64' },
-  { name: 'ipxe-qemu', purpose: 'baremetal' },
+  ...['ipxe-qemu', ...RAMDISK_PACKAGES].map((name): Package => ({ name, purpose: 'baremetal' })),
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
   { name: 'python3-novaclient', purpose: 'clients' },
   { name: 'python3-openstacksdk', purpose: 'clients' },
