@@ -70,7 +70,7 @@ async function seenByOwner(): Promise<ReadonlyMap<string, string>> {
     const version = latest(walked)
     const path = pathOf(walked, (s, parameter) => world.targets(s, parameter, version) ?? NOBODY)
     const { status, body } = await world.owner.get(path, { version })
-    seen.set(walked.id, `${status} ${JSON.stringify(body)}`)
+    seen.set(walked.id, status < 300 ? JSON.stringify(body) : String(status))
   }
   return seen
 }
