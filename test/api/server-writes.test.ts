@@ -120,8 +120,16 @@ test.each([
   ],
   [
     'a volume',
-    { block_device_mapping_v2: [{ source_type: 'blank' }] },
-    /^Block Device Mapping is Invalid/,
+    {
+      block_device_mapping_v2: [{ source_type: 'volume', uuid: 'v', boot_index: 0 }],
+      imageRef: '',
+    },
+    'Block Device Mapping is Invalid: failed to get volume v.',
+  ],
+  [
+    'a disk that the flavor lacks',
+    { block_device_mapping_v2: [{ source_type: 'blank', volume_size: 1 }] },
+    /^Ephemeral disks requested are larger/,
   ],
   ['files', { personality: [{ path: '/a', contents: 'YQ==' }] }, /^Invalid personality/],
   ['fewer than none', { min_count: 3, max_count: 2 }, 'min_count must be <= max_count'],

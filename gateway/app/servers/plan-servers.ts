@@ -16,6 +16,7 @@ import { planEmbeddedNics } from './embedded-network.ts'
 import { noValidHost } from './faults.ts'
 import { limitMetadata } from './limit-metadata.ts'
 import { neighbourHints } from './neighbour-hints.ts'
+import { refuseBlankBeyond } from './requested-disks.ts'
 import { serverName } from './server-names.ts'
 import type { PlannedServer, ServerOrder } from './server-order.ts'
 import { type Place, placeOf } from './server-place.ts'
@@ -53,6 +54,7 @@ export async function planServers(
   const { db } = compute
   const place = placeOf(request, compute.cells.cells(), (rule) => enforce(context, rule))
   const flavor = await flavorForBoot(db, context, request.flavorRef)
+  refuseBlankBeyond(request.disks, flavor)
   const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
   const keypair =
     request.keyName === null ? null : await keypairForBoot(db, context, request.keyName)
