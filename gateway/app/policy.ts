@@ -331,7 +331,7 @@ function refusal(rule: string): Failure {
     'forbidden',
     rule.startsWith('identity:')
       ? `You are not authorized to perform the requested action: ${rule}.`
-      : `Policy ${rule} does not allow this.`,
+      : `Policy doesn't allow ${rule} to be performed.`,
   )
 }
 
