@@ -27,6 +27,8 @@ export interface NestedHarness extends DriverHarness {
   readonly shelf: ImageShelf
   /** What the demo user of the cloud below needs to be given to a driver. */
   readonly settings: Readonly<Record<string, string>>
+  /** The host loses what it has written down. No driver may be open. */
+  forget(): Promise<void>
   openAs(owner: Owner, settings?: Readonly<Record<string, string>>): Promise<Driver>
 }
 
@@ -54,6 +56,7 @@ export async function startNestedHarness(): Promise<NestedHarness> {
     owner,
     shelf,
     settings,
+    forget: () => rm(join(directory, owner.hostId), { recursive: true, force: true }),
     openAs,
     open: () => openAs(owner),
     image: shelf.add(CONTENT, FAKE),

@@ -54,8 +54,11 @@ export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promis
       })
     await showRebuilt(tx, serverId, plan.shown)
   }
-  // What a revert goes back to.
-  if (plan.kind === 'resize') await changeSpec(tx, serverId, { flavor: plan.previous })
+  if (plan.kind === 'resize') {
+    // What a revert goes back to.
+    await changeSpec(tx, serverId, { flavor: plan.previous })
+    await showRebuilt(tx, serverId, { diskConfig: plan.diskConfig })
+  }
   if (plan.kind === 'unshelve' && plan.zone !== undefined)
     await changeSpec(tx, serverId, { zone: plan.zone })
 }
