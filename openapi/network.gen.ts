@@ -796,6 +796,8 @@ export interface components {
         readonly collection: string;
         readonly objectId: string;
         readonly tag: string;
+        /** @description `revision_number=N`: only for that revision, else 412. */
+        readonly ifMatch: string;
         readonly sortDir: readonly ("asc" | "desc")[];
     };
     requestBodies: never;
@@ -861,6 +863,7 @@ export type ParameterWithoutAnyTag = components['parameters']['withoutAnyTag'];
 export type ParameterCollection = components['parameters']['collection'];
 export type ParameterObjectId = components['parameters']['objectId'];
 export type ParameterTag = components['parameters']['tag'];
+export type ParameterIfMatch = components['parameters']['ifMatch'];
 export type ParameterSortDir = components['parameters']['sortDir'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -1136,7 +1139,10 @@ export interface operations {
     readonly updateNetwork: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly network_id: components["parameters"]["networkId"];
             };
@@ -1166,12 +1172,16 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly deleteNetwork: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly network_id: components["parameters"]["networkId"];
             };
@@ -1184,6 +1194,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly listPorts: {
@@ -1312,7 +1323,10 @@ export interface operations {
     readonly updatePort: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly port_id: components["parameters"]["portId"];
             };
@@ -1342,12 +1356,16 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly deletePort: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly port_id: components["parameters"]["portId"];
             };
@@ -1360,6 +1378,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly listQuotas: {
@@ -1766,7 +1785,10 @@ export interface operations {
     readonly updateSecurityGroup: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly security_group_id: components["parameters"]["groupId"];
             };
@@ -1796,12 +1818,16 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly deleteSecurityGroup: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly security_group_id: components["parameters"]["groupId"];
             };
@@ -1814,6 +1840,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly listSubnets: {
@@ -1938,7 +1965,10 @@ export interface operations {
     readonly updateSubnet: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly subnet_id: components["parameters"]["subnetId"];
             };
@@ -1968,12 +1998,16 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly deleteSubnet: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly subnet_id: components["parameters"]["subnetId"];
             };
@@ -1986,6 +2020,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly listObjectTags: {

@@ -92,7 +92,7 @@ async function createHost(
       return listServers(cloud, { since, microversion }, signal)
     },
     everyMs: settings.pollMs,
-    onWhole: (seen) => {
+    onList: (seen) => {
       removeSeconds({ cloud, records, view: seen }).catch((error: unknown) => {
         logger?.warn(errorFields(error), 'a second server of an instance is left')
       })

@@ -55,6 +55,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   ...FEDERATION_POLICY,
 
   // Nova's.
+  'compute:aggregates:images': 'admin',
   'compute:server:topology:index': 'reader',
   'compute:servers:create:requested_destination': 'admin',
   'os_compute_api:extensions': 'authenticated',
@@ -173,6 +174,10 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-server-groups:show': 'reader',
   'os_compute_api:os-server-password:clear': 'member',
   'os_compute_api:os-server-password:show': 'reader',
+  'os_compute_api:os-server-shares:create': 'member',
+  'os_compute_api:os-server-shares:delete': 'member',
+  'os_compute_api:os-server-shares:index': 'reader',
+  'os_compute_api:os-server-shares:show': 'reader',
   'os_compute_api:os-server-tags:delete': 'member',
   'os_compute_api:os-server-tags:delete_all': 'member',
   'os_compute_api:os-server-tags:index': 'reader',
@@ -257,20 +262,20 @@ export const POLICY: Readonly<Record<string, Who>> = {
   upload_image: 'member',
 
   // Placement's; `…:other_project` is ours.
-  'placement:allocation_candidates:list': 'admin',
-  'placement:allocations:list': 'admin',
-  'placement:resource_classes:list': 'admin',
-  'placement:resource_classes:show': 'admin',
-  'placement:resource_providers:aggregates:list': 'admin',
-  'placement:resource_providers:allocations:list': 'admin',
-  'placement:resource_providers:inventories:list': 'admin',
-  'placement:resource_providers:inventories:show': 'admin',
-  'placement:resource_providers:list': 'admin',
-  'placement:resource_providers:show': 'admin',
-  'placement:resource_providers:traits:list': 'admin',
-  'placement:resource_providers:usages': 'admin',
-  'placement:traits:list': 'admin',
-  'placement:traits:show': 'admin',
+  'placement:allocation_candidates:list': 'service-or-admin',
+  'placement:allocations:list': 'service-or-admin',
+  'placement:resource_classes:list': 'service-or-admin',
+  'placement:resource_classes:show': 'service-or-admin',
+  'placement:resource_providers:aggregates:list': 'service-or-admin',
+  'placement:resource_providers:allocations:list': 'service-or-admin',
+  'placement:resource_providers:inventories:list': 'service-or-admin',
+  'placement:resource_providers:inventories:show': 'service-or-admin',
+  'placement:resource_providers:list': 'service-or-admin',
+  'placement:resource_providers:show': 'service-or-admin',
+  'placement:resource_providers:traits:list': 'service-or-admin',
+  'placement:resource_providers:usages': 'service-or-admin',
+  'placement:traits:list': 'service-or-admin',
+  'placement:traits:show': 'service-or-admin',
   'placement:usages': 'reader',
   'placement:usages:other_project': 'admin',
 
@@ -326,7 +331,7 @@ function refusal(rule: string): Failure {
     'forbidden',
     rule.startsWith('identity:')
       ? `You are not authorized to perform the requested action: ${rule}.`
-      : `Policy ${rule} does not allow this.`,
+      : `Policy doesn't allow ${rule} to be performed.`,
   )
 }
 

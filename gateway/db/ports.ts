@@ -27,6 +27,8 @@ export const PORTS = describedCollection(ports, {
   conditions: {
     ip_address: (anyOf) =>
       sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${ports.id} AND ${portAddresses.address} IN (${anyOfText(anyOf)}))`,
+    ip_address_substr: ([part]) =>
+      sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${ports.id} AND LOCATE(${part}, ${portAddresses.address}) > 0)`,
     subnet_id: (anyOf) =>
       sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${ports.id} AND ${portAddresses.subnetId} IN (${anyOfText(anyOf)}))`,
     security_groups: (anyOf) =>

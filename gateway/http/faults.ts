@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorKind } from '#common/errors.ts'
 import { Failure, isFailure } from '#common/errors.ts'
+import { RevisionMismatch } from '../app/networks/revision.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
 /** How a service words a fault; clients of each look for their own envelope. */
@@ -52,6 +53,7 @@ const NEUTRON_TYPES: Readonly<Record<number, string>> = {
   403: 'HTTPForbidden',
   404: 'HTTPNotFound',
   409: 'HTTPConflict',
+  412: 'RevisionNumberConstraintFailed',
   413: 'HTTPRequestEntityTooLarge',
   501: 'HTTPNotImplemented',
   503: 'HTTPServiceUnavailable',
@@ -87,6 +89,7 @@ export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Faul
 
 function statusOf(error: unknown, style: FaultStyle): number {
   if (error instanceof HttpRefusal) return error.status
+  if (error instanceof RevisionMismatch) return 412
   // Glance's LimitExceeded, whatever the limit is of.
   if (style === 'glance' && isFailure(error, 'over-quota')) return STATUS['too-large']
   return error instanceof Failure ? STATUS[error.kind] : STATUS.internal

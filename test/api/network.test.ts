@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listOf, textOf } from './json.ts'
-import { idOf, type NetworkApi, networkApi } from './network-api.ts'
+import { idOf, keyOf, type NetworkApi, networkApi } from './network-api.ts'
 
 let api: NetworkApi
 
@@ -192,6 +192,7 @@ describe('a list', () => {
       'device_id=my-device',
       `fixed_ips=ip_address=${textOf(fixedIp?.['ip_address'])}`,
       `fixed_ips=subnet_id=${idOf(onIt)}`,
+      `fixed_ips=ip_address_substr=${textOf(fixedIp?.['ip_address']).slice(1)}&network_id=${idOf(made)}`,
       `security_groups=${group}&network_id=${idOf(made)}`,
       `mac_address=${textOf(port['mac_address']).toUpperCase()}`,
     ])
@@ -299,9 +300,9 @@ describe('a subnet', () => {
   })
 })
 
-describe('tags', () => {
+describe('tags and revisions', () => {
   test.each(['networks', 'subnets', 'ports', 'security-groups'])(
-    'of %s are replaced, added, removed, and narrow lists',
+    'of %s are replaced, added, removed, and narrow lists; a write may be for one revision',
     async (collection) => {
       const objects = await Promise.all([tagged(collection), tagged(collection)])
       const [path, other] = objects.map((id) => `${collection}/${id}/tags`)
@@ -327,10 +328,19 @@ describe('tags', () => {
       ] as const)
         expect((await api.list(api.demo, collection, `${ids}&${query}`)).map(idOf)).toEqual(found)
 
+      const change = { [keyOf(collection)]: { description: 'else' } }
+      const at = `${collection}/${one}`
+      const late = await api.askFor(3, 'PUT', at, change)
+      expect(late.status).toBe(412)
+      expect(late.body['NeutronError']).toMatchObject({ type: 'RevisionNumberConstraintFailed' })
+      expect((await api.askFor(4, 'PUT', at, change)).status).toBe(200)
+      expect((await api.askFor(4, 'DELETE', at)).status).toBe(412)
+
       const [shown] = await api.list(api.demo, collection, `id=${one}`)
-      expect(shown).toMatchObject({ tags: ['red', 'big'], revision_number: 4 })
+      expect(shown).toMatchObject({ tags: ['red', 'big'], revision_number: 5 })
       expect((await ask('DELETE', path!)).status).toBe(204)
       expect((await ask('GET', path!)).body).toEqual({ tags: [] })
+      expect((await api.askFor(6, 'DELETE', at)).status).toBe(204)
     },
   )
 

@@ -259,25 +259,35 @@ test("a marker of another project's server is unknown", async () => {
 const idOf = async (client: ApiClient, name: string) =>
   (await list(client)).body.servers.find((each) => each.name === name)!.id
 
-test.each<Microversion>(['2.1', '2.3', '2.16', '2.26', '2.47', '2.63', '2.73', '2.90', '2.93'])(
-  'servers are shown at %s as its document says, to users and administrators',
-  async (version) => {
-    for (const name of ['web-1', 'db%2', 'young']) {
-      const params = { server_id: await idOf(alice, name) }
-      const seen = await alice.call<OneServer>('showServer', { params, version })
-      expect(seen.body.server).toMatchObject({ name, 'OS-EXT-STS:power_state': 0 })
-      expect(seen.body.server).not.toHaveProperty('OS-EXT-SRV-ATTR:host')
-      expect(seen.body.server).not.toHaveProperty('host_status')
-      const whole = await admin.call<OneServer>('showServer', { params, version })
-      expect(whole.body.server).toHaveProperty('OS-EXT-SRV-ATTR:host')
-    }
-    const detail = await alice.call<ServerList>('listServersDetail', { version })
-    expect(detail.body.servers).toHaveLength(5)
-    const query = '?all_tenants=1'
-    const all = await admin.call<ServerList>('listServersDetail', { query, version })
-    expect(all.body.servers).toHaveLength(6)
-  },
-)
+test.each<Microversion>([
+  '2.1',
+  '2.3',
+  '2.16',
+  '2.26',
+  '2.47',
+  '2.63',
+  '2.73',
+  '2.90',
+  '2.93',
+  '2.96',
+  '2.98',
+  '2.100',
+])('servers are shown at %s as its document says, to users and administrators', async (version) => {
+  for (const name of ['web-1', 'db%2', 'young']) {
+    const params = { server_id: await idOf(alice, name) }
+    const seen = await alice.call<OneServer>('showServer', { params, version })
+    expect(seen.body.server).toMatchObject({ name, 'OS-EXT-STS:power_state': 0 })
+    expect(seen.body.server).not.toHaveProperty('OS-EXT-SRV-ATTR:host')
+    expect(seen.body.server).not.toHaveProperty('host_status')
+    const whole = await admin.call<OneServer>('showServer', { params, version })
+    expect(whole.body.server).toHaveProperty('OS-EXT-SRV-ATTR:host')
+  }
+  const detail = await alice.call<ServerList>('listServersDetail', { version })
+  expect(detail.body.servers).toHaveLength(5)
+  const query = '?all_tenants=1'
+  const all = await admin.call<ServerList>('listServersDetail', { query, version })
+  expect(all.body.servers).toHaveLength(6)
+})
 
 test('a server that failed shows its fault, with details to administrators only', async () => {
   const params = { server_id: await idOf(alice, 'db%2') }

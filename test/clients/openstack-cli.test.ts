@@ -168,6 +168,47 @@ describe
       expect(named(await demo.json('image list'), 'cli-mine')).toBeUndefined()
     })
 
+    test('a user makes a network with a subnet, a port and a group, finds them by tag, and deletes them', async () => {
+      const network = await demo.json('network create --tag blue --description Mine net-1')
+      expect(network).toMatchObject({ name: 'net-1', tags: ['blue'], status: 'ACTIVE', mtu: 1500 })
+      const range = '--subnet-range 192.0.2.0/24 --dns-nameserver 192.0.2.53'
+      const subnet = await demo.json(`subnet create --network net-1 ${range} sub-1`)
+      expect(subnet).toMatchObject({
+        cidr: '192.0.2.0/24',
+        gateway_ip: '192.0.2.1',
+        dns_nameservers: ['192.0.2.53'],
+        allocation_pools: [{ start: '192.0.2.2', end: '192.0.2.254' }],
+      })
+      await demo.run('security group create --tag blue web')
+      const rule = '--protocol tcp --dst-port 80:81 --remote-ip 198.51.100.0/24'
+      expect(await demo.json(`security group rule create ${rule} web`)).toMatchObject({
+        port_range_min: 80,
+        port_range_max: 81,
+        protocol: 'tcp',
+        remote_ip_prefix: '198.51.100.0/24',
+      })
+      const address = '--fixed-ip subnet=sub-1,ip-address=192.0.2.9'
+      const port = await demo.json(
+        `port create --network net-1 ${address} --security-group web --tag blue port-1`,
+      )
+      expect(port).toMatchObject({
+        fixed_ips: [{ subnet_id: subnet['id'], ip_address: '192.0.2.9' }],
+        status: 'DOWN',
+      })
+
+      expect(column(await demo.json('network list --tags blue'), 'Name')).toEqual(['net-1'])
+      expect(column(await demo.json('port list --any-tags blue,red'), 'Name')).toEqual(['port-1'])
+      expect(column(await demo.json('security group list --tags blue'), 'Name')).toEqual(['web'])
+      const found = 'port list --network net-1 --fixed-ip ip-address=192.0.2.9'
+      expect(column(await demo.json(found), 'ID')).toEqual([port['id']])
+
+      await expect(demo.run('network delete net-1')).rejects.toThrow('still in use')
+      await demo.run('port delete port-1')
+      await demo.run('network delete net-1')
+      await demo.run('security group delete web')
+      expect(await demo.json('subnet list --name sub-1')).toEqual([])
+    })
+
     test('an operator makes a flavor and sets a quota, and a user sees it', async () => {
       const flavor = await admin.json('flavor create --ram 256 --vcpus 2 --disk 3 cli-flavor')
       expect(flavor).toMatchObject({ name: 'cli-flavor', ram: 256, vcpus: 2, disk: 3 })

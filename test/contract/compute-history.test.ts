@@ -75,14 +75,21 @@ const HISTORIES: Readonly<Record<string, Changes>> = {
     '2.63': '+trusted_image_certificates',
     '2.71': '+server_groups',
     '2.73': '+locked_reason',
+    '2.96': '+pinned_availability_zone',
+    '2.100': '+scheduler_hints',
   },
   ServerFlavor: {
     '2.47': '+original_name +vcpus +ram +disk +ephemeral +swap +extra_specs -id -links',
   },
   AttachedVolumes: { '2.3': '+delete_on_termination' },
-  Flavor: { '2.55': '+description', '2.61': '+extra_specs' },
+  ServerImage: { '2.98': '+properties' },
+  Flavor: {
+    '2.55': '+description',
+    '2.61': '+extra_specs',
+    '2.102': '-OS-FLV-DISABLED:disabled -rxtx_factor',
+  },
   FlavorSummary: { '2.55': '+description' },
-  NewFlavor: { '2.55': '+description' },
+  NewFlavor: { '2.55': '+description', '2.102': '-rxtx_factor' },
   NewKeypair: { '2.2': '+type', '2.10': '+user_id' },
   Keypair: { '2.2': '+type' },
   QuotaSet: { '2.36': NETWORK_QUOTAS, '2.57': FILE_QUOTAS },
@@ -140,6 +147,9 @@ const LIVES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     showImageMetadataItem: '-2.38',
     updateImageMetadata: '-2.38',
     updateImageMetadataItem: '-2.38',
+  },
+  'os-aggregates/images': {
+    cacheAggregateImages: '2.81-',
   },
   'os-baremetal-nodes': {
     createBaremetalNode: '-2.35',
@@ -268,6 +278,12 @@ const LIVES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'servers/remote-consoles': {
     createRemoteConsole: '2.6-',
+  },
+  'servers/shares': {
+    attachServerShare: '2.97-',
+    detachServerShare: '2.97-',
+    listServerShares: '2.97-',
+    showServerShare: '2.97-',
   },
   'servers/tags': {
     addServerTag: '2.26-',

@@ -7,6 +7,7 @@ import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
+import { nestedSettingsFor } from '../env/nested-settings.ts'
 import type { DriverHarness } from './drivers.contract.ts'
 
 const HANGS = 'hangs'
@@ -26,6 +27,8 @@ export interface NestedHarness extends DriverHarness {
   readonly shelf: ImageShelf
   /** What the demo user of the cloud below needs to be given to a driver. */
   readonly settings: Readonly<Record<string, string>>
+  /** The host loses what it has written down. No driver may be open. */
+  forget(): Promise<void>
   openAs(owner: Owner, settings?: Readonly<Record<string, string>>): Promise<Driver>
 }
 
@@ -42,7 +45,7 @@ export async function startNestedHarness(): Promise<NestedHarness> {
   const directory = await mkdtemp(join(tmpdir(), 'weir-nested-'))
   const shelf = new ImageShelf()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
-  const settings = settingsFor(child)
+  const settings = nestedSettingsFor(child)
   const openAs = (as: Owner, more: Readonly<Record<string, string>> = {}) =>
     createNestedDriver(
       { owner: as, stateDirectory: join(directory, as.hostId), images: shelf },
@@ -53,6 +56,7 @@ export async function startNestedHarness(): Promise<NestedHarness> {
     owner,
     shelf,
     settings,
+    forget: () => rm(join(directory, owner.hostId), { recursive: true, force: true }),
     openAs,
     open: () => openAs(owner),
     image: shelf.add(CONTENT, FAKE),
@@ -69,24 +73,6 @@ export async function startNestedHarness(): Promise<NestedHarness> {
       await child[Symbol.asyncDispose]()
       await rm(directory, { recursive: true, force: true })
     },
-  }
-}
-
-/** How to reach the demo project of a cloud on this machine. */
-export function settingsFor(child: Cloud): Readonly<Record<string, string>> {
-  const { user, password, project } = child.foundation.accounts.demo
-  return {
-    auth_url: `${child.endpoints[0]}/identity`,
-    user,
-    password,
-    project,
-    networks: '127.0.0.0/8',
-    allow_http: 'true',
-    hypervisor_type: 'fake',
-    projects: 'any',
-    poll_ms: '50',
-    idle_poll_ms: '200',
-    requests_per_second: '1000',
   }
 }
 

@@ -60,7 +60,7 @@ function parse(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch {
-    const glance = /<title>(\d{3} [^<]+)<\/title>[^]*<h1>\1<\/h1>([^<]*\S[^<]*)/.exec(body)
+    const glance = /<title>(\d{3} [^<]+)<\/title>[^]*<h1>\1<\/h1>([^<]*[^<\s][^<]*)/.exec(body)
     return glance === null ? undefined : { message: glance[2]?.trim() ?? '' }
   }
 }

@@ -22,6 +22,8 @@ export interface CloudRequest {
   /** The gateways that a request has come through, besides this one's. */
   readonly via?: readonly string[]
   readonly signal: AbortSignal
+  /** Once it is being sent the signal does not cut it off: it may be done all the same, and its answer is needed. */
+  readonly isUncut?: boolean
 }
 
 export interface CloudAnswer<T> {
@@ -84,8 +86,9 @@ export class Cloud implements AsyncDisposable {
     path: string,
     request: CloudRequest,
   ): Promise<CloudAnswer<T>> {
+    const sending = request.isUncut === true ? new AbortController().signal : request.signal
     const { status, headers, text } = await this.#authorized(service, request, async (access) =>
-      this.#whole(this.#message(access, { service, method, path, request }), request.signal),
+      this.#whole(this.#message(access, { service, method, path, request }), sending),
     )
     const what = `${method} ${path} of ${service}`
     if (status < 200 || status > 299) throw cloudFailure({ what, status, body: text })

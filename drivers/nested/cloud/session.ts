@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { Failure } from '#common/errors.ts'
+import { abortable } from '../../abortable.ts'
 import type { NestedSettings } from '../settings.ts'
 import { type Catalog, type CloudService, endpointsOf } from './catalog.ts'
 import { checkCloudUrl } from './check-address.ts'
@@ -44,6 +45,7 @@ interface TokenBody {
 
 /** A token is renewed when this part of its life is over. */
 const RENEW_AFTER = 0.8
+const LOGIN_MS = 60_000
 
 /** Logs in once for all who ask at the same time, and again before the token ends or when it is refused. */
 export class Session {
@@ -61,12 +63,14 @@ export class Session {
   }
 
   async access(signal: AbortSignal): Promise<Access> {
-    const asked = (this.#access ??= this.#logIn(signal))
+    signal.throwIfAborted()
+    // Of all who wait none may end it for the others.
+    const asked = (this.#access ??= this.#logIn(AbortSignal.timeout(LOGIN_MS)))
     try {
-      const access = await asked
+      const access = await abortable(asked, signal)
       if (Date.now() < access.renewAt) return access
     } catch (error) {
-      if (this.#access === asked) this.#access = undefined
+      if (this.#access === asked && !signal.aborted) this.#access = undefined
       throw error
     }
     if (this.#access === asked) this.#access = undefined

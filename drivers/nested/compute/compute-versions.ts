@@ -1,10 +1,13 @@
 import { Failure } from '#common/errors.ts'
+import { abortable } from '../../abortable.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import type { Access } from '../cloud/session.ts'
 
 interface VersionBody {
   readonly version: { readonly version?: string; readonly min_version?: string }
 }
+
+const ASK_MS = 60_000
 
 /** Which microversions the cloud's Compute has, asked once per login: it may have been upgraded since. */
 export class ComputeVersions {
@@ -18,12 +21,13 @@ export class ComputeVersions {
   /** The newest; '2.1' or older where there is no choice. */
   async newest(signal: AbortSignal): Promise<string> {
     const access = await this.#cloud.access(signal)
-    if (this.#known?.access !== access) this.#known = { access, newest: this.#ask(signal) }
+    if (this.#known?.access !== access)
+      this.#known = { access, newest: this.#ask(AbortSignal.timeout(ASK_MS)) }
     const asked = this.#known
     try {
-      return await asked.newest
+      return await abortable(asked.newest, signal)
     } catch (error) {
-      if (this.#known === asked) this.#known = undefined
+      if (this.#known === asked && !signal.aborted) this.#known = undefined
       throw error
     }
   }

@@ -18,7 +18,7 @@ export async function createServer(
 ): Promise<string> {
   const { body, microversion } = await createRequest(host, spec, parts, signal)
   const before = recordOf(host, spec.id)
-  if (before.sentAt !== null) await refuseEarlyRepeat(host, before.sentAt)
+  if (before.sentAt !== null) refuseEarlyRepeat(host, before.sentAt)
   signal.throwIfAborted()
   await host.records.write(spec.id, { ...before, sentAt: Date.now() })
   try {
@@ -31,8 +31,8 @@ export async function createServer(
         microversion,
         headers: { 'idempotency-key': before.key },
         via: viaOf(spec.asked.metadata),
-        // Not the caller's: a request cut off may be done all the same.
-        signal: AbortSignal.timeout(host.settings.requestTimeoutMs),
+        signal,
+        isUncut: true,
       },
     )
     await host.records.write(spec.id, {
@@ -41,12 +41,25 @@ export async function createServer(
     })
     return answer.body.server.id
   } catch (error) {
-    if (!isFailure(error)) throw unknown(error)
-    // The request before this one may still be at work.
-    if (error.kind === 'conflict' && before.sentAt !== null) throw unknown(error)
-    if (error.kind !== 'unavailable') await host.records.write(spec.id, { ...before, sentAt: null })
+    // Cut off while it waited for its turn: nothing was sent.
+    if (signal.aborted && error === signal.reason) await host.records.write(spec.id, before)
+    else if (isFailure(error)) await heed(host, spec.id, before, error)
+    else throw unknown(error)
     throw error
   }
+}
+
+/** Afterwards the record says that nothing is on its way, if the refusal says so. Throws `unavailable` if it may be. */
+async function heed(
+  { records }: NestedHost,
+  id: InstanceId,
+  before: InstanceRecord,
+  refusal: Failure,
+): Promise<void> {
+  if (refusal.kind === 'unavailable') return
+  // The request before this one may still be at work.
+  if (refusal.kind === 'conflict' && before.sentAt !== null) throw unknown(refusal)
+  await records.write(id, { ...before, sentAt: null })
 }
 
 function recordOf({ records }: NestedHost, id: InstanceId): InstanceRecord {
@@ -59,7 +72,7 @@ function recordOf({ records }: NestedHost, id: InstanceId): InstanceRecord {
  * Only a cloud that knows the key of a request may be asked again at once. Of another, a list that was just read has shown
  * no server with our mark, but the request may be still on its way.
  */
-async function refuseEarlyRepeat({ cloud, settings }: NestedHost, sentAt: number): Promise<void> {
+function refuseEarlyRepeat({ cloud, settings }: NestedHost, sentAt: number): void {
   if (cloud.isWeir || Date.now() >= sentAt + settings.createSettlesMs) return
   const until = new Date(sentAt + settings.createSettlesMs).toISOString()
   throw new Failure('unavailable', 'The cloud below has not said whether it made the server.', {

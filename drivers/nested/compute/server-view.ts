@@ -13,8 +13,8 @@ export interface ServerViewOptions {
   readonly list: (since: number | undefined, signal: AbortSignal) => Promise<ServerList>
   /** At least between the beginnings of two lists. */
   readonly everyMs: number
-  /** Told after every whole list. */
-  readonly onWhole?: (view: ServerView) => void
+  /** Told after every list. */
+  readonly onList?: (view: ServerView) => void
 }
 
 /** Clocks of the cloud's own programs differ, and its dates are cut to seconds. */
@@ -123,9 +123,8 @@ export class ServerView implements AsyncDisposable {
     if (isWhole) this.#strike(new Set(seen.map(({ id }) => id)))
     // A cloud that does not tell the time is asked for everything each time.
     this.#since = at === undefined ? undefined : at - OVERLAP_MS
-    if (!isWhole) return
-    this.#wholeAt = this.#begunAt
-    this.#options.onWhole?.(this)
+    if (isWhole) this.#wholeAt = this.#begunAt
+    this.#options.onList?.(this)
   }
 
   #take(server: CloudServer): void {

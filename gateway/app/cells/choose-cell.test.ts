@@ -25,6 +25,7 @@ const REQUEST: CellRequest = {
   image: { diskFormat: 'qcow2', properties: {} },
   reaches: () => true,
   withHost: null,
+  withServers: null,
   tried: new Set(),
   group: null,
 }
@@ -67,6 +68,7 @@ test.each<[string, Cell, Partial<CellRequest>]>([
   ['EnabledFilter', cell('a', {}, { isEnabled: false }), {}],
   ['AliveFilter', cell('a', {}, { isAlive: false }), {}],
   ['ComputeFilter', cell('a', { hostsUp: 0 }), {}],
+  ['SameHostFilter', cell('a'), { withServers: new Set(['b']) }],
   ['HostFilter', cell('a'), { requestedHost: 'h', withHost: new Set(['b']) }],
   ['AvailabilityZoneFilter', cell('a'), { zone: 'elsewhere' }],
   ['ImagePropertiesFilter', cell('a'), { image: { diskFormat: 'vmdk', properties: {} } }],

@@ -85,10 +85,12 @@ function filterOf(name: string, values: readonly string[], kinds: FilterKinds): 
   return [{ attribute: name, anyOf: texts.map((value) => read(name, value, kind)) }]
 }
 
-/** `fixed_ips=ip_address=10.0.0.5` or `fixed_ips=subnet_id=…`; each narrows further. */
+const FIXED_IP_KEYS: ReadonlySet<string> = new Set(['ip_address', 'ip_address_substr', 'subnet_id'])
+
+/** `fixed_ips=ip_address=10.0.0.5`, `ip_address_substr=.0.5` or `subnet_id=…`; each narrows further. */
 function fixedIpFilter(text: string): Filters[number] {
   const [key, value] = text.split('=')
-  if ((key === 'ip_address' || key === 'subnet_id') && value !== undefined)
+  if (key !== undefined && FIXED_IP_KEYS.has(key) && value !== undefined)
     return { attribute: key, anyOf: [value] }
   throw new Failure('invalid', `'${text}' is not ip_address=ADDRESS or subnet_id=ID.`)
 }

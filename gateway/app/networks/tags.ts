@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
+import { type DescribedCollection, lockTags, writeTags } from '../../db/described-rows.ts'
 import type { Described } from '../../db/network.ts'
-import { lockTags, type TaggedCollection, writeTags } from '../../db/network-tags.ts'
 import type { Requester } from '../requester.ts'
 import type { Networks } from './networks.ts'
 import { changeablePort } from './update-port.ts'
@@ -25,7 +25,7 @@ interface Finders {
   readonly own: Find
 }
 
-const FINDERS: Readonly<Record<TaggedCollection, Finders>> = {
+const FINDERS: Readonly<Record<DescribedCollection, Finders>> = {
   networks: { visible: visibleNetwork, own: ownNetwork },
   subnets: { visible: visibleSubnet, own: ownSubnet },
   ports: { visible: visiblePort, own: changeablePort },
@@ -113,8 +113,8 @@ async function changeTags(
   })
 }
 
-function taggedCollection(name: string): TaggedCollection {
-  if (Object.hasOwn(FINDERS, name)) return name as TaggedCollection
+function taggedCollection(name: string): DescribedCollection {
+  if (Object.hasOwn(FINDERS, name)) return name as DescribedCollection
   throw new Failure('not-found', `Nothing in ${name} has tags.`)
 }
 

@@ -13,6 +13,7 @@ import type { Networks } from './networks.ts'
 import { type AddressWish, wishedAddresses } from './place-port.ts'
 import { checkDevice, isServerPort, refuseDetaching } from './port-device.ts'
 import type { PortFields } from './port-fields.ts'
+import { holdRevision } from './revision.ts'
 import { showServerNics } from './show-server-nics.ts'
 import { isOwner, visiblePort } from './visible.ts'
 
@@ -22,6 +23,7 @@ export async function updatePort(
   requester: Requester,
   id: string,
   change: PortFields,
+  wantedRevision?: number,
 ): Promise<Port> {
   const before = await changeablePort(networks, requester, id)
   refuseDetaching(requester, before, change)
@@ -39,6 +41,7 @@ export async function updatePort(
   const groups = await groupsAfter(networks, after, change)
   const wishes = await wishesAfter(networks, requester, before, change)
   await networks.db.transaction(async (tx) => {
+    await holdRevision(tx, 'ports', id, wantedRevision)
     await writePort(tx, after, new Date(networks.clock.now()))
     if (groups !== undefined) {
       await unbindGroups(tx, id)

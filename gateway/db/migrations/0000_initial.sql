@@ -578,6 +578,7 @@ CREATE TABLE `instance_mappings` (
 CREATE TABLE `request_specs` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`spec` json NOT NULL,
+	`hints` json NOT NULL,
 	`sealed_user_data` mediumtext,
 	`sealed_password` text,
 	CONSTRAINT `request_specs_server_id` PRIMARY KEY(`server_id`)
