@@ -262,20 +262,20 @@ export const POLICY: Readonly<Record<string, Who>> = {
   upload_image: 'member',
 
   // Placement's; `…:other_project` is ours.
-  'placement:allocation_candidates:list': 'admin',
-  'placement:allocations:list': 'admin',
-  'placement:resource_classes:list': 'admin',
-  'placement:resource_classes:show': 'admin',
-  'placement:resource_providers:aggregates:list': 'admin',
-  'placement:resource_providers:allocations:list': 'admin',
-  'placement:resource_providers:inventories:list': 'admin',
-  'placement:resource_providers:inventories:show': 'admin',
-  'placement:resource_providers:list': 'admin',
-  'placement:resource_providers:show': 'admin',
-  'placement:resource_providers:traits:list': 'admin',
-  'placement:resource_providers:usages': 'admin',
-  'placement:traits:list': 'admin',
-  'placement:traits:show': 'admin',
+  'placement:allocation_candidates:list': 'service-or-admin',
+  'placement:allocations:list': 'service-or-admin',
+  'placement:resource_classes:list': 'service-or-admin',
+  'placement:resource_classes:show': 'service-or-admin',
+  'placement:resource_providers:aggregates:list': 'service-or-admin',
+  'placement:resource_providers:allocations:list': 'service-or-admin',
+  'placement:resource_providers:inventories:list': 'service-or-admin',
+  'placement:resource_providers:inventories:show': 'service-or-admin',
+  'placement:resource_providers:list': 'service-or-admin',
+  'placement:resource_providers:show': 'service-or-admin',
+  'placement:resource_providers:traits:list': 'service-or-admin',
+  'placement:resource_providers:usages': 'service-or-admin',
+  'placement:traits:list': 'service-or-admin',
+  'placement:traits:show': 'service-or-admin',
   'placement:usages': 'reader',
   'placement:usages:other_project': 'admin',
 
@@ -331,7 +331,7 @@ function refusal(rule: string): Failure {
     'forbidden',
     rule.startsWith('identity:')
       ? `You are not authorized to perform the requested action: ${rule}.`
-      : `Policy ${rule} does not allow this.`,
+      : `Policy doesn't allow ${rule} to be performed.`,
   )
 }
 

@@ -207,6 +207,11 @@ test('security groups are added to and removed from every port of a server', asy
       .status,
   ).toBe(400)
 
+  const byName = await alice.call('showProxiedSecurityGroup', { params: { group_id: 'web' } })
+  expect(byName.body).toMatchObject({
+    badRequest: { code: 400, message: 'Security group id should be uuid' },
+  })
+
   expect((await act('add', 'web')).status).toBe(202)
   expect((await act('add', group.id)).status).toBe(202)
   expect(await names()).toEqual(['default', 'web'])
