@@ -33,10 +33,9 @@ const named = async (line: string, name: string) =>
 describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'})`, () => {
   test('moves hosts between zones and in and out of service', { timeout: LIMIT_MS }, async () => {
     const host = 'north-1'
-    expect((await list('hypervisor list', 'Hypervisor Hostname')).toSorted()).toEqual([
-      'north-1',
-      'north-2',
-    ])
+    expect(new Set(await list('hypervisor list', 'Hypervisor Hostname'))).toEqual(
+      new Set(['north-1', 'north-2']),
+    )
     const shown = await admin.json(`hypervisor show ${host}`)
     expect(shown).toMatchObject({ hypervisor_hostname: host, aggregates: [], state: 'up' })
     expect(await admin.json('hypervisor stats show')).toMatchObject({ count: 2, vcpus: 128 })
