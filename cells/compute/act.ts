@@ -93,7 +93,7 @@ function perform(
     case 'rescue': {
       const image = { ...asked.build.image, id: asked.build.image.id as ImageId }
       const configDrive = configDriveFiles(id, asked.build)
-      return part(driver, 'rescue').rescue(id, { image, configDrive }, signal)
+      return part(driver, 'rescue').rescue(id, { image, configDrive, graceMs }, signal)
     }
     case 'unrescue':
       return part(driver, 'rescue').unrescue(id, signal)

@@ -261,6 +261,51 @@ export function driversContract(
         await expect(crashDump.trigger(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
       }))
 
+    test('a rescue may be repeated and leaves nothing; an image that cannot be had costs nothing', ({
+      skip,
+    }) =>
+      cleaned(async () => {
+        const { rescue } = driver
+        if (rescue === undefined) return skip()
+        const { id } = await spawnNew()
+        const configDrive = { file: Buffer.from('x') }
+        const spec = { image: harness.image, configDrive, graceMs: 0 }
+
+        const refused = { ...spec, image: harness.refused[refusals[0]!]! }
+        await expect(rescue.rescue(id, refused, signal())).rejects.toMatchObject({
+          kind: 'invalid',
+        })
+        expect(await stateOf(id)).toBe('running')
+        await driver.stop(id, 0, signal())
+        for (const _ of [1, 2]) await rescue.rescue(id, spec, signal())
+        expect(await driver.list(signal())).toEqual([{ id, powerState: 'running' }])
+        await driver.reboot(id, 'hard', 0, signal())
+        for (const _ of [1, 2]) await rescue.unrescue(id, signal())
+        expect(await stateOf(id)).toBe('running')
+        await rescue.rescue(id, spec, signal())
+        await driver.destroy(id, signal())
+        expect(await harness.leftovers(id)).toEqual([])
+        await expect(rescue.rescue(id, spec, signal())).rejects.toMatchObject({ kind: 'not-found' })
+      }))
+
+    test('a password is for a guest that listens, figures are of one that runs', ({ skip }) =>
+      cleaned(async () => {
+        const { password, diagnostics } = driver
+        if (password === undefined || diagnostics === undefined) return skip()
+        const { id } = await spawnNew()
+
+        const figures = await diagnostics.read(id, signal())
+        expect(figures).toMatchObject({ powerState: 'running', hasConfigDrive: false })
+        expect(figures.cpus).toHaveLength(1)
+        expect(figures.disks).toHaveLength(1)
+        expect(figures.nics).toEqual([])
+        expect(figures.memory.maximumMb).toBe(128)
+        expect(figures.own['cpu0_time']).toBeGreaterThan(0)
+        await driver.stop(id, 0, signal())
+        await expect(diagnostics.read(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
+        await expect(password.set(id, 'x', signal())).rejects.toMatchObject({ kind: 'conflict' })
+      }))
+
     test('operations on an absent instance are not-found', async () => {
       const id = newId<InstanceId>()
       const absent = { kind: 'not-found' }
