@@ -1,11 +1,22 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-const project = (name: string, include: string[], testTimeout: number) => ({
+/** Many files at once; `ALONE` comes after, one at a time: what kills processes, runs guests or drives real clients. */
+const TOGETHER = { maxWorkers: availableParallelism(), sequence: { groupOrder: 0 } }
+const ALONE = { maxWorkers: 1, sequence: { groupOrder: 1 } }
+
+const project = (
+  name: string,
+  include: string[],
+  testTimeout: number,
+  how: typeof TOGETHER = ALONE,
+) => ({
   extends: true as const,
   test: {
     name,
     include,
     testTimeout,
+    ...how,
     hookTimeout: 120_000,
     globalSetup: ['test/env/global-setup.ts'],
   },
@@ -24,9 +35,10 @@ export default defineConfig({
           'test/bench/*.test.ts',
         ],
         20_000,
+        TOGETHER,
       ),
-      project('contract', ['test/contract/**/*.test.ts'], 60_000),
-      project('api', ['test/api/**/*.test.ts'], 60_000),
+      project('contract', ['test/contract/**/*.test.ts'], 60_000, TOGETHER),
+      project('api', ['test/api/**/*.test.ts'], 60_000, TOGETHER),
       project('clients', ['test/clients/**/*.test.ts'], 180_000),
       project('real', ['test/real/**/*.test.ts'], 300_000),
       project('faults', ['test/faults/**/*.test.ts'], 120_000),

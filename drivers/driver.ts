@@ -48,7 +48,7 @@ export interface Driver extends AsyncDisposable {
   readonly resize?: Resize
 }
 
-export const DRIVER_NAMES = ['docker', 'fake', 'libvirt'] as const
+export const DRIVER_NAMES = ['docker', 'fake', 'libvirt', 'nested'] as const
 export type DriverName = (typeof DRIVER_NAMES)[number]
 
 /** The optional parts, by the name of the property that holds them. The matrix in the docs is made from this. */
@@ -103,6 +103,8 @@ export interface RescueSpec {
   readonly configDrive?: Readonly<Record<string, Uint8Array>>
   /** How long the guest may take to shut down by itself. */
   readonly graceMs: number
+  /** What the rescued guest's administrator logs in with; null: as it is. */
+  readonly adminPassword: string | null
 }
 
 export interface Password {
@@ -172,10 +174,10 @@ export interface Interfaces {
 export interface Firewall {
   /**
    * Afterwards these ports have the addresses and let through what they say; others keep what they have. A port that
-   * was never named lets through no more than its guest needs to get an address. Instances that are not here are
-   * passed over.
+   * was never named lets through no more than its guest needs to get an address. Ports that are not here or are
+   * busy are passed over: returned are the ids of the others, the rest has to be told again.
    */
-  apply(ports: readonly PortFilter[], signal: AbortSignal): Promise<void>
+  apply(ports: readonly PortFilter[], signal: AbortSignal): Promise<readonly string[]>
 }
 
 export interface PortFilter {
@@ -332,9 +334,28 @@ export interface InstanceSpec {
   readonly nics: readonly NicSpec[]
   /** Path inside the drive -> content; absent when the guest gets none. */
   readonly configDrive?: Readonly<Record<string, Uint8Array>>
+  /** What the user sent, for backends that tell the guest themselves. */
+  readonly asked: AskedOfGuest
+}
+
+/** What a config drive is made from. */
+export interface AskedOfGuest {
+  readonly metadata: Readonly<Record<string, string>>
+  readonly keypair: KeypairSpec | null
+  /** Base64. */
+  readonly userData: string | null
+  readonly adminPassword: string | null
+}
+
+export interface KeypairSpec {
+  readonly name: string
+  /** `ssh` or `x509`. */
+  readonly type: string
+  readonly publicKey: string
 }
 
 export interface FlavorSpec {
+  readonly id: string
   readonly name: string
   readonly vcpus: number
   readonly memoryMb: number

@@ -25,6 +25,18 @@ describe('InstanceLocks', () => {
     expect(order).toEqual(['first', 'second'])
   })
 
+  test('work that needs no turn is left out while there is other work, and done when there is none', async () => {
+    const locks = new InstanceLocks()
+    const abort = new AbortController()
+    const holding = locks.run(id, never, () => untilAborted(abort.signal))
+
+    expect(await locks.runIfFree(id, never, async () => 'done')).toBeUndefined()
+
+    abort.abort(new Error('over'))
+    await expect(holding).rejects.toThrow('over')
+    expect(await locks.runIfFree(id, never, async () => 'done')).toBe('done')
+  })
+
   test('instances do not wait for each other', async () => {
     const locks = new InstanceLocks()
     const abort = new AbortController()

@@ -12,6 +12,15 @@ export class InstanceLocks {
     return this.#lock.run(id, signal, work)
   }
 
+  /** As `run`; undefined, without waiting, while other work on the instance runs or waits. */
+  async runIfFree<T>(
+    id: InstanceId,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+  ): Promise<T | undefined> {
+    return this.#lock.isHeld(id) ? undefined : this.#lock.run(id, signal, work)
+  }
+
   /** As `run`, with a signal that also aborts when the instance is destroyed meanwhile. */
   async runPreemptible<T>(
     id: InstanceId,

@@ -4,6 +4,11 @@ import { abortable } from './abortable.ts'
 export class KeyedLock<Key> {
   readonly #tails = new Map<Key, Promise<unknown>>()
 
+  /** True while work under the key runs or waits. */
+  isHeld(key: Key): boolean {
+    return this.#tails.has(key)
+  }
+
   /** Throws the signal's reason when it aborts before the turn comes; afterwards the work decides. */
   async run<T>(key: Key, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve()

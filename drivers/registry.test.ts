@@ -6,6 +6,7 @@ import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { CAPABILITIES, capabilitiesOf, DRIVER_NAMES, type DriverEnvironment } from './driver.ts'
 import { createDriver } from './registry.ts'
 import { ImageShelf } from './testing/image-shelf.ts'
+import { SETTINGS_NEEDED } from './testing/settings-needed.ts'
 
 describe('createDriver()', () => {
   let environment: DriverEnvironment
@@ -17,7 +18,7 @@ describe('createDriver()', () => {
   afterAll(() => rm(environment.stateDirectory, { recursive: true, force: true }))
 
   test.each(DRIVER_NAMES)('makes the %s driver under its own name', async (name) => {
-    await using driver = await createDriver(name, environment)
+    await using driver = await createDriver(name, environment, SETTINGS_NEEDED[name])
 
     expect(driver.name).toBe(name)
     expect(driver.simulated).toBe(name === 'fake')

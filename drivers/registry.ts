@@ -6,6 +6,8 @@ import { createFakeDriver } from './fake/driver.ts'
 import { fakeSettings } from './fake/settings.ts'
 import { createLibvirtDriver } from './libvirt/driver.ts'
 import { libvirtSettings } from './libvirt/settings.ts'
+import { createNestedDriver } from './nested/driver.ts'
+import { nestedSettings } from './nested/settings.ts'
 
 type Settings = Readonly<Record<string, string>>
 type Factory = (
@@ -20,6 +22,8 @@ const FACTORIES: Readonly<Record<DriverName, Factory>> = {
   fake: async (environment, settings) => createFakeDriver(environment, fakeSettings(settings)),
   libvirt: (environment, settings, logger) =>
     createLibvirtDriver(environment, libvirtSettings(settings), logger),
+  nested: (environment, settings, logger) =>
+    createNestedDriver(environment, nestedSettings(settings), logger),
 }
 
 /**

@@ -97,6 +97,25 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/os-aggregates/{aggregate_id}/images": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Asks those hosts of an aggregate that can to fetch images ahead; none can. */
+        readonly post: operations["cacheAggregateImages"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/os-assisted-volume-snapshots": {
         readonly parameters: {
             readonly query?: never;
@@ -2944,6 +2963,49 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.1/servers/{server_id}/shares": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The file shares of a server. */
+        readonly get: operations["listServerShares"];
+        readonly put?: never;
+        /** Refused, as no host can attach a share. */
+        readonly post: operations["attachServerShare"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.1/servers/{server_id}/shares/{share_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly share_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** Refused, as nothing is attached. */
+        readonly get: operations["showServerShare"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Refused, as nothing is attached. */
+        readonly delete: operations["detachServerShare"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1/servers": {
         readonly parameters: {
             readonly query?: never;
@@ -3569,7 +3631,7 @@ export interface components {
         /** @enum {string} */
         readonly ConsoleProtocol: "vnc" | "spice" | "rdp" | "serial" | "mks";
         /** @enum {string} */
-        readonly ConsoleType: "novnc" | "xvpvnc" | "spice-html5" | "rdp-html5" | "serial" | "webmks";
+        readonly ConsoleType: "novnc" | "xvpvnc" | "spice-html5" | "rdp-html5" | "serial" | "webmks" | "spice-direct";
         readonly Console: {
             readonly console: {
                 readonly type: string;
@@ -4296,7 +4358,17 @@ export interface components {
             /** Format: uuid */
             readonly id: string;
             readonly links: components["schemas"]["Links"];
+            /** @description What the image said to the scheduler and to the host when the server was made or rebuilt. */
+            readonly properties: {
+                readonly [key: string]: string;
+            };
         } | string;
+        /** @description The zone the server does not leave; null when it may run in any. */
+        readonly PinnedZone: string | null;
+        /** @description What the scheduler was told when the server was made. */
+        readonly AskedHints: {
+            readonly [key: string]: readonly string[];
+        };
         readonly ServerFlavor: {
             readonly id: string;
             readonly links: components["schemas"]["Links"];
@@ -4375,6 +4447,8 @@ export interface components {
             readonly tags: readonly string[];
             readonly trusted_image_certificates: readonly string[] | null;
             readonly locked_reason: string | null;
+            readonly pinned_availability_zone: components["schemas"]["PinnedZone"];
+            readonly scheduler_hints: components["schemas"]["AskedHints"];
         };
         /** @description A server shown alone. */
         readonly Server: {
@@ -4432,6 +4506,8 @@ export interface components {
             readonly tags: readonly string[];
             readonly trusted_image_certificates: readonly string[] | null;
             readonly locked_reason: string | null;
+            readonly pinned_availability_zone: components["schemas"]["PinnedZone"];
+            readonly scheduler_hints: components["schemas"]["AskedHints"];
             readonly server_groups: readonly string[];
         };
         /** @description A server as an update answers, in full only since 2.75. */
@@ -4490,6 +4566,8 @@ export interface components {
             readonly tags: readonly string[];
             readonly trusted_image_certificates: readonly string[] | null;
             readonly locked_reason: string | null;
+            readonly pinned_availability_zone: components["schemas"]["PinnedZone"];
+            readonly scheduler_hints: components["schemas"]["AskedHints"];
             readonly server_groups: readonly string[];
         };
         /** @description A server as a rebuild answers, in full only since 2.75. */
@@ -4548,6 +4626,8 @@ export interface components {
             readonly tags: readonly string[];
             readonly trusted_image_certificates: readonly string[] | null;
             readonly locked_reason: string | null;
+            readonly pinned_availability_zone: components["schemas"]["PinnedZone"];
+            readonly scheduler_hints: components["schemas"]["AskedHints"];
             readonly server_groups: readonly string[];
             /** @description Told this once. */
             readonly adminPass?: string;
@@ -4819,6 +4899,8 @@ export type ServerStatus = components['schemas']['ServerStatus'];
 export type ServerFault = components['schemas']['ServerFault'];
 export type ServerAddresses = components['schemas']['ServerAddresses'];
 export type ServerImage = components['schemas']['ServerImage'];
+export type PinnedZone = components['schemas']['PinnedZone'];
+export type AskedHints = components['schemas']['AskedHints'];
 export type ServerFlavor = components['schemas']['ServerFlavor'];
 export type AttachedVolumes = components['schemas']['AttachedVolumes'];
 export type ServerDetail = components['schemas']['ServerDetail'];
@@ -4870,6 +4952,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -5106,6 +5189,33 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly cacheAggregateImages: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly aggregate_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly cache: readonly {
+                        /** Format: uuid */
+                        readonly id: string;
+                    }[];
+                };
+            };
+        };
+        readonly responses: {
+            readonly 202: components["responses"]["Accepted"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
     readonly createAssistedSnapshot: {
         readonly parameters: {
             readonly query?: never;
@@ -5301,6 +5411,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -5313,6 +5424,8 @@ export interface operations {
                 readonly is_public?: string;
                 readonly minRam?: string;
                 readonly minDisk?: string;
+                /** @description A pattern found anywhere in the name. */
+                readonly name?: string;
                 readonly sort_key?: readonly ("created_at" | "description" | "disabled" | "ephemeral_gb" | "flavorid" | "id" | "is_public" | "memory_mb" | "name" | "root_gb" | "rxtx_factor" | "swap" | "updated_at" | "vcpu_weight" | "vcpus")[];
                 readonly sort_dir?: readonly ("asc" | "desc")[];
                 /** @description The most items to answer with; the configured maximum applies as well. */
@@ -5382,6 +5495,8 @@ export interface operations {
                 readonly is_public?: string;
                 readonly minRam?: string;
                 readonly minDisk?: string;
+                /** @description A pattern found anywhere in the name. */
+                readonly name?: string;
                 readonly sort_key?: readonly ("created_at" | "description" | "disabled" | "ephemeral_gb" | "flavorid" | "id" | "is_public" | "memory_mb" | "name" | "root_gb" | "rxtx_factor" | "swap" | "updated_at" | "vcpu_weight" | "vcpus")[];
                 readonly sort_dir?: readonly ("asc" | "desc")[];
                 /** @description The most items to answer with; the configured maximum applies as well. */
@@ -5434,6 +5549,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -5514,6 +5630,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -5575,6 +5692,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["MetadataView"];
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -5655,6 +5773,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -6532,6 +6651,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -6716,6 +6836,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -6745,6 +6866,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -6886,6 +7008,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -7482,6 +7605,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -9523,6 +9647,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9568,6 +9693,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9631,6 +9757,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9657,6 +9784,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["ServerDiagnostics"];
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9687,6 +9815,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9788,6 +9917,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9873,6 +10003,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -9953,6 +10084,7 @@ export interface operations {
                 };
                 content?: never;
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10037,6 +10169,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10065,6 +10198,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["NetworkAddresses"];
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10093,6 +10227,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10121,6 +10256,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10199,6 +10335,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10241,6 +10378,102 @@ export interface operations {
         readonly responses: {
             readonly 401: components["responses"]["Fault"];
             readonly 410: components["responses"]["Fault"];
+        };
+    };
+    readonly listServerShares: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Every one; servers have none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly shares: readonly unknown[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly attachServerShare: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly share: {
+                        /** Format: uuid */
+                        readonly share_id: string;
+                        readonly tag?: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showServerShare: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly share_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly detachServerShare: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The UUID of a server. */
+                readonly server_id: components["parameters"]["serverId"];
+                readonly share_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listServers: {
@@ -10526,6 +10759,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10553,6 +10787,8 @@ export interface operations {
                         readonly accessIPv6?: string;
                         readonly description?: components["schemas"]["Description"];
                         readonly hostname?: components["schemas"]["GuestHostName"];
+                        /** @description The zone the server is in, not to leave it; null to let it. */
+                        readonly pinned_availability_zone?: string | null;
                     };
                 };
             };
@@ -10878,6 +11114,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -10905,6 +11142,8 @@ export interface operations {
                         readonly accessIPv6?: string;
                         readonly description?: components["schemas"]["Description"];
                         readonly hostname?: components["schemas"]["GuestHostName"];
+                        /** @description The zone the server is in, not to leave it; null to let it. */
+                        readonly pinned_availability_zone?: string | null;
                     };
                 };
             };
@@ -11286,6 +11525,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -11442,6 +11682,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
@@ -11727,6 +11968,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -11765,6 +12007,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -11789,6 +12032,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
         };
@@ -11815,6 +12059,7 @@ export interface operations {
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];

@@ -75,6 +75,7 @@ const NONE = () => [UNVERSIONED]
 /** The microversions of the documents that have any. */
 const VERSIONS: Readonly<Record<DocumentName, () => readonly Microversion[]>> = {
   compute: supportedMicroversions,
+  federation: NONE,
   identity: NONE,
   image: NONE,
   network: NONE,
@@ -92,7 +93,7 @@ function chooseAction(
   if (key === undefined || keys.length > 1)
     throw new Failure('invalid', 'The request body must be an object with the one action to do.')
   const operation = byAction.get(`${path} ${key}`)
-  if (operation === undefined) throw new Failure('invalid', `There is no action '${key}'.`)
+  if (operation === undefined) throw new Failure('invalid', `There is no such action: ${key}`)
   if (!operation.isAvailable(version))
     throw new Failure('not-found', `Action '${key}' does not exist at microversion ${version}.`)
   return operation

@@ -4,7 +4,14 @@ import { parse } from 'yaml'
 import { isNode, type Node } from './projection/annotations.ts'
 
 /** The documents of the APIs served; each is `<name>.yaml`, its parts (if any) are in `<name>/`. */
-const DOCUMENT_NAMES = ['compute', 'identity', 'image', 'network', 'placement'] as const
+const DOCUMENT_NAMES = [
+  'compute',
+  'federation',
+  'identity',
+  'image',
+  'network',
+  'placement',
+] as const
 export type DocumentName = (typeof DOCUMENT_NAMES)[number]
 
 const FOLDER = import.meta.dirname

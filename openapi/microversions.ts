@@ -115,7 +115,7 @@ export const HISTORY: readonly (readonly [version: Microversion, change: string]
 export const MIN: Microversion = '2.1'
 
 /** The newest microversion advertised: every operation served is complete up to here. */
-export const MAX: Microversion = '2.93'
+export const MAX: Microversion = '2.104'
 
 const FORM = /^([1-9]\d{0,3})\.(0|[1-9]\d{0,3})$/
 

@@ -118,7 +118,7 @@ export interface paths {
         /** Every one the caller may see. */
         readonly get: operations["listNetworks"];
         readonly put?: never;
-        /** Creates a network. */
+        /** Creates a network, or several that are all made or none. */
         readonly post: operations["createNetwork"];
         readonly delete?: never;
         readonly options?: never;
@@ -157,7 +157,7 @@ export interface paths {
         /** Every one the caller may see. */
         readonly get: operations["listPorts"];
         readonly put?: never;
-        /** Creates a port. */
+        /** Creates a port, or several that are all made or none. */
         readonly post: operations["createPort"];
         readonly delete?: never;
         readonly options?: never;
@@ -349,7 +349,7 @@ export interface paths {
         /** Every one the caller may see. */
         readonly get: operations["listSubnets"];
         readonly put?: never;
-        /** Creates a subnet. */
+        /** Creates a subnet, or several that are all made or none. */
         readonly post: operations["createSubnet"];
         readonly delete?: never;
         readonly options?: never;
@@ -378,6 +378,53 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.0/{collection}/{object_id}/tags": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description networks, subnets, ports or security-groups. */
+                readonly collection: components["parameters"]["collection"];
+                readonly object_id: components["parameters"]["objectId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The tags of an object. */
+        readonly get: operations["listObjectTags"];
+        /** Gives an object these tags in place of those it had. */
+        readonly put: operations["replaceObjectTags"];
+        readonly post?: never;
+        /** Takes all its tags from an object. */
+        readonly delete: operations["deleteObjectTags"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/{collection}/{object_id}/tags/{tag}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description networks, subnets, ports or security-groups. */
+                readonly collection: components["parameters"]["collection"];
+                readonly object_id: components["parameters"]["objectId"];
+                readonly tag: components["parameters"]["tag"];
+            };
+            readonly cookie?: never;
+        };
+        /** Answers 204 when the object has the tag, else 404. */
+        readonly get: operations["checkObjectTag"];
+        /** Gives an object one tag more. */
+        readonly put: operations["addObjectTag"];
+        readonly post?: never;
+        /** Takes a tag from an object. */
+        readonly delete: operations["removeObjectTag"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -388,6 +435,8 @@ export interface components {
         readonly Address: string;
         /** Format: date-time */
         readonly Time: string;
+        readonly AnyOf: readonly string[];
+        readonly Tags: readonly string[];
         readonly None: readonly unknown[];
         /** @description Where the next page is; absent on the last one. */
         readonly PageLinks: readonly {
@@ -444,7 +493,7 @@ export interface components {
             readonly description?: string;
             readonly project_id?: string;
             readonly tenant_id?: string;
-            readonly tags?: components["schemas"]["None"];
+            readonly tags?: components["schemas"]["Tags"];
             readonly created_at?: components["schemas"]["Time"];
             readonly updated_at?: components["schemas"]["Time"];
             readonly revision_number?: number;
@@ -504,7 +553,7 @@ export interface components {
             readonly description?: string;
             readonly project_id?: string;
             readonly tenant_id?: string;
-            readonly tags?: components["schemas"]["None"];
+            readonly tags?: components["schemas"]["Tags"];
             readonly created_at?: components["schemas"]["Time"];
             readonly updated_at?: components["schemas"]["Time"];
             readonly revision_number?: number;
@@ -623,7 +672,7 @@ export interface components {
             readonly description?: string;
             readonly project_id?: string;
             readonly tenant_id?: string;
-            readonly tags?: components["schemas"]["None"];
+            readonly tags?: components["schemas"]["Tags"];
             readonly created_at?: components["schemas"]["Time"];
             readonly updated_at?: components["schemas"]["Time"];
             readonly revision_number?: number;
@@ -671,7 +720,7 @@ export interface components {
             readonly description?: string;
             readonly project_id?: string;
             readonly tenant_id?: string;
-            readonly tags?: components["schemas"]["None"];
+            readonly tags?: components["schemas"]["Tags"];
             readonly created_at?: components["schemas"]["Time"];
             readonly updated_at?: components["schemas"]["Time"];
             readonly revision_number?: number;
@@ -729,6 +778,26 @@ export interface components {
         /** @description The id of the last item of the page before. */
         readonly marker: string;
         readonly sortKey: readonly string[];
+        readonly byId: components["schemas"]["AnyOf"];
+        readonly byName: components["schemas"]["AnyOf"];
+        readonly byDescription: components["schemas"]["AnyOf"];
+        readonly byProject: components["schemas"]["AnyOf"];
+        readonly byTenant: components["schemas"]["AnyOf"];
+        readonly byRevision: components["schemas"]["AnyOf"];
+        /** @description Tags with commas, all of them. */
+        readonly withTags: components["schemas"]["AnyOf"];
+        /** @description Tags with commas, any of them. */
+        readonly withAnyTag: components["schemas"]["AnyOf"];
+        /** @description Tags with commas, not all of them. */
+        readonly withoutTags: components["schemas"]["AnyOf"];
+        /** @description Tags with commas, none of them. */
+        readonly withoutAnyTag: components["schemas"]["AnyOf"];
+        /** @description networks, subnets, ports or security-groups. */
+        readonly collection: string;
+        readonly objectId: string;
+        readonly tag: string;
+        /** @description `revision_number=N`: only for that revision, else 412. */
+        readonly ifMatch: string;
         readonly sortDir: readonly ("asc" | "desc")[];
     };
     requestBodies: never;
@@ -740,6 +809,8 @@ export type Flag = components['schemas']['Flag'];
 export type ProjectId = components['schemas']['ProjectId'];
 export type Address = components['schemas']['Address'];
 export type Time = components['schemas']['Time'];
+export type AnyOf = components['schemas']['AnyOf'];
+export type Tags = components['schemas']['Tags'];
 export type None = components['schemas']['None'];
 export type PageLinks = components['schemas']['PageLinks'];
 export type ApiVersion = components['schemas']['ApiVersion'];
@@ -779,6 +850,20 @@ export type ParameterFields = components['parameters']['fields'];
 export type ParameterLimit = components['parameters']['limit'];
 export type ParameterMarker = components['parameters']['marker'];
 export type ParameterSortKey = components['parameters']['sortKey'];
+export type ParameterById = components['parameters']['byId'];
+export type ParameterByName = components['parameters']['byName'];
+export type ParameterByDescription = components['parameters']['byDescription'];
+export type ParameterByProject = components['parameters']['byProject'];
+export type ParameterByTenant = components['parameters']['byTenant'];
+export type ParameterByRevision = components['parameters']['byRevision'];
+export type ParameterWithTags = components['parameters']['withTags'];
+export type ParameterWithAnyTag = components['parameters']['withAnyTag'];
+export type ParameterWithoutTags = components['parameters']['withoutTags'];
+export type ParameterWithoutAnyTag = components['parameters']['withoutAnyTag'];
+export type ParameterCollection = components['parameters']['collection'];
+export type ParameterObjectId = components['parameters']['objectId'];
+export type ParameterTag = components['parameters']['tag'];
+export type ParameterIfMatch = components['parameters']['ifMatch'];
 export type ParameterSortDir = components['parameters']['sortDir'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -943,16 +1028,25 @@ export interface operations {
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                readonly id?: readonly string[];
-                readonly name?: readonly string[];
-                readonly description?: readonly string[];
-                readonly project_id?: readonly string[];
-                readonly tenant_id?: readonly string[];
-                readonly status?: readonly string[];
-                readonly admin_state_up?: readonly string[];
-                readonly shared?: readonly string[];
-                readonly "router:external"?: readonly string[];
-                readonly mtu?: readonly string[];
+                readonly id?: components["parameters"]["byId"];
+                readonly name?: components["parameters"]["byName"];
+                readonly description?: components["parameters"]["byDescription"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly revision_number?: components["parameters"]["byRevision"];
+                /** @description Tags with commas, all of them. */
+                readonly tags?: components["parameters"]["withTags"];
+                /** @description Tags with commas, any of them. */
+                readonly "tags-any"?: components["parameters"]["withAnyTag"];
+                /** @description Tags with commas, not all of them. */
+                readonly "not-tags"?: components["parameters"]["withoutTags"];
+                /** @description Tags with commas, none of them. */
+                readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
+                readonly status?: components["schemas"]["AnyOf"];
+                readonly admin_state_up?: components["schemas"]["AnyOf"];
+                readonly shared?: components["schemas"]["AnyOf"];
+                readonly "router:external"?: components["schemas"]["AnyOf"];
+                readonly mtu?: components["schemas"]["AnyOf"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -987,19 +1081,21 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    readonly network: components["schemas"]["NewNetwork"];
+                    readonly network?: components["schemas"]["NewNetwork"];
+                    readonly networks?: readonly components["schemas"]["NewNetwork"][];
                 };
             };
         };
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description What was asked for, in the shape it was asked for. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly network: components["schemas"]["Network"];
+                        readonly network?: components["schemas"]["Network"];
+                        readonly networks?: readonly components["schemas"]["Network"][];
                     };
                 };
             };
@@ -1043,7 +1139,10 @@ export interface operations {
     readonly updateNetwork: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly network_id: components["parameters"]["networkId"];
             };
@@ -1073,12 +1172,16 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly deleteNetwork: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly network_id: components["parameters"]["networkId"];
             };
@@ -1091,6 +1194,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly listPorts: {
@@ -1104,20 +1208,29 @@ export interface operations {
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                readonly id?: readonly string[];
-                readonly name?: readonly string[];
-                readonly description?: readonly string[];
-                readonly project_id?: readonly string[];
-                readonly tenant_id?: readonly string[];
-                readonly network_id?: readonly string[];
-                readonly mac_address?: readonly string[];
-                readonly status?: readonly string[];
-                readonly device_id?: readonly string[];
-                readonly device_owner?: readonly string[];
-                readonly fixed_ips?: readonly string[];
-                readonly security_groups?: readonly string[];
-                readonly admin_state_up?: readonly string[];
-                readonly "binding:host_id"?: readonly string[];
+                readonly id?: components["parameters"]["byId"];
+                readonly name?: components["parameters"]["byName"];
+                readonly description?: components["parameters"]["byDescription"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly revision_number?: components["parameters"]["byRevision"];
+                /** @description Tags with commas, all of them. */
+                readonly tags?: components["parameters"]["withTags"];
+                /** @description Tags with commas, any of them. */
+                readonly "tags-any"?: components["parameters"]["withAnyTag"];
+                /** @description Tags with commas, not all of them. */
+                readonly "not-tags"?: components["parameters"]["withoutTags"];
+                /** @description Tags with commas, none of them. */
+                readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
+                readonly network_id?: components["schemas"]["AnyOf"];
+                readonly mac_address?: components["schemas"]["AnyOf"];
+                readonly status?: components["schemas"]["AnyOf"];
+                readonly device_id?: components["schemas"]["AnyOf"];
+                readonly device_owner?: components["schemas"]["AnyOf"];
+                readonly fixed_ips?: components["schemas"]["AnyOf"];
+                readonly security_groups?: components["schemas"]["AnyOf"];
+                readonly admin_state_up?: components["schemas"]["AnyOf"];
+                readonly "binding:host_id"?: components["schemas"]["AnyOf"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -1152,19 +1265,21 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    readonly port: components["schemas"]["NewPort"];
+                    readonly port?: components["schemas"]["NewPort"];
+                    readonly ports?: readonly components["schemas"]["NewPort"][];
                 };
             };
         };
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description What was asked for, in the shape it was asked for. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly port: components["schemas"]["Port"];
+                        readonly port?: components["schemas"]["Port"];
+                        readonly ports?: readonly components["schemas"]["Port"][];
                     };
                 };
             };
@@ -1208,7 +1323,10 @@ export interface operations {
     readonly updatePort: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly port_id: components["parameters"]["portId"];
             };
@@ -1238,12 +1356,16 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly deletePort: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly port_id: components["parameters"]["portId"];
             };
@@ -1256,6 +1378,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly listQuotas: {
@@ -1430,18 +1553,18 @@ export interface operations {
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                readonly id?: readonly string[];
-                readonly description?: readonly string[];
-                readonly project_id?: readonly string[];
-                readonly tenant_id?: readonly string[];
-                readonly security_group_id?: readonly string[];
-                readonly direction?: readonly string[];
-                readonly ethertype?: readonly string[];
-                readonly protocol?: readonly string[];
-                readonly port_range_min?: readonly string[];
-                readonly port_range_max?: readonly string[];
-                readonly remote_ip_prefix?: readonly string[];
-                readonly remote_group_id?: readonly string[];
+                readonly id?: components["parameters"]["byId"];
+                readonly description?: components["parameters"]["byDescription"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly security_group_id?: components["schemas"]["AnyOf"];
+                readonly direction?: components["schemas"]["AnyOf"];
+                readonly ethertype?: components["schemas"]["AnyOf"];
+                readonly protocol?: components["schemas"]["AnyOf"];
+                readonly port_range_min?: components["schemas"]["AnyOf"];
+                readonly port_range_max?: components["schemas"]["AnyOf"];
+                readonly remote_ip_prefix?: components["schemas"]["AnyOf"];
+                readonly remote_group_id?: components["schemas"]["AnyOf"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -1558,11 +1681,20 @@ export interface operations {
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                readonly id?: readonly string[];
-                readonly name?: readonly string[];
-                readonly description?: readonly string[];
-                readonly project_id?: readonly string[];
-                readonly tenant_id?: readonly string[];
+                readonly id?: components["parameters"]["byId"];
+                readonly name?: components["parameters"]["byName"];
+                readonly description?: components["parameters"]["byDescription"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly revision_number?: components["parameters"]["byRevision"];
+                /** @description Tags with commas, all of them. */
+                readonly tags?: components["parameters"]["withTags"];
+                /** @description Tags with commas, any of them. */
+                readonly "tags-any"?: components["parameters"]["withAnyTag"];
+                /** @description Tags with commas, not all of them. */
+                readonly "not-tags"?: components["parameters"]["withoutTags"];
+                /** @description Tags with commas, none of them. */
+                readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -1653,7 +1785,10 @@ export interface operations {
     readonly updateSecurityGroup: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly security_group_id: components["parameters"]["groupId"];
             };
@@ -1683,12 +1818,16 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly deleteSecurityGroup: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly security_group_id: components["parameters"]["groupId"];
             };
@@ -1701,6 +1840,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly listSubnets: {
@@ -1714,16 +1854,25 @@ export interface operations {
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
-                readonly id?: readonly string[];
-                readonly name?: readonly string[];
-                readonly description?: readonly string[];
-                readonly project_id?: readonly string[];
-                readonly tenant_id?: readonly string[];
-                readonly network_id?: readonly string[];
-                readonly cidr?: readonly string[];
-                readonly gateway_ip?: readonly string[];
-                readonly ip_version?: readonly string[];
-                readonly enable_dhcp?: readonly string[];
+                readonly id?: components["parameters"]["byId"];
+                readonly name?: components["parameters"]["byName"];
+                readonly description?: components["parameters"]["byDescription"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly revision_number?: components["parameters"]["byRevision"];
+                /** @description Tags with commas, all of them. */
+                readonly tags?: components["parameters"]["withTags"];
+                /** @description Tags with commas, any of them. */
+                readonly "tags-any"?: components["parameters"]["withAnyTag"];
+                /** @description Tags with commas, not all of them. */
+                readonly "not-tags"?: components["parameters"]["withoutTags"];
+                /** @description Tags with commas, none of them. */
+                readonly "not-tags-any"?: components["parameters"]["withoutAnyTag"];
+                readonly network_id?: components["schemas"]["AnyOf"];
+                readonly cidr?: components["schemas"]["AnyOf"];
+                readonly gateway_ip?: components["schemas"]["AnyOf"];
+                readonly ip_version?: components["schemas"]["AnyOf"];
+                readonly enable_dhcp?: components["schemas"]["AnyOf"];
             };
             readonly header?: never;
             readonly path?: never;
@@ -1758,19 +1907,21 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    readonly subnet: components["schemas"]["NewSubnet"];
+                    readonly subnet?: components["schemas"]["NewSubnet"];
+                    readonly subnets?: readonly components["schemas"]["NewSubnet"][];
                 };
             };
         };
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description What was asked for, in the shape it was asked for. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly subnet: components["schemas"]["Subnet"];
+                        readonly subnet?: components["schemas"]["Subnet"];
+                        readonly subnets?: readonly components["schemas"]["Subnet"][];
                     };
                 };
             };
@@ -1814,7 +1965,10 @@ export interface operations {
     readonly updateSubnet: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly subnet_id: components["parameters"]["subnetId"];
             };
@@ -1844,12 +1998,16 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
         };
     };
     readonly deleteSubnet: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description `revision_number=N`: only for that revision, else 412. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
             readonly path: {
                 readonly subnet_id: components["parameters"]["subnetId"];
             };
@@ -1862,6 +2020,152 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+        };
+    };
+    readonly listObjectTags: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description networks, subnets, ports or security-groups. */
+                readonly collection: components["parameters"]["collection"];
+                readonly object_id: components["parameters"]["objectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Its tags. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tags: components["schemas"]["Tags"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly replaceObjectTags: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description networks, subnets, ports or security-groups. */
+                readonly collection: components["parameters"]["collection"];
+                readonly object_id: components["parameters"]["objectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly tags: readonly string[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Its tags. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tags: components["schemas"]["Tags"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteObjectTags: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description networks, subnets, ports or security-groups. */
+                readonly collection: components["parameters"]["collection"];
+                readonly object_id: components["parameters"]["objectId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly checkObjectTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description networks, subnets, ports or security-groups. */
+                readonly collection: components["parameters"]["collection"];
+                readonly object_id: components["parameters"]["objectId"];
+                readonly tag: components["parameters"]["tag"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly addObjectTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description networks, subnets, ports or security-groups. */
+                readonly collection: components["parameters"]["collection"];
+                readonly object_id: components["parameters"]["objectId"];
+                readonly tag: components["parameters"]["tag"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 201: components["responses"]["Done"];
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly removeObjectTag: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description networks, subnets, ports or security-groups. */
+                readonly collection: components["parameters"]["collection"];
+                readonly object_id: components["parameters"]["objectId"];
+                readonly tag: components["parameters"]["tag"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
 }

@@ -7,6 +7,7 @@ import { apiStatus, TASKS, VM_STATES } from '#common/states/instance-states.ts'
 import { recordedName, SERVER_ACTION_NAMES, SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import { CAPABILITIES, capabilitiesOf, DRIVER_NAMES } from '#drivers/driver.ts'
 import { createDriver } from '#drivers/registry.ts'
+import { SETTINGS_NEEDED } from '#drivers/testing/settings-needed.ts'
 
 // `./weir test test/docs.test.ts -u` writes the pages anew.
 test('docs/states.md shows the states and transitions of the code', async () => {
@@ -26,7 +27,7 @@ async function renderDrivers(): Promise<string> {
     images: { open: () => Promise.reject(new Error('No image is opened here')) },
   }
   for (const name of DRIVER_NAMES) {
-    await using driver = await createDriver(name, environment)
+    await using driver = await createDriver(name, environment, SETTINGS_NEEDED[name])
     const has = capabilitiesOf(driver)
     const able = CAPABILITIES.map((part) => (has.includes(part) ? 'yes' : 'no'))
     rows.push([code(name), driver.simulated ? 'simulated' : 'real', ...able])

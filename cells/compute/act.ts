@@ -93,7 +93,9 @@ function perform(
     case 'rescue': {
       const image = { ...asked.build.image, id: asked.build.image.id as ImageId }
       const configDrive = configDriveFiles(id, asked.build)
-      return part(driver, 'rescue').rescue(id, { image, configDrive, graceMs }, signal)
+      const { adminPassword } = asked.build
+      const spec = { image, configDrive, adminPassword, graceMs }
+      return part(driver, 'rescue').rescue(id, spec, signal)
     }
     case 'unrescue':
       return part(driver, 'rescue').unrescue(id, signal)

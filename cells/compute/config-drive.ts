@@ -3,7 +3,7 @@ import type { InstanceId } from '#common/ids.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import { networkData } from './network-data.ts'
 
-/** Nova's default `dhcp_domain`: guests know themselves as <hostname>.novalocal. */
+/** Nova's default `dhcp_domain`: guests whose host name has no domain know themselves as <hostname>.novalocal. */
 const DOMAIN = 'novalocal'
 /** The dated folder is the newest that Nova writes; cloud-init reads the newest it knows, else `latest`. */
 const FOLDERS = ['latest', '2018-08-27']
@@ -30,7 +30,7 @@ function metaData(id: InstanceId, build: InstanceBuild): object {
   return {
     uuid: id,
     name: build.name,
-    hostname: `${build.hostname}.${DOMAIN}`,
+    hostname: build.hostname.includes('.') ? build.hostname : `${build.hostname}.${DOMAIN}`,
     project_id: build.projectId,
     availability_zone: build.zone,
     launch_index: build.launchIndex,

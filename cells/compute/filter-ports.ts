@@ -1,21 +1,23 @@
+import type { Static } from 'typebox'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { PortFilter } from '#openapi/wire/firewall.ts'
+import type { HOST_OPERATIONS } from '#openapi/wire/host.ts'
 import type { Compute } from './compute.ts'
 import { nicSpec } from './instance-spec.ts'
 
 const TIMEOUT_MS = 30_000
 
-/** Afterwards these ports let through what they say. */
+/** Afterwards those of these ports that are here, which the answer names, let through what they say. */
 export async function filterPorts(
   { driver }: Compute,
   { ports }: { readonly ports: readonly PortFilter[] },
-): Promise<Record<string, never>> {
+): Promise<Static<(typeof HOST_OPERATIONS)['filter-ports']['answer']>> {
   if (driver.firewall === undefined)
     throw new Failure('unsupported', `Servers on driver '${driver.name}' are not filtered.`)
   const filters = ports.map(({ serverId, nic, rules }) => {
     return { instance: serverId as InstanceId, nic: nicSpec(nic), rules }
   })
-  await driver.firewall.apply(filters, AbortSignal.timeout(TIMEOUT_MS))
-  return {}
+  const applied = await driver.firewall.apply(filters, AbortSignal.timeout(TIMEOUT_MS))
+  return { applied: [...applied] }
 }

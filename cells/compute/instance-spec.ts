@@ -9,7 +9,7 @@ export function nicSpec(nic: InstanceBuild['nics'][number]): NicSpec {
 
 /** What a driver is told of a build that came over the wire. */
 export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec {
-  const { flavor, image } = build
+  const { flavor, image, metadata, keypair, userData, adminPassword } = build
   return {
     id,
     displayName: build.name,
@@ -19,6 +19,7 @@ export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec
     flavor,
     image: { ...image, id: image.id as ImageId },
     nics: build.nics.map(nicSpec),
+    asked: { metadata, keypair, userData, adminPassword },
     ...(build.configDrive ? { configDrive: configDriveFiles(id, build) } : {}),
   }
 }

@@ -2,8 +2,10 @@ import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
+import { hostsOfInstances } from '../db/instances.ts'
 import { groupMembersByHost } from '../placement/group.ts'
 import { resourcesOf } from '../placement/resources.ts'
+import type { PlacementRequest } from '../scheduler/placement-request.ts'
 import { type Selection, selectHosts } from '../scheduler/select-hosts.ts'
 import { hostTrace, type TraceEnd } from '../scheduler/trace.ts'
 import type { Conductor } from './conductor.ts'
@@ -18,23 +20,32 @@ export interface Decision {
 export interface Circumstances {
   /** Hosts that have failed to build this server. */
   readonly triedHosts: ReadonlySet<string>
+  readonly neighbours: Neighbours
+}
+
+/** Where the servers are that a build's place depends on. */
+export interface Neighbours extends Pick<PlacementRequest, 'besideHosts' | 'apartHosts'> {
   /** Servers of its group by host, itself left out; undefined: it is in no group. */
   readonly groupMembers: ReadonlyMap<HostId, number> | undefined
 }
 
-/** The servers of a build's group, where it has one. */
-export async function membersOf(
+/** The servers a build's group and hints speak of, as far as they are in this cell. */
+export async function neighboursOf(
   db: Executor,
-  { group }: InstanceBuild,
-): Promise<Circumstances['groupMembers']> {
-  return group === undefined ? undefined : groupMembersByHost(db, group.id)
+  { group, sameHost, differentHost = [] }: InstanceBuild,
+): Promise<Neighbours> {
+  return {
+    groupMembers: group === undefined ? undefined : await groupMembersByHost(db, group.id),
+    besideHosts: sameHost === undefined ? null : await hostsOfInstances(db, sameHost),
+    apartHosts: await hostsOfInstances(db, differentHost),
+  }
 }
 
 /** Chooses hosts for a build by what is known now. Nothing is claimed. */
 export function decide(
   { hosts, scheduling, clock }: Conductor,
   build: InstanceBuild,
-  { triedHosts, groupMembers }: Circumstances,
+  { triedHosts, neighbours: { groupMembers, ...neighbours } }: Circumstances,
 ): Decision {
   const at = clock.now()
   const began = performance.now()
@@ -48,6 +59,7 @@ export function decide(
     requestedHost,
     triedHosts,
     group: group === undefined ? null : { ...group, members: groupMembers ?? new Map() },
+    ...neighbours,
   }
   const selection = selectHosts(hosts.states(), request, scheduling)
   const tookMs = Math.round((performance.now() - began) * 1e3) / 1e3

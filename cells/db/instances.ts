@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNotNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
@@ -222,6 +222,19 @@ export async function findOwner(
 ): Promise<SagaId | null | undefined> {
   const [row] = await db.rows<{ saga_id: SagaId | null }>(FIND_OWNER, { id, attempt })
   return row?.saga_id
+}
+
+/** The hosts that have any of these instances. */
+export async function hostsOfInstances(
+  db: Executor,
+  ids: readonly string[],
+): Promise<ReadonlySet<HostId>> {
+  if (ids.length === 0) return new Set()
+  const rows = await db.orm
+    .selectDistinct({ hostId: instances.hostId })
+    .from(instances)
+    .where(and(inArray(instances.serverId, [...ids]), isNotNull(instances.hostId)))
+  return new Set(rows.map(({ hostId }) => hostId as HostId))
 }
 
 /** At most `max` instances of a host, in order of id, after one. */

@@ -4,7 +4,7 @@ import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 
-/** Afterwards these ports of the host let through what they say. */
+/** Afterwards those of these ports that the host has, which the answer names, let through what they say. */
 export async function hostFilterPorts(
   { conductor }: Cell,
   { hostId, ports }: CellAsk<'host.filter-ports'>,

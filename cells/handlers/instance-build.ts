@@ -9,7 +9,7 @@ import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
-import { type Decision, decide, membersOf } from '../conductor/decide.ts'
+import { type Decision, decide, neighboursOf } from '../conductor/decide.ts'
 import { instanceView } from '../conductor/instance.ts'
 import { building } from '../conductor/sagas/boot/building.ts'
 import { type Claimed, claimStep } from '../conductor/sagas/boot/outputs.ts'
@@ -63,7 +63,7 @@ async function acceptOrRefuse(cell: Cell, ask: Ask, work: WorkContext): Promise<
 async function decided(conductor: Conductor, build: InstanceBuild): Promise<Decision> {
   const circumstances = {
     triedHosts: new Set<string>(),
-    groupMembers: await membersOf(conductor.db, build),
+    neighbours: await neighboursOf(conductor.db, build),
   }
   const decision = decide(conductor, build, circumstances)
   if (decision.selection.hosts.length > 0) return decision

@@ -17,7 +17,16 @@ export type AuditFinding =
 
 const OFF: readonly number[] = [POWER_STATES.nostate, POWER_STATES.shutdown, POWER_STATES.crashed]
 /** Stable states in which a guest is on the host. */
-const ON_HOST: readonly VmState[] = ['active', 'stopped', 'paused', 'suspended', 'rescued']
+const ON_HOST: readonly VmState[] = [
+  'active',
+  'stopped',
+  'paused',
+  'suspended',
+  'rescued',
+  'resized',
+]
+/** States from which a server is started again when its host went off under it. */
+const STARTED_AGAIN: readonly VmState[] = ['active', 'resized']
 const SHOULD_RUN: readonly VmState[] = ['active', 'paused']
 
 /**
@@ -45,7 +54,7 @@ function differenceOf(
 ): readonly AuditFinding[] {
   const powerState = reported?.powerState ?? POWER_STATES.nostate
   if (powerState === instance.powerState) return []
-  if (instance.vmState === 'active' && reported?.endedWithHost === true)
+  if (STARTED_AGAIN.includes(instance.vmState) && reported?.endedWithHost === true)
     return [{ kind: 'interrupted', instance }]
   if (SHOULD_RUN.includes(instance.vmState) && OFF.includes(powerState))
     return [{ kind: 'stopped', instance, powerState }]

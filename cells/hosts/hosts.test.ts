@@ -143,14 +143,21 @@ test('a guest that runs though its server is stopped is stopped again', async ()
   await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
 })
 
-test('a server whose host went off under it is started again, and was ACTIVE all along', async () => {
+test('a server whose host went off under it is started again, in the state it had all along', async () => {
   const awake = await activeServer()
   const stopped = await activeServer()
   const paused = await activeServer()
+  const resized = await activeServer()
+  const small = sampleBuild()
   await cell.ask('instance.act', { operation: { ...stopped, id: newId() }, act: { name: 'stop' } })
   await cell.ask('instance.act', { operation: { ...paused, id: newId() }, act: { name: 'pause' } })
   await expect.poll(() => settled(stopped)).toEqual(['stopped', null, 4, null])
   await expect.poll(() => settled(paused)).toEqual(['paused', null, 3, null])
+
+  const larger = sampleBuild({ flavor: { ...small.flavor, id: '2', vcpus: 2 } })
+  const resize = { name: 'resize', build: larger, previous: small.flavor, userId: 'user' } as const
+  await cell.ask('instance.act', { operation: { ...resized, id: newId() }, act: resize })
+  await expect.poll(() => settled(resized)).toEqual(['resized', null, 1, null])
 
   host.driver.loseHost()
   await host.compute.report()
@@ -160,6 +167,8 @@ test('a server whose host went off under it is started again, and was ACTIVE all
   await expect.poll(() => state(awake), { timeout: 5_000 }).toBe('running')
   await expect.poll(() => settled(awake)).toEqual(['active', null, 1, null])
   await expect.poll(() => settled(paused)).toEqual(['stopped', null, 4, null])
+  await expect.poll(() => state(resized), { timeout: 5_000 }).toBe('running')
+  await expect.poll(() => settled(resized)).toEqual(['resized', null, 1, null])
   expect([await state(stopped), await state(paused)]).toEqual(['shutdown', 'shutdown'])
   const states = cell.feed.flatMap(({ body }) =>
     body.kind === 'instance' && body.view.serverId === awake.serverId ? [body.view.vmState] : [],

@@ -5,6 +5,7 @@ import { availabilityZoneFilter } from './filters/availability-zone.ts'
 import { coreFilter, diskFilter, ramFilter } from './filters/capacity.ts'
 import { computeFilter } from './filters/compute.ts'
 import { imagePropertiesFilter } from './filters/image-properties.ts'
+import { differentHostFilter, sameHostFilter } from './filters/neighbour.ts'
 import { requestedHostFilter } from './filters/requested-host.ts'
 import { retryFilter } from './filters/retry.ts'
 import { affinityFilter, antiAffinityFilter } from './filters/server-group.ts'
@@ -17,6 +18,8 @@ export const FILTERS: readonly Filter[] = [
   computeFilter,
   affinityFilter,
   antiAffinityFilter,
+  sameHostFilter,
+  differentHostFilter,
   ramFilter,
   coreFilter,
   diskFilter,

@@ -41,6 +41,8 @@ function request(change: Partial<PlacementRequest> = {}): PlacementRequest {
     requestedHost: null,
     triedHosts: new Set(),
     group: null,
+    besideHosts: null,
+    apartHosts: new Set(),
     ...change,
   }
 }
@@ -83,6 +85,17 @@ test.each([
   expect(refusals).toEqual([
     { name, refused: 1, examples: [{ candidate: 'a', reason: expect.stringContaining(reason) }] },
   ])
+})
+
+test('servers are beside those they are to be beside, and apart from those they are not', () => {
+  const [a, b] = [host('a'), host('b')]
+  const of = (wish: Partial<PlacementRequest>) =>
+    selectHosts([a, b], request(wish), scheduling).hosts.map(({ name }) => name)
+
+  expect(of({ besideHosts: new Set([b.hostId]) })).toEqual(['b'])
+  expect(of({ besideHosts: new Set() })).toEqual([])
+  expect(of({ apartHosts: new Set([b.hostId]) })).toEqual(['a'])
+  expect(of({ besideHosts: new Set([a.hostId]), apartHosts: new Set([a.hostId]) })).toEqual([])
 })
 
 test.each([

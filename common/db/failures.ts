@@ -22,10 +22,20 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
 /** mysql2 gives these no code. */
 const UNAVAILABLE_TEXTS = ['Queue limit reached.', 'Pool is closed.', 'closed state']
 
-/** A lost or overloaded database becomes `unavailable`; everything else stays what it was. */
+/** A comparison of an ASCII column, which ids and states are, with text that has other characters. */
+const NOT_COMPARABLE = 'ER_CANT_AGGREGATE_2COLLATIONS'
+
+/**
+ * A lost or overloaded database becomes `unavailable`, and text that no id or state can equal `invalid`; everything
+ * else stays what it was.
+ */
 export function databaseFailure(error: unknown): unknown {
   if (error instanceof Failure) return error
   const code = codeOf(error)
+  if (code === NOT_COMPARABLE)
+    return new Failure('invalid', 'An id or filter of this request has characters that none has.', {
+      cause: error,
+    })
   const text = error instanceof Error ? error.message : ''
   const isGone =
     (code !== undefined && UNAVAILABLE.has(code)) ||

@@ -1,10 +1,10 @@
 import { Failure } from '#common/errors.ts'
-import type { DriverName } from '#drivers/driver.ts'
+import type { LaunchedDriver } from '../hypervisors/launched-driver.ts'
 import type { DeploymentState } from './state.ts'
 
 /** What `./weir up` was asked for; what was not said is undefined. */
 export interface UpOptions {
-  readonly driver?: DriverName | 'auto'
+  readonly driver?: LaunchedDriver | 'auto'
   readonly cells?: number
   readonly hosts?: number
   readonly gateways?: number

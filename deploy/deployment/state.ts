@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { Failure } from '#common/errors.ts'
 import type { CellId, HostId } from '#common/ids.ts'
-import type { DriverName } from '#drivers/driver.ts'
 import type { OwnedCellAccount } from '#gateway/bus/create-cell-account.ts'
 import type { HostShare } from '../hypervisors/host-share.ts'
+import type { LaunchedDriver } from '../hypervisors/launched-driver.ts'
 import type { ProcessIdentity } from '../process/process-identity.ts'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
 import type { Layout } from './layout.ts'
@@ -24,7 +24,7 @@ export interface DeploymentState {
 }
 
 export interface ChosenDriver {
-  readonly name: DriverName
+  readonly name: LaunchedDriver
   /** For people: why this one. */
   readonly why: string
   /** For people: how real guests run, and why so; known once hosts were started. */

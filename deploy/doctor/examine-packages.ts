@@ -8,6 +8,7 @@ const PURPOSES: readonly (readonly [Purpose, what: string, command: string])[] =
   ['base', 'MariaDB and NATS', './weir up'],
   ['libvirt', 'libvirt, QEMU and what guests are built from', './weir up'],
   ['docker', 'a Docker engine, for --driver docker', './weir up'],
+  ['baremetal', 'a simulated machine with a BMC', './weir test'],
   ['clients', 'the openstack command', './weir test'],
 ]
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { access, mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { run } from '#drivers/run.ts'
+import { buildOnce, folderOf, type Recipe } from './build-once.ts'
 
 export interface GuestImage {
   /** The disk, qcow2. */
@@ -14,9 +14,11 @@ export interface GuestImage {
   readonly kernelPath: string
 }
 
-/** Mostly the download of one package of some 10 MB. */
-const BUILD_TIMEOUT_MS = 300_000
-const RECIPE = ['build.sh', 'init'] as const
+const RECIPE: Recipe = {
+  name: 'guest',
+  script: fileURLToPath(new URL('build.sh', import.meta.url)),
+  argument: fileURLToPath(new URL('init', import.meta.url)),
+}
 
 /**
  * Builds the tiny Linux guest under `directory`, or finds it there: a change of the recipe makes a new one. Needs
@@ -26,8 +28,7 @@ export async function buildGuestImage(
   directory: string,
   signal?: AbortSignal,
 ): Promise<GuestImage> {
-  const folder = await folderIn(directory)
-  if (!(await exists(folder))) await build(directory, folder, signal)
+  const folder = await buildOnce(RECIPE, directory, signal)
   const path = join(folder, 'guest.qcow2')
   const { size } = await stat(path)
   return {
@@ -40,53 +41,15 @@ export async function buildGuestImage(
 
 /** Where `buildGuestImage` leaves the guest's kernel, whether it is there yet or not. */
 export async function builtKernel(directory: string): Promise<string> {
-  return kernelIn(await folderIn(directory))
-}
-
-async function folderIn(directory: string): Promise<string> {
-  return join(directory, `guest-${await recipeHash()}`)
+  return kernelIn(await folderOf(RECIPE, directory))
 }
 
 function kernelIn(folder: string): string {
   return join(folder, 'vmlinuz')
 }
 
-async function build(directory: string, folder: string, signal?: AbortSignal): Promise<void> {
-  await mkdir(directory, { recursive: true })
-  const partial = await mkdtemp(join(directory, 'guest-build-'))
-  try {
-    await run('sh', [recipePath('build.sh'), recipePath('init')], {
-      cwd: partial,
-      timeoutMs: BUILD_TIMEOUT_MS,
-      ...(signal === undefined ? {} : { signal }),
-    })
-    await rename(partial, folder).catch(async (error: unknown) => {
-      if (!(await exists(folder))) throw error // Otherwise another build was first.
-    })
-  } finally {
-    await rm(partial, { recursive: true, force: true })
-  }
-}
-
-async function recipeHash(): Promise<string> {
-  const hash = createHash('sha256')
-  for (const name of RECIPE) hash.update(await readFile(recipePath(name)))
-  return hash.digest('hex').slice(0, 16)
-}
-
-function recipePath(name: (typeof RECIPE)[number]): string {
-  return fileURLToPath(new URL(name, import.meta.url))
-}
-
 async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
   return hash.digest('hex')
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

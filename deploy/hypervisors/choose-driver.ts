@@ -1,12 +1,12 @@
 import { Failure } from '#common/errors.ts'
-import type { DriverName } from '#drivers/driver.ts'
 import type { ChosenDriver } from '../deployment/state.ts'
 import { missingPackages } from '../packages/missing-packages.ts'
 import type { Purpose } from '../packages/packages.ts'
 import { programPath } from '../process/find-program.ts'
+import type { LaunchedDriver } from './launched-driver.ts'
 
 /** The driver asked for, or for `auto` the best this machine can run, and why. Throws `unsupported`. */
-export function chooseDriver(asked: DriverName | 'auto'): ChosenDriver {
+export function chooseDriver(asked: LaunchedDriver | 'auto'): ChosenDriver {
   if (asked === 'fake') return { name: 'fake', why: 'as asked; its servers are simulated' }
   if (asked !== 'auto') {
     const problem = PROBLEMS[asked]()

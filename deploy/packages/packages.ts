@@ -1,9 +1,10 @@
 import { DOCKER_LIBRARIES, DOCKER_PACKAGES } from '../docker-engine/packages.ts'
 import { GUEST_PACKAGES } from '../guest/packages.ts'
 import { LIBVIRT_PACKAGES } from '../libvirt-host/packages.ts'
+import { RAMDISK_PACKAGES } from '../ramdisk/packages.ts'
 
 /** What a Debian package is needed for. */
-export type Purpose = 'base' | 'libvirt' | 'docker' | 'clients' | 'browser'
+export type Purpose = 'base' | 'libvirt' | 'docker' | 'baremetal' | 'clients' | 'browser' | 'go'
 
 export interface Package {
   readonly name: string
@@ -26,7 +27,18 @@ export const PACKAGES: readonly Package[] = [
     (unpacked): Package => ({ ...unpacked, purpose: 'docker', isUnpacked: true }),
   ),
   ...DOCKER_LIBRARIES.map((name): Package => ({ name, purpose: 'docker' })),
+  { name: 'openipmi', purpose: 'baremetal', program: 'ipmi_sim' },
+  { name: 'ipmitool', purpose: 'baremetal', program: 'ipmitool' },
+  { name: 'qemu-system-x86', purpose: 'baremetal', program: 'qemu-system-x86_64' },
+  ...['ipxe-qemu', ...RAMDISK_PACKAGES].map((name): Package => ({ name, purpose: 'baremetal' })),
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
+  { name: 'python3-novaclient', purpose: 'clients' },
+  { name: 'python3-openstacksdk', purpose: 'clients' },
+  { name: 'python3-libcloud', purpose: 'clients' },
+  { name: 'ruby-fog-openstack', purpose: 'clients' },
+  { name: 'python3-osc-placement', purpose: 'clients' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
   { name: 'chromium', purpose: 'browser', program: 'chromium' },
+  { name: 'golang-go', purpose: 'go', program: 'go' },
+  { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'go' },
 ]

@@ -1,6 +1,7 @@
 import type { DocumentName } from '#openapi/load-document.ts'
 import type { Handlers } from '../http/operation.ts'
 import { computeHandlers } from './compute/handlers.ts'
+import { federationHandlers } from './federation/handlers.ts'
 import { identityHandlers } from './identity/handlers.ts'
 import { imageHandlers } from './image/handlers.ts'
 import { networkHandlers } from './network/handlers.ts'
@@ -9,6 +10,7 @@ import { placementHandlers } from './placement/handlers.ts'
 /** The handlers of each document, by operationId. A service's own table lies in its folder. */
 export const HANDLERS: Readonly<Record<DocumentName, Handlers>> = {
   compute: computeHandlers,
+  federation: federationHandlers,
   identity: identityHandlers,
   image: imageHandlers,
   network: networkHandlers,

@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import { FEDERATION_POLICY } from './federation/federation-policy.ts'
 import { IDENTITY_POLICY } from './identity/identity-policy.ts'
 import type { Caller } from './request-context.ts'
 
@@ -51,7 +52,10 @@ export const POLICY: Readonly<Record<string, Who>> = {
 
   ...IDENTITY_POLICY,
 
+  ...FEDERATION_POLICY,
+
   // Nova's.
+  'compute:aggregates:images': 'admin',
   'compute:server:topology:index': 'reader',
   'compute:servers:create:requested_destination': 'admin',
   'os_compute_api:extensions': 'authenticated',
@@ -136,8 +140,6 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-migrate-server:migrate_live': 'admin',
   'os_compute_api:os-migrate-server:migrate_live:host': 'admin',
   'os_compute_api:os-migrations:index': 'admin',
-  'os_compute_api:os-migrations:index:all_projects': 'admin',
-  'os_compute_api:os-migrations:index:host': 'admin',
   'os_compute_api:os-multinic:add': 'member',
   'os_compute_api:os-multinic:remove': 'member',
   'os_compute_api:os-networks:list': 'reader',
@@ -172,6 +174,10 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'os_compute_api:os-server-groups:show': 'reader',
   'os_compute_api:os-server-password:clear': 'member',
   'os_compute_api:os-server-password:show': 'reader',
+  'os_compute_api:os-server-shares:create': 'member',
+  'os_compute_api:os-server-shares:delete': 'member',
+  'os_compute_api:os-server-shares:index': 'reader',
+  'os_compute_api:os-server-shares:show': 'reader',
   'os_compute_api:os-server-tags:delete': 'member',
   'os_compute_api:os-server-tags:delete_all': 'member',
   'os_compute_api:os-server-tags:index': 'reader',
@@ -256,20 +262,20 @@ export const POLICY: Readonly<Record<string, Who>> = {
   upload_image: 'member',
 
   // Placement's; `…:other_project` is ours.
-  'placement:allocation_candidates:list': 'admin',
-  'placement:allocations:list': 'admin',
-  'placement:resource_classes:list': 'admin',
-  'placement:resource_classes:show': 'admin',
-  'placement:resource_providers:aggregates:list': 'admin',
-  'placement:resource_providers:allocations:list': 'admin',
-  'placement:resource_providers:inventories:list': 'admin',
-  'placement:resource_providers:inventories:show': 'admin',
-  'placement:resource_providers:list': 'admin',
-  'placement:resource_providers:show': 'admin',
-  'placement:resource_providers:traits:list': 'admin',
-  'placement:resource_providers:usages': 'admin',
-  'placement:traits:list': 'admin',
-  'placement:traits:show': 'admin',
+  'placement:allocation_candidates:list': 'service-or-admin',
+  'placement:allocations:list': 'service-or-admin',
+  'placement:resource_classes:list': 'service-or-admin',
+  'placement:resource_classes:show': 'service-or-admin',
+  'placement:resource_providers:aggregates:list': 'service-or-admin',
+  'placement:resource_providers:allocations:list': 'service-or-admin',
+  'placement:resource_providers:inventories:list': 'service-or-admin',
+  'placement:resource_providers:inventories:show': 'service-or-admin',
+  'placement:resource_providers:list': 'service-or-admin',
+  'placement:resource_providers:show': 'service-or-admin',
+  'placement:resource_providers:traits:list': 'service-or-admin',
+  'placement:resource_providers:usages': 'service-or-admin',
+  'placement:traits:list': 'service-or-admin',
+  'placement:traits:show': 'service-or-admin',
   'placement:usages': 'reader',
   'placement:usages:other_project': 'admin',
 
@@ -293,11 +299,13 @@ export const POLICY: Readonly<Record<string, Who>> = {
   get_security_group: 'reader',
   get_security_group_rule: 'reader',
   get_subnet: 'reader',
+  get_tags: 'reader',
   update_network: 'member',
   update_port: 'member',
   update_quota: 'admin',
   update_security_group: 'member',
   update_subnet: 'member',
+  update_tags: 'member',
 }
 
 /** The check of a rule; throws a plain Error for a name the table does not have. */
@@ -323,7 +331,7 @@ function refusal(rule: string): Failure {
     'forbidden',
     rule.startsWith('identity:')
       ? `You are not authorized to perform the requested action: ${rule}.`
-      : `Policy ${rule} does not allow this.`,
+      : `Policy doesn't allow ${rule} to be performed.`,
   )
 }
 

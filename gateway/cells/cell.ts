@@ -10,6 +10,8 @@ export interface Resources {
 /** A cell as this gateway knows it at this moment. */
 export interface Cell extends CellRef {
   readonly isEnabled: boolean
+  /** By which its free room counts. */
+  readonly weight: number
   /** False: nothing was heard for longer than its deadline; the cell is dark. */
   readonly isAlive: boolean
   /** Milliseconds since the epoch; undefined when it was never heard. */

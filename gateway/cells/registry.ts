@@ -132,6 +132,7 @@ export class CellRegistry implements AsyncDisposable {
       id: mapping.id,
       name: mapping.name,
       isEnabled: !mapping.isDisabled,
+      weight: mapping.weight,
       isAlive: heard !== undefined && this.#options.clock.now() - heard.at <= this.#deadlineMs,
       lastHeardAt,
       summary: heard?.beat.summary ?? mapping.summary ?? undefined,

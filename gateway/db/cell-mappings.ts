@@ -10,6 +10,11 @@ export interface CellMapping {
   readonly id: CellId
   readonly name: string
   readonly isDisabled: boolean
+  readonly disabledReason: string | null
+  readonly weight: number
+  readonly revision: number
+  readonly needsResync: boolean
+  readonly createdAt: Date
   readonly lastHeartbeatAt: Date | null
   /** Of that heartbeat. */
   readonly summary: CellSummary | null
@@ -31,6 +36,11 @@ const LIST = statement(
       id: cellMappings.id,
       name: cellMappings.name,
       is_disabled: cellMappings.isDisabled,
+      disabled_reason: cellMappings.disabledReason,
+      weight: cellMappings.weight,
+      revision: cellMappings.revision,
+      needs_resync: cellMappings.needsResync,
+      created_at: cellMappings.createdAt,
       last_heartbeat_at: cellMappings.lastHeartbeatAt,
       summary: cellMappings.summary,
     })
@@ -83,6 +93,11 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     id: CellId
     name: string
     is_disabled: number
+    disabled_reason: string | null
+    weight: number
+    revision: number
+    needs_resync: number
+    created_at: Date
     last_heartbeat_at: Date | null
     summary: CellSummary | null
   }>(LIST, {})
@@ -90,9 +105,30 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     id: row.id,
     name: row.name,
     isDisabled: Boolean(row.is_disabled),
+    disabledReason: row.disabled_reason,
+    weight: row.weight,
+    revision: row.revision,
+    needsResync: Boolean(row.needs_resync),
+    createdAt: row.created_at,
     lastHeartbeatAt: row.last_heartbeat_at,
     summary: row.summary,
   }))
+}
+
+/** What an operator decides about a cell. */
+export type CellChoices = Pick<CellMapping, 'isDisabled' | 'disabledReason' | 'weight'>
+
+/** Afterwards it is decided so, if nobody has decided anything since `revision`: else nothing, and false. */
+export async function updateCellMapping(
+  db: Executor,
+  { id, revision }: Pick<CellMapping, 'id' | 'revision'>,
+  choices: CellChoices,
+): Promise<boolean> {
+  const [result] = await db.orm
+    .update(cellMappings)
+    .set({ ...choices, revision: revision + 1 })
+    .where(and(eq(cellMappings.id, id), eq(cellMappings.revision, revision)))
+  return result.affectedRows === 1
 }
 
 /** Afterwards the cell is known under this name. Repeating it is harmless; a name or id in other use is a conflict. */

@@ -1,4 +1,4 @@
-import { and, eq, exists, gte, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, exists, gte, like, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { builder } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
@@ -14,6 +14,8 @@ export interface FlavorFilters {
   readonly enabledOnly: boolean
   readonly minRamMb: number
   readonly minDiskGb: number
+  /** As in LIKE, for a lower-cased name. */
+  readonly nameLike: string | undefined
 }
 
 const SORT_COLUMNS = {
@@ -62,7 +64,7 @@ export async function listFlavorRows(
   const rows = await db.orm
     .select(FLAVOR_COLUMNS)
     .from(flavors)
-    .where(and(isVisible(filters), ...sizes(filters), start))
+    .where(and(isVisible(filters), ...sizes(filters), named(filters), start))
     .orderBy(...orderOf(order))
     .limit(page.limit)
   return rows.map(flavorOf)
@@ -88,6 +90,10 @@ function isVisible({ isPublic, projectId, enabledOnly }: FlavorFilters): SQL | u
     .from(flavorAccess)
     .where(and(eq(flavorAccess.flavorId, flavors.id), eq(flavorAccess.projectId, projectId)))
   return and(or(eq(flavors.isPublic, true), exists(given)), enabled)
+}
+
+function named({ nameLike }: FlavorFilters): SQL | undefined {
+  return nameLike === undefined ? undefined : like(sql`lower(${flavors.name})`, nameLike)
 }
 
 function sizes({ minRamMb, minDiskGb }: FlavorFilters): readonly SQL[] {

@@ -18,12 +18,20 @@ const HOSTS_MAX = 10_000
 
 const isThere = sql`json_value(${hostIndex.view}, '$.isDeleted') = 0`
 
+export interface HostRange {
+  readonly after: number
+  readonly limit: number
+  /** Of one cell; absent: of all. */
+  readonly cellId?: string | undefined
+}
+
 /** Hosts in the order of their serials, from after the one given. */
 export function listHosts(
   db: Executor,
-  page: { readonly after: number; readonly limit: number } = { after: 0, limit: HOSTS_MAX },
+  page: HostRange = { after: 0, limit: HOSTS_MAX },
 ): Promise<readonly HostRecord[]> {
-  return select(db, gt(hostIndex.serial, page.after), page.limit)
+  const ofCell = page.cellId === undefined ? undefined : eq(hostIndex.cellId, page.cellId)
+  return select(db, and(gt(hostIndex.serial, page.after), ofCell), page.limit)
 }
 
 export async function findHost(db: Executor, hostId: string): Promise<HostRecord | undefined> {
@@ -50,7 +58,11 @@ export async function hostsByIds(
   return select(db, inArray(hostIndex.hostId, [...hostIds]), hostIds.length)
 }
 
-async function select(db: Executor, where: SQL, limit: number): Promise<readonly HostRecord[]> {
+async function select(
+  db: Executor,
+  where: SQL | undefined,
+  limit: number,
+): Promise<readonly HostRecord[]> {
   const rows = await db.orm
     .select({ cellId: hostIndex.cellId, serial: hostIndex.serial, view: hostIndex.view })
     .from(hostIndex)

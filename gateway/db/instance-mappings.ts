@@ -231,3 +231,20 @@ export async function serversInCells(tx: Tx, servers: readonly string[]): Promis
     and(inArray(instanceMappings.serverId, [...servers]), isNotNull(instanceMappings.cellId)),
   )
 }
+
+/** The cells that have any of these servers. */
+export async function cellsOfServers(
+  db: Executor,
+  serverIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await db.orm
+    .selectDistinct({ cellId: instanceMappings.cellId })
+    .from(instanceMappings)
+    .where(
+      and(
+        inArray(instanceMappings.serverId, serverIds as InstanceId[]),
+        isNotNull(instanceMappings.cellId),
+      ),
+    )
+  return new Set(rows.flatMap(({ cellId }) => cellId ?? []))
+}

@@ -11,6 +11,7 @@ export interface Described {
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly revision: number
+  readonly tags: readonly string[]
 }
 
 export interface Network extends Described {

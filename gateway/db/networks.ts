@@ -1,32 +1,24 @@
 import { and, eq, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { describedCollection } from './described-collection.ts'
 import type { Network } from './network.ts'
-import { type Collection, pageClauses, type ResourcePage } from './resource-page.ts'
+import { pageClauses, type ResourcePage } from './resource-page.ts'
 import { networkSegments, networks, ports, subnets } from './schema/network.ts'
 
-const NETWORKS: Collection = {
-  table: networks,
-  id: networks.id,
+const NETWORKS = describedCollection(networks, {
   attributes: {
-    id: networks.id,
-    name: networks.name,
-    description: networks.description,
-    project_id: networks.projectId,
-    tenant_id: networks.projectId,
     admin_state_up: networks.isUp,
     shared: networks.isShared,
     'router:external': networks.isExternal,
     mtu: networks.mtu,
     port_security_enabled: networks.hasPortSecurity,
-    created_at: networks.createdAt,
-    updated_at: networks.updatedAt,
   },
   conditions: {
     // A network is always ready: nothing about it is built.
     status: (anyOf) => (anyOf.includes('ACTIVE') ? sql`TRUE` : sql`FALSE`),
   },
-}
+})
 
 /** A page of the networks this project may see: its own, shared and external ones; null sees all. */
 export async function listNetworks(

@@ -1,13 +1,9 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { describedCollection } from './described-collection.ts'
 import type { Port } from './network.ts'
-import {
-  type Collection,
-  type FilterValue,
-  pageClauses,
-  type ResourcePage,
-} from './resource-page.ts'
+import { type FilterValue, pageClauses, type ResourcePage } from './resource-page.ts'
 import { networks, portAddresses, portSecurityGroups, ports } from './schema/network.ts'
 import { IS_SERVER_PORT } from './server-ports.ts'
 
@@ -17,15 +13,8 @@ const anyOfText = (values: readonly FilterValue[]): SQL =>
     sql`, `,
   )
 
-export const PORTS: Collection = {
-  table: ports,
-  id: ports.id,
+export const PORTS = describedCollection(ports, {
   attributes: {
-    id: ports.id,
-    name: ports.name,
-    description: ports.description,
-    project_id: ports.projectId,
-    tenant_id: ports.projectId,
     network_id: ports.networkId,
     mac_address: ports.macAddress,
     admin_state_up: ports.isUp,
@@ -34,18 +23,18 @@ export const PORTS: Collection = {
     device_owner: ports.deviceOwner,
     'binding:host_id': ports.hostName,
     port_security_enabled: ports.hasPortSecurity,
-    created_at: ports.createdAt,
-    updated_at: ports.updatedAt,
   },
   conditions: {
     ip_address: (anyOf) =>
       sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${ports.id} AND ${portAddresses.address} IN (${anyOfText(anyOf)}))`,
+    ip_address_substr: ([part]) =>
+      sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${ports.id} AND LOCATE(${part}, ${portAddresses.address}) > 0)`,
     subnet_id: (anyOf) =>
       sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${ports.id} AND ${portAddresses.subnetId} IN (${anyOfText(anyOf)}))`,
     security_groups: (anyOf) =>
       sql`EXISTS (SELECT 1 FROM ${portSecurityGroups} WHERE ${portSecurityGroups.portId} = ${ports.id} AND ${portSecurityGroups.groupId} IN (${anyOfText(anyOf)}))`,
   },
-}
+})
 
 /** A page of the ports this project may see: its own and those on its networks; null sees all. */
 export async function listPorts(

@@ -6,6 +6,7 @@ import type { CellId } from '#common/ids.ts'
 import type { BuildSpec } from '../app/servers/build-spec.ts'
 import { requestSpecs } from './schema/servers.ts'
 import { SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
+import type { SchedulerHints } from './server-wishes.ts'
 
 /** What the user asked for, with the secrets still sealed. */
 export interface RequestSpec {
@@ -15,6 +16,11 @@ export interface RequestSpec {
   readonly sealedPassword: string | null
 }
 
+/** A request as it is made, with what no cell is told. */
+export interface NewRequestSpec extends RequestSpec {
+  readonly hints: SchedulerHints
+}
+
 interface RequestSpecRow {
   readonly server_id: string
   readonly spec: BuildSpec
@@ -22,7 +28,13 @@ interface RequestSpecRow {
   readonly sealed_password: string | null
 }
 
-const INSERT = rowsInsert(requestSpecs, ['serverId', 'spec', 'sealedUserData', 'sealedPassword'])
+const INSERT = rowsInsert(requestSpecs, [
+  'serverId',
+  'spec',
+  'hints',
+  'sealedUserData',
+  'sealedPassword',
+])
 
 const FIND = statement(
   builder
@@ -45,7 +57,7 @@ const ERASE = sqlStatement(sql`
   where r.sealed_password is not null and m.attempt = v.attempt
     and m.cell_id <=> ${sql.placeholder('cellId')}`)
 
-export function insertRequestSpecs(tx: Tx, specs: readonly RequestSpec[]): void {
+export function insertRequestSpecs(tx: Tx, specs: readonly NewRequestSpec[]): void {
   INSERT.queue(tx, specs)
 }
 

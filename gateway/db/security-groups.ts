@@ -1,24 +1,15 @@
 import { and, eq, inArray, or, type SQL } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { describedCollection } from './described-collection.ts'
 import type { SecurityGroup } from './network.ts'
-import { type Collection, pageClauses, type ResourcePage } from './resource-page.ts'
+import { pageClauses, type ResourcePage } from './resource-page.ts'
 import { portSecurityGroups, securityGroupRules, securityGroups } from './schema/network.ts'
 import { rulesOfGroups } from './security-group-rules.ts'
 
-const SECURITY_GROUPS: Collection = {
-  table: securityGroups,
-  id: securityGroups.id,
-  attributes: {
-    id: securityGroups.id,
-    name: securityGroups.name,
-    description: securityGroups.description,
-    project_id: securityGroups.projectId,
-    tenant_id: securityGroups.projectId,
-    created_at: securityGroups.createdAt,
-    updated_at: securityGroups.updatedAt,
-  },
-}
+const SECURITY_GROUPS = describedCollection(securityGroups, {
+  attributes: {},
+})
 
 /** A page of the project's groups; null sees all. */
 export async function listSecurityGroups(

@@ -1,9 +1,13 @@
-import { and, inArray, isNotNull, isNull, like, not, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, isNull, like, ne, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import { serverIndex } from './schema/servers.ts'
 
 /** A delete that was asked for shows as the task, whatever the cell last said. */
 const task = sql`if(${serverIndex.isDeleting} and ${serverIndex.deletedAt} is null, 'deleting', ${serverIndex.taskState})`
+
+const isSoft = eq(serverIndex.vmState, 'soft-delete')
+/** Deleted softly, a server is listed only with what is deleted. */
+export const isNotSoft = ne(serverIndex.vmState, 'soft-delete')
 
 const nothing = sql`null`
 const written = (column: SQL | typeof serverIndex.createdAt) =>
@@ -25,6 +29,7 @@ export const TEXT_FIELDS = {
   launched_at: written(sql`${serverIndex.launchedAt}`),
   locked_by: sql`${serverIndex.lockedBy}`,
   name: sql`${serverIndex.name}`,
+  node: sql`${serverIndex.hypervisorHostname}`,
   power_state: sql`cast(${serverIndex.powerState} as char)`,
   progress: sql`'0'`,
   ramdisk_id: nothing,
@@ -38,7 +43,6 @@ const EQUAL_FIELDS = {
   flavor: sql`${serverIndex.flavorId}`,
   host: sql`${serverIndex.host}`,
   image: sql`${serverIndex.imageId}`,
-  node: sql`${serverIndex.hypervisorHostname}`,
   project: sql`${serverIndex.projectId}`,
   task_state: task,
   user: sql`${serverIndex.userId}`,
@@ -52,8 +56,10 @@ export type ServerCondition =
   | { readonly is: 'equal'; readonly field: ServerEqualField; readonly anyOf: readonly string[] }
   /** `pattern` as in LIKE, for lower-cased text. */
   | { readonly is: 'like'; readonly field: ServerTextField; readonly pattern: string }
-  | { readonly is: 'address-like'; readonly pattern: string }
-  | { readonly is: 'deleted'; readonly value: boolean }
+  /** An address is like any of these. */
+  | { readonly is: 'address-like'; readonly patterns: readonly string[] }
+  /** `withSoft`: those that can still be restored are listed too. */
+  | { readonly is: 'deleted'; readonly value: boolean; readonly withSoft: boolean }
   | { readonly is: 'locked'; readonly value: boolean }
   | { readonly is: 'changed'; readonly since: Date | undefined; readonly before: Date | undefined }
   | { readonly is: 'tagged'; readonly how: TagMode; readonly tags: readonly string[] }
@@ -75,9 +81,9 @@ export function serverCondition(condition: ServerCondition): SQL | undefined {
     case 'like':
       return like(sql`lower(${TEXT_FIELDS[condition.field]})`, condition.pattern)
     case 'address-like':
-      return sql`json_search(lower(${serverIndex.addresses}), 'one', ${condition.pattern}, null, '$.*[*].addr') is not null`
+      return or(...condition.patterns.map(hasAddressLike))
     case 'deleted':
-      return condition.value ? isNotNull(serverIndex.deletedAt) : isNull(serverIndex.deletedAt)
+      return deleted(condition.value, condition.withSoft)
     case 'locked':
       return sql`${serverIndex.isLocked} = ${condition.value}`
     case 'changed':
@@ -87,6 +93,18 @@ export function serverCondition(condition: ServerCondition): SQL | undefined {
     case 'state':
       return or(...condition.anyOf.map(inState))
   }
+}
+
+function hasAddressLike(pattern: string): SQL {
+  return sql`json_search(lower(${serverIndex.addresses}), 'one', ${pattern}, null, '$.*[*].addr') is not null`
+}
+
+function deleted(value: boolean, withSoft: boolean): SQL | undefined {
+  if (value)
+    return withSoft
+      ? or(isNotNull(serverIndex.deletedAt), isSoft)
+      : isNotNull(serverIndex.deletedAt)
+  return withSoft ? isNull(serverIndex.deletedAt) : and(isNull(serverIndex.deletedAt), isNotSoft)
 }
 
 function changed(since: Date | undefined, before: Date | undefined): SQL | undefined {

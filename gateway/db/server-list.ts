@@ -5,6 +5,7 @@ import type { ServerRecord } from '../app/servers/server-record.ts'
 import { after, orderOf, type SortColumn } from './keyset.ts'
 import { serverIndex } from './schema/servers.ts'
 import {
+  isNotSoft,
   type ServerCondition,
   type ServerTextField,
   serverCondition,
@@ -70,7 +71,11 @@ const NEWEST_OF_PROJECT = statement(
     .select(SERVER_COLUMNS)
     .from(serverIndex)
     .where(
-      and(eq(serverIndex.projectId, sql.placeholder('projectId')), isNull(serverIndex.deletedAt)),
+      and(
+        eq(serverIndex.projectId, sql.placeholder('projectId')),
+        isNull(serverIndex.deletedAt),
+        isNotSoft,
+      ),
     )
     .orderBy(desc(serverIndex.createdAt), desc(serverIndex.serverId))
     .limit(sql.placeholder('limit')),

@@ -5,9 +5,9 @@ import type { CellId } from '#common/ids.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { serverMigrations } from './schema/servers.ts'
 
-const isNewer = sql`values(version) > version`
+// An equal version shows the same, and counts as newer: the version may be assigned before the others are compared.
+const isNewer = sql`values(version) >= version`
 
-/** The version is assigned last: the others are compared with what it was. */
 const INSERT = rowsInsert(
   serverMigrations,
   [

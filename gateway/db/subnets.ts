@@ -1,28 +1,20 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { describedCollection } from './described-collection.ts'
 import type { Subnet } from './network.ts'
-import { type Collection, pageClauses, type ResourcePage } from './resource-page.ts'
+import { pageClauses, type ResourcePage } from './resource-page.ts'
 import { networks, portAddresses, subnets } from './schema/network.ts'
 
-const SUBNETS: Collection = {
-  table: subnets,
-  id: subnets.id,
+const SUBNETS = describedCollection(subnets, {
   attributes: {
-    id: subnets.id,
-    name: subnets.name,
-    description: subnets.description,
-    project_id: subnets.projectId,
-    tenant_id: subnets.projectId,
     network_id: subnets.networkId,
     ip_version: subnets.ipVersion,
     cidr: subnets.cidr,
     gateway_ip: subnets.gatewayIp,
     enable_dhcp: subnets.hasDhcp,
-    created_at: subnets.createdAt,
-    updated_at: subnets.updatedAt,
   },
-}
+})
 
 /** A page of the subnets this project may see: its own and those of networks open to it; null sees all. */
 export async function listSubnets(

@@ -1,5 +1,5 @@
-import { sql } from 'drizzle-orm'
-import type { Tx } from '#common/db/database.ts'
+import { asc, eq, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { traces } from './schema/cells.ts'
@@ -21,4 +21,17 @@ export function recordTraces(tx: Tx, rows: readonly ServerTrace[]): void {
     tx,
     rows.map(({ serverId, attempt, trace }) => ({ serverId, attempt, level: trace.level, trace })),
   )
+}
+
+/** The decisions about a server, oldest attempt first; of one attempt, cells before hosts. */
+export async function listTraces(
+  db: Executor,
+  serverId: string,
+): Promise<readonly Omit<ServerTrace, 'serverId'>[]> {
+  const rows = await db.orm
+    .select({ attempt: traces.attempt, trace: traces.trace })
+    .from(traces)
+    .where(eq(traces.serverId, serverId))
+    .orderBy(asc(traces.attempt), asc(traces.level))
+  return rows.map(({ attempt, trace }) => ({ attempt, trace: trace as Trace }))
 }

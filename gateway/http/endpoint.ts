@@ -16,6 +16,7 @@ import type { Links, LinksSource } from './links.ts'
 import { negotiateMicroversion } from './microversion.ts'
 import { refuseForeignProject } from './normal-path.ts'
 import type { Answer, Call, RawRequest } from './operation.ts'
+import { refuseRing } from './refuse-ring.ts'
 import { answerResponse, failureResponse } from './response.ts'
 import type { ServiceFace } from './services.ts'
 
@@ -92,7 +93,7 @@ export function openExchange(c: Context, linksOf: LinksSource): Exchange {
 }
 
 /**
- * The order, and why: the token first, so that nothing is told to strangers; the rule before the body is read, so
+ * The order, and why: what goes round in a ring is ended first; then the token, so that nothing is told to strangers; the rule before the body is read, so
  * that only the allowed cost memory (an action's rule is known only from its body); the microversion before
  * validation, which it governs.
  */
@@ -102,6 +103,7 @@ async function runStages(
   exchange: Exchange,
 ): Promise<Response> {
   const { service, single } = endpoint
+  refuseRing(exchange.input.header, gateway.compute.cells)
   const isPublic = single !== undefined && single.check === undefined
   const caller = isPublic ? ANONYMOUS : await authenticate(gateway.identity, exchange.input)
   refuseOutsideRules(endpoint, exchange, caller)

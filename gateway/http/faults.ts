@@ -1,14 +1,16 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorKind } from '#common/errors.ts'
 import { Failure, isFailure } from '#common/errors.ts'
+import { RevisionMismatch } from '../app/networks/revision.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
 /** How a service words a fault; clients of each look for their own envelope. */
-export type FaultStyle = 'nova' | 'keystone' | 'glance' | 'neutron' | 'placement'
+export type FaultStyle = 'nova' | 'keystone' | 'glance' | 'neutron' | 'placement' | 'problem'
 
 export interface Fault {
   readonly status: number
   readonly body: string
+  readonly contentType: string
   /** Seconds after which asking again is sensible. */
   readonly retryAfter: number | undefined
   /** True for what an operator should see in the log. */
@@ -51,6 +53,7 @@ const NEUTRON_TYPES: Readonly<Record<number, string>> = {
   403: 'HTTPForbidden',
   404: 'HTTPNotFound',
   409: 'HTTPConflict',
+  412: 'RevisionNumberConstraintFailed',
   413: 'HTTPRequestEntityTooLarge',
   501: 'HTTPNotImplemented',
   503: 'HTTPServiceUnavailable',
@@ -73,8 +76,11 @@ export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Faul
     body: JSON.stringify(
       style === 'placement'
         ? placementErrors(status, message, requestId)
-        : envelope(style, status, message, neutronType(error, status)),
+        : style === 'problem'
+          ? problem(error, status, message, requestId)
+          : envelope(style, status, message, neutronType(error, status)),
     ),
+    contentType: style === 'problem' ? 'application/problem+json' : 'application/json',
     retryAfter: status === 503 ? RETRY_AFTER_S : undefined,
     // What a backend cannot do, nobody has to repair.
     isOurs: status >= 500 && status !== STATUS.unsupported,
@@ -83,6 +89,7 @@ export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Faul
 
 function statusOf(error: unknown, style: FaultStyle): number {
   if (error instanceof HttpRefusal) return error.status
+  if (error instanceof RevisionMismatch) return 412
   // Glance's LimitExceeded, whatever the limit is of.
   if (style === 'glance' && isFailure(error, 'over-quota')) return STATUS['too-large']
   return error instanceof Failure ? STATUS[error.kind] : STATUS.internal
@@ -107,8 +114,15 @@ function placementErrors(status: number, detail: string, requestId: string): obj
   return { errors: [{ status, title, detail, code, request_id: requestId }] }
 }
 
+/** RFC 9457. The type names the kind of failure, which is what a program can act on. */
+function problem(error: unknown, status: number, detail: string, request_id: string): object {
+  const kind = error instanceof Failure ? error.kind : `http-${status}`
+  const title = STATUS_CODES[status] ?? 'Error'
+  return { type: `urn:weir:problem:${kind}`, title, status, detail, request_id }
+}
+
 function envelope(
-  style: Exclude<FaultStyle, 'placement'>,
+  style: Exclude<FaultStyle, 'placement' | 'problem'>,
   code: number,
   message: string,
   type: string,

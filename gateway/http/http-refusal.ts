@@ -9,4 +9,4 @@ export class HttpRefusal extends Error {
   }
 }
 
-export type RefusalStatus = 404 | 405 | 406 | 410 | 415 | 416
+export type RefusalStatus = 404 | 405 | 406 | 410 | 412 | 415 | 416

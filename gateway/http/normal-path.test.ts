@@ -19,6 +19,7 @@ test.each([
   [`/compute/v2.1/${HEX}`, '/compute/v2.1'],
   [`/compute/v2.1/servers/${UUID}`, `/compute/v2.1/servers/${UUID}`],
   ['/image/v2/images/', '/image/v2/images'],
+  [`/compute/v2.1//${HEX}//servers//`, '/compute/v2.1/servers'],
 ])('%s is routed as %s', (path, expected) => {
   expect(normalPath(new Request(`http://cloud.test${path}`))).toBe(expected)
 })
@@ -31,4 +32,5 @@ test('a project in the URL must be the one of the token', () => {
   expect(() => ask(`/compute/v2.1/${HEX}/servers`)).not.toThrow()
   expect(() => ask('/compute/v2.1/servers')).not.toThrow()
   expect(() => ask(`/compute/v2.1/${UUID}/servers`)).toThrow('Malformed request URL')
+  expect(() => ask(`/compute/v2.1//${UUID}/servers`)).toThrow('Malformed request URL')
 })

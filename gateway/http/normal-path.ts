@@ -9,11 +9,11 @@ const COMPUTE = '/compute/v2.1'
 
 /**
  * The one spelling of a path that is routed, so that each operation is registered once: no slash at the end
- * (clients call both spellings and must not be redirected), `/` and `/v3…` for `/identity…` (bare
- * `OS_AUTH_URL`s), `/compute/v2.1/{project}/…` for `/compute/v2.1/…`.
+ * (clients call both spellings and must not be redirected), no empty segment (fog puts them behind an endpoint), `/`
+ * and `/v3…` for `/identity…` (bare `OS_AUTH_URL`s), `/compute/v2.1/{project}/…` for `/compute/v2.1/…`.
  */
 export function normalPath(request: Request): string {
-  const path = withoutSlash(getPath(request))
+  const path = withoutEmptySegments(getPath(request))
   if (path === '') return '/identity'
   if (path === '/v3' || path.startsWith('/v3/')) return `/identity${path}`
   if (!path.startsWith(COMPUTE)) return path
@@ -22,14 +22,13 @@ export function normalPath(request: Request): string {
 }
 
 /** Throws `invalid` when a compute URL carries a project that is not the token's, as Nova does. */
-export function refuseForeignProject({ url }: Request, { projectId }: Caller): void {
-  const start = url.indexOf(`${COMPUTE}/`)
-  const project =
-    start === -1 ? null : COMPUTE_PROJECT.exec(url.slice(start).split('?', 1)[0] ?? '')
+export function refuseForeignProject(request: Request, { projectId }: Caller): void {
+  const project = COMPUTE_PROJECT.exec(withoutEmptySegments(getPath(request)))
   if (project === null || project[0].slice(COMPUTE.length + 1) === projectId) return
   throw new Failure('invalid', 'Malformed request URL: its project is not the one of the token.')
 }
 
-function withoutSlash(path: string): string {
-  return path.endsWith('/') ? path.slice(0, -1) : path
+function withoutEmptySegments(path: string): string {
+  const single = path.includes('//') ? path.replaceAll(/\/{2,}/g, '/') : path
+  return single.endsWith('/') ? single.slice(0, -1) : single
 }

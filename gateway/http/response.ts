@@ -3,6 +3,7 @@ import type { Exchange } from './endpoint.ts'
 import { faultOf } from './faults.ts'
 import { versionHeaders } from './microversion.ts'
 import type { Answer } from './operation.ts'
+import { VIA } from './refuse-ring.ts'
 import type { ServiceFace } from './services.ts'
 
 /** The answer of an operation, pruned and written, with the headers of its service. */
@@ -44,7 +45,7 @@ export function failureResponse(
     else log.error(fields, 'request failed')
   }
   const headers = standardHeaders(service, exchange)
-  headers['Content-Type'] = 'application/json'
+  headers['Content-Type'] = fault.contentType
   if (fault.retryAfter !== undefined) headers['Retry-After'] = String(fault.retryAfter)
   if (fault.status === 401)
     headers['WWW-Authenticate'] = `Keystone uri="${exchange.links.to('/identity')}"`
@@ -54,6 +55,8 @@ export function failureResponse(
 function standardHeaders(service: ServiceFace, exchange: Exchange): Record<string, string> {
   const { requestId } = exchange.work
   const headers: Record<string, string> = { 'X-Openstack-Request-Id': requestId }
+  const via = exchange.input.header(VIA)
+  if (via !== undefined) headers[VIA] = via
   if (!service.hasMicroversions) return headers
   if (service.name === 'compute') headers['X-Compute-Request-Id'] = requestId
   return Object.assign(headers, versionHeaders(service.name, exchange.microversion))

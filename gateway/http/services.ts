@@ -12,6 +12,12 @@ export interface ServiceFace {
 
 export const SERVICES: Readonly<Record<DocumentName, ServiceFace>> = {
   compute: { name: 'compute', prefix: '/compute', faults: 'nova', hasMicroversions: true },
+  federation: {
+    name: 'federation',
+    prefix: '/federation',
+    faults: 'problem',
+    hasMicroversions: false,
+  },
   identity: { name: 'identity', prefix: '/identity', faults: 'keystone', hasMicroversions: false },
   image: { name: 'image', prefix: '/image', faults: 'glance', hasMicroversions: false },
   placement: {

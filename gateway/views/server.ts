@@ -3,8 +3,10 @@ import { isAllowed } from '../app/policy.ts'
 import type { RequestContext } from '../app/request-context.ts'
 import type { ServerExtras } from '../app/servers/server-extras.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
+import type { ServerWish } from '../db/server-wishes.ts'
 import type { Links } from '../http/links.ts'
 import { hostIdOf } from './host-id.ts'
+import { isMeantForNova } from './image-properties.ts'
 import { isSince } from './since.ts'
 import { plainTime, zonedTime } from './time.ts'
 
@@ -38,11 +40,19 @@ export function serverSummaries(servers: readonly ServerRecord[], links: Links) 
 
 export type ServerView = ReturnType<ReturnType<typeof serverViewer>>
 
+/** What is shown of servers besides their records. */
+export interface ShownOfServers {
+  /** For callers who may see where servers are, and for nobody else. */
+  readonly extras: ServerExtras | undefined
+  readonly wishes: ReadonlyMap<string, ServerWish>
+}
+
 /**
  * Makes what shows servers to one caller, at their widest. What is the same for all of them is decided once: this
- * runs a hundred times for a page. `extras` are for callers who may see where servers are, and for nobody else.
+ * runs a hundred times for a page.
  */
-export function serverViewer(context: RequestContext, links: Links, extras?: ServerExtras) {
+export function serverViewer(context: RequestContext, links: Links, shown: ShownOfServers) {
+  const { extras, wishes } = shown
   const self = links.to('/compute/v2.1/servers/')
   const bookmark = links.to('/compute/servers/')
   const imageLink = links.to('/compute/images/')
@@ -54,6 +64,7 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
 
   return (server: ServerRecord) => {
     const { id, flavor, imageId, fault } = server
+    const wish = wishes.get(id)
     const status = apiStatus(server.vmState, server.taskState)
     return {
       id,
@@ -66,7 +77,11 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
       image:
         imageId === null
           ? ''
-          : { id: imageId, links: [{ rel: 'bookmark', href: imageLink + imageId }] },
+          : {
+              id: imageId,
+              links: [{ rel: 'bookmark', href: imageLink + imageId }],
+              properties: imageProperties(wish),
+            },
       flavor: flavorView(flavor, flavorLink + flavor.id, showsSpecs),
       created: zonedTime(server.createdAt),
       updated: zonedTime(server.updatedAt),
@@ -98,11 +113,18 @@ export function serverViewer(context: RequestContext, links: Links, extras?: Ser
       trusted_image_certificates: null,
       locked_reason: server.lockedReason,
       server_groups: NOTHING,
+      pinned_availability_zone: wish?.zone ?? null,
+      scheduler_hints: wish?.hints ?? {},
       ...(showsHostname && { 'OS-EXT-SRV-ATTR:hostname': server.hostname }),
       ...(extras !== undefined && placeView(server, extras)),
       ...(extras !== undefined && showsHostStatus && { host_status: extras.hostStatus(server) }),
     }
   }
+}
+
+function imageProperties(wish: ServerWish | undefined) {
+  const properties = Object.entries(wish?.imageProperties ?? {})
+  return Object.fromEntries(properties.filter(([name]) => isMeantForNova(name)))
 }
 
 /** By id until 2.46; from 2.47 on what it was when the server was made. */

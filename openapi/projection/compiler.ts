@@ -36,7 +36,9 @@ export function createCompiler(): Compiler {
       remembered(validators, JSON.stringify(schema), () => ajv.compile(schema as object)),
     serializer: (schema) => {
       const shape = shapeOf(schema)
-      return remembered(serializers, JSON.stringify(shape), () => build(shape as object))
+      return remembered(serializers, JSON.stringify(shape), () =>
+        build(shape as object, { ajv: { formats: { [PLAIN]: true } } }),
+      )
     },
   }
 }
@@ -65,9 +67,12 @@ function shapeOf(node: unknown): unknown {
     const isMap = key === 'properties' && isNode(value)
     out[key] = isMap ? mapValues(value, shapeOf) : shapeOf(value)
   }
-  if (isPlainText(node)) out['format'] = 'unsafe'
+  if (isPlainText(node)) out['format'] = PLAIN
   return out
 }
+
+/** The serializer's own format for texts that need no escaping; where it looks at a choice its validator must know it. */
+const PLAIN = 'unsafe'
 
 /** Our own ids, times and addresses: they hold nothing that JSON escapes, so looking for it is half the work. */
 const PLAIN_FORMATS = new Set<unknown>(['uuid', 'date-time', 'uri'])

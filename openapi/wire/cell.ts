@@ -52,10 +52,10 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     answer: Type.Object({ output: Type.String() }),
   },
-  /** Afterwards these ports of the host let through what they say; those of others are passed over. */
+  /** Afterwards the applied ports let through what they say; those that are not there, or not yet, are passed over. */
   'host.filter-ports': {
     ask: Type.Object({ hostId: Uuid, ports: Type.Array(PortFilter) }),
-    answer: Type.Object({}),
+    answer: Type.Object({ applied: Type.Array(Uuid) }),
   },
   'host.set-service': {
     ask: Type.Object({

@@ -95,7 +95,7 @@ export const HOST_OPERATIONS = {
   },
   'filter-ports': {
     ask: Type.Object({ ports: Type.Array(PortFilter) }),
-    answer: Type.Object({}),
+    answer: Type.Object({ applied: Type.Array(Uuid) }),
   },
   'change-nic': {
     ask: Type.Object({

@@ -95,6 +95,10 @@ export const InstanceBuild = Type.Object({
   reservationId: Type.String(),
   /** The group it is a member of; absent: none. */
   group: Type.Optional(ServerGroupRule),
+  /** Servers it is to share a host with, one of them at least; absent: none. */
+  sameHost: Type.Optional(Type.Array(Type.String())),
+  /** Servers it is to share no host with; absent: none. */
+  differentHost: Type.Optional(Type.Array(Type.String())),
 })
 export type InstanceBuild = Static<typeof InstanceBuild>
 

@@ -135,6 +135,29 @@ test('soft policies are kept as long as they can be', async () => {
   for (let nth = 0; nth < 2; nth += 1) expect(await outcome(await bootIn(together))).toEqual(first)
 })
 
+test('hints put servers beside others and apart from them, whatever their cells', async () => {
+  const bootWith = async (hints: object) => {
+    const body = { ...smallServer(cloud), 'os:scheduler_hints': hints }
+    const made = await demo.post<{ server: { id: string } }>(SERVERS, body)
+    const { id } = made.body.server
+    return { id, ...(await outcome(id)) }
+  }
+  const spread: { readonly id: string; readonly host: string | null }[] = []
+  for (let nth = 0; nth < CELLS * HOSTS_PER_CELL; nth += 1)
+    spread.push(await bootWith({ different_host: spread.map(({ id }) => id) }))
+  const hosts = spread.map(({ host }) => host)
+  expect(new Set(hosts).size).toBe(CELLS * HOSTS_PER_CELL)
+  expect(hosts).not.toContain(null)
+  expect((await bootWith({ different_host: spread.map(({ id }) => id) })).host).toBeNull()
+
+  const [first, second] = [spread[0]!, spread[1]!]
+  expect((await bootWith({ same_host: first.id })).host).toBe(first.host)
+  expect(
+    (await bootWith({ same_host: [first.id, second.id], different_host: first.id })).host,
+  ).toBe(second.host)
+  expect((await bootWith({ same_host: crypto.randomUUID() })).host).toBeNull()
+})
+
 test('a group has no more servers than the quota, and must be the project’s own', async () => {
   const group = await makeGroup('soft-affinity')
   const project = String((await showServer(admin, await createServer(cloud, demo)))['tenant_id'])

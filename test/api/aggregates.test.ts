@@ -153,3 +153,19 @@ test('users see and change no aggregates', async () => {
   const names = (await admin.call<{ aggregates: Aggregate[] }>('listAggregates')).body.aggregates
   expect(names.map(({ name }) => name)).toContain('late')
 })
+
+test('images are asked for ahead from 2.81 on, which no host can take', async () => {
+  const { id } = (await create({ name: 'cached' })).body.aggregate
+  const image = crypto.randomUUID()
+  const ask = (cache: object, version: Microversion = '2.81', client = admin, of = id) =>
+    client.call('cacheAggregateImages', { params: at(of), body: { cache }, version })
+
+  expect((await ask([{ id: image }])).status).toBe(202)
+  expect((await ask([{ id: image }, { id: image }])).body).toMatchObject({
+    badRequest: { message: 'Duplicate images in request' },
+  })
+  expect((await ask([])).status).toBe(400)
+  expect((await ask([{ id: image }], '2.80')).status).toBe(404)
+  expect((await ask([{ id: image }], '2.81', admin, 9_999)).status).toBe(404)
+  expect((await ask([{ id: image }], '2.81', alice)).status).toBe(403)
+})

@@ -189,7 +189,7 @@ describe('microversions', () => {
 
   test.each([
     ['compute 2.0', 406],
-    ['compute 2.94', 406],
+    ['compute 2.105', 406],
     ['compute 3.1', 406],
     ['compute 99.99', 406],
     ['compute two', 400],

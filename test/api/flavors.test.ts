@@ -64,6 +64,10 @@ test.each<[Microversion, object]>([
   ['2.55', { swap: '', description: null }],
   ['2.61', { swap: '', description: null, extra_specs: {} }],
   ['2.75', { swap: 0, description: null, extra_specs: {} }],
+  [
+    '2.101',
+    { rxtx_factor: 1, 'OS-FLV-DISABLED:disabled': false, description: null, extra_specs: {} },
+  ],
 ])('a flavor is shown as microversion %s has it', async (version, expected) => {
   await create({ ...size, id: 'shape', name: 'shape' })
 
@@ -72,6 +76,30 @@ test.each<[Microversion, object]>([
   expect(flavor).toMatchObject(expected)
   expect('description' in flavor).toBe('description' in expected)
   expect('extra_specs' in flavor).toBe('extra_specs' in expected)
+})
+
+test('flavors are found by a pattern in their name, and have lost two fields, since 2.102', async () => {
+  for (const [id, name] of Object.entries({ n1: 'net.small', n2: 'net.LARGE', n3: 'calc.large' }))
+    await create({ ...size, id, name })
+  const named = (name: string, query = '') =>
+    idsOf(alice, `?name=${encodeURIComponent(name)}${query}`, '2.102')
+
+  expect(await named('large')).toEqual(['n2', 'n3'])
+  expect(await named('^net\\.')).toEqual(['n1', 'n2'])
+  expect(await named('^(net|calc)\\.l')).toEqual(['n2', 'n3'])
+  expect(await named('^(net|calc)\\.', '&limit=2')).toEqual(['n1', 'n2'])
+  expect(await named('^(net|calc)\\.', '&limit=2&marker=n2')).toEqual(['n3'])
+  expect(await named('^(net|calc)', '&limit=0')).toEqual([])
+  const refused = async (query: string, version: Microversion) =>
+    (await alice.call('listFlavors', { query, version })).status
+  expect(await refused('?name=(', '2.102')).toBe(400)
+  expect(await refused('?name=x', '2.101')).toBe(400)
+  expect(await refused('?sort_key=rxtx_factor', '2.101')).toBe(200)
+  expect(await refused('?sort_key=rxtx_factor', '2.102')).toBe(400)
+  const { flavor } = (await show(alice, 'n1', '2.102')).body
+  expect(flavor).not.toHaveProperty('rxtx_factor')
+  expect(flavor).not.toHaveProperty('OS-FLV-DISABLED:disabled')
+  expect((await create({ ...size, name: 'x', rxtx_factor: 2 }, '2.102')).status).toBe(400)
 })
 
 test('a flavor without an id gets a UUID, and names and ids are unique', async () => {

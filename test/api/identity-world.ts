@@ -6,6 +6,7 @@ import { createGateway, type Gateway } from '#gateway/context.ts'
 import { MIGRATIONS_FOLDER } from '#gateway/db/readiness.ts'
 import { createServer } from '#gateway/server.ts'
 import type { DocumentName } from '#openapi/load-document.ts'
+import { checkedAnswer } from '../env/api/check-response.ts'
 import { freshDatabase } from '../env/fresh-database.ts'
 import { gatewayEnv } from '../env/gateway-env.ts'
 
@@ -49,7 +50,7 @@ export interface Json {
   readonly [key: string]: Json | undefined
 }
 
-/** One gateway's HTTP face. */
+/** One gateway's HTTP face. Every answer is checked against the document of its service and microversion. */
 export class Face {
   readonly gateway: Gateway
   readonly app: Hono
@@ -72,24 +73,13 @@ export class Face {
     if (options.token !== undefined) headers.set('x-auth-token', options.token)
     if (options.body !== undefined && !headers.has('content-type'))
       headers.set('content-type', 'application/json')
-    const body =
-      options.body === undefined
-        ? {}
-        : {
-            body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body),
-          }
-    const response = await this.app.request(`http://cloud.test:8774${path}`, {
-      method,
-      headers,
-      ...body,
-    })
-    const text = await response.text()
-    const isJson = response.headers.get('content-type')?.includes('json') === true
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: (isJson && text !== '' ? JSON.parse(text) : text) as Json,
-    }
+    const sent = options.body
+    const body = typeof sent === 'string' ? sent : JSON.stringify(sent)
+    const url = `http://cloud.test:8774${path}`
+    const init = body === undefined ? { method, headers } : { method, headers, body }
+    const response = await this.app.request(url, init)
+    const answer = await checkedAnswer({ method, url, headers, body: sent }, response)
+    return { status: response.status, headers: response.headers, body: (answer ?? '') as Json }
   }
 
   /** A token by password; `scope` as in the request, the user's own project when absent. */

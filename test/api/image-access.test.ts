@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { imageForBoot, ticketForCell } from '#gateway/app/images/image-for-boot.ts'
+import { checkedStream } from '../env/api/check-response.ts'
 import { type ImageApi, imageApi } from './image-api.ts'
 
 let api: ImageApi
@@ -88,10 +89,12 @@ describe('another project', () => {
 
 describe('a cell', () => {
   const cellId = '6f2f4f2e-6f2f-4f2e-8f2f-4f2e6f2f4f2e'
-  const internal = (id: string, ticket: string | undefined) =>
-    api.face.app.request(`http://cloud.test:8774/image/internal/images/${id}/file`, {
-      headers: ticket === undefined ? {} : { 'x-weir-image-ticket': ticket },
-    })
+  const internal = async (id: string, ticket: string | undefined) => {
+    const url = `http://cloud.test:8774/image/internal/images/${id}/file`
+    const headers = new Headers(ticket === undefined ? {} : { 'x-weir-image-ticket': ticket })
+    const response = await api.face.app.request(url, { headers })
+    return checkedStream({ method: 'GET', url, headers, body: undefined }, response)
+  }
 
   test('reads a private image with a ticket and without a token', async () => {
     const id = await api.active(api.demo, Buffer.from('for a cell'), { visibility: 'private' })

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
+import { checkedStream } from '../env/api/check-response.ts'
 import { type Face, type IdentityWorld, identityWorld, type Reply } from './identity-world.ts'
 import { listOf, textOf } from './json.ts'
 
@@ -44,12 +45,8 @@ export class ImageApi implements AsyncDisposable {
     headers: Readonly<Record<string, string>> = {},
     where: 'file' | 'stage' = 'file',
   ): Promise<Response> {
-    return this.face.app.request(`http://cloud.test:8774/image/v2/images/${id}/${where}`, {
-      method: 'PUT',
-      headers: { 'x-auth-token': token, 'content-type': 'application/octet-stream', ...headers },
-      body: content,
-      duplex: 'half',
-    } as RequestInit)
+    const type = { 'content-type': 'application/octet-stream' }
+    return this.#stream('PUT', `${id}/${where}`, { ...auth(token), ...type, ...headers }, content)
   }
 
   /** The id of a new image with this content. */
@@ -80,9 +77,7 @@ export class ImageApi implements AsyncDisposable {
     id: string,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Response> {
-    return this.face.app.request(`http://cloud.test:8774/image/v2/images/${id}/file`, {
-      headers: { 'x-auth-token': token, ...headers },
-    })
+    return this.#stream('GET', `${id}/file`, { ...auth(token), ...headers })
   }
 
   /** The ids of a page. */
@@ -99,9 +94,26 @@ export class ImageApi implements AsyncDisposable {
     return (await Promise.all(folders.map((folder) => readdir(folder)))).flat()
   }
 
+  async #stream(
+    method: string,
+    path: string,
+    given: Readonly<Record<string, string>>,
+    body?: string | Buffer | ReadableStream<Uint8Array>,
+  ): Promise<Response> {
+    const url = `http://cloud.test:8774/image/v2/images/${path}`
+    const headers = new Headers(given)
+    const init = { method, headers, body, duplex: 'half' } as RequestInit
+    const response = await this.face.app.request(url, init)
+    return checkedStream({ method, url, headers, body: undefined }, response)
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.#world[Symbol.asyncDispose]()
   }
+}
+
+function auth(token: string): Readonly<Record<string, string>> {
+  return { 'x-auth-token': token }
 }
 
 export async function imageApi(more: Readonly<Record<string, string>> = {}): Promise<ImageApi> {

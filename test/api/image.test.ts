@@ -53,9 +53,7 @@ describe('an image', () => {
 
     const uploaded = await api.upload(api.demo, id, content)
     const shown = await api.show(api.demo, id)
-    const file = await api.face.app.request(`http://cloud.test:8774/image/v2/images/${id}/file`, {
-      headers: { 'x-auth-token': api.demo },
-    })
+    const file = await api.download(api.demo, id)
 
     expect(uploaded.status).toBe(204)
     expect(shown.body).toEqual({
@@ -107,12 +105,7 @@ describe('an image', () => {
 
     await api.face.ask('DELETE', `/image/v2/images/${ids[0]}`, { token: api.demo })
     await api.face.ask('DELETE', `/image/v2/images/${ids[1]}`, { token: api.admin })
-    const kept = await api.face.app.request(
-      `http://cloud.test:8774/image/v2/images/${ids[2]}/file`,
-      {
-        headers: { 'x-auth-token': api.demo },
-      },
-    )
+    const kept = await api.download(api.demo, ids[2])
     expect(Buffer.from(await kept.arrayBuffer()).equals(content)).toBe(true)
     await api.face.ask('DELETE', `/image/v2/images/${ids[2]}`, { token: api.demo })
 

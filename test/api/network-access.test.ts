@@ -36,8 +36,14 @@ describe('another project', () => {
 
     expect((await api.ask(api.demo, 'GET', path)).status).toBe(404)
     expect((await api.ask(api.demo, 'DELETE', path)).status).toBe(404)
-    if (key !== 'security_group_rule')
+    if (key !== 'security_group_rule') {
       expect((await api.ask(api.demo, 'PUT', path, { [key]: { name: 'mine' } })).status).toBe(404)
+      for (const method of ['GET', 'PUT', 'DELETE'])
+        for (const tags of [`${path}/tags`, `${path}/tags/mine`]) {
+          const body = method === 'PUT' && tags.endsWith('tags') ? { tags: ['mine'] } : undefined
+          expect((await api.ask(api.demo, method, tags, body)).status, tags).toBe(404)
+        }
+    }
     expect(await api.list(api.demo, collection, `id=${ids[collection]}`)).toEqual([])
     await api.ask(api.admin, 'DELETE', `security-groups/${idOf(group)}`)
   })
@@ -71,6 +77,8 @@ describe('another project', () => {
       network: { name: 'mine' },
     })
     expect(rename.status).toBe(403)
+    const tag = await api.ask(api.demo, 'PUT', `networks/${network_id}/tags/mine`)
+    expect(tag.status).toBe(403)
     expect((await api.ask(api.demo, 'DELETE', `subnets/${idOf(onIt!)}`)).status).toBe(403)
   })
 })

@@ -43,6 +43,12 @@ export class NetworkApi implements AsyncDisposable {
     return this.face.ask(method, `${NET}/${path}`, { token, body })
   }
 
+  /** A request for one revision of an object. */
+  askFor(revision: number, method: string, path: string, body?: object): Promise<Reply> {
+    const headers = { 'if-match': `revision_number=${revision}` }
+    return this.face.ask(method, `${NET}/${path}`, { token: this.demo, body, headers })
+  }
+
   /** The new object; `path` is the collection's. */
   async make(token: string, path: string, fields: object): Promise<Json> {
     const reply = await this.ask(token, 'POST', path, { [keyOf(path)]: fields })

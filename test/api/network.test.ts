@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listOf, textOf } from './json.ts'
-import { idOf, type NetworkApi, networkApi } from './network-api.ts'
+import { idOf, keyOf, type NetworkApi, networkApi } from './network-api.ts'
 
 let api: NetworkApi
 
@@ -72,6 +72,36 @@ describe('a network', () => {
     expect(changed.body['network']).toMatchObject({ name: 'renamed', revision_number: 2 })
     expect((await api.ask(api.demo, 'DELETE', `networks/${id}`)).status).toBe(204)
     expect((await api.ask(api.demo, 'GET', `networks/${id}`)).status).toBe(404)
+  })
+
+  test('is made together with others, all of them or none', async () => {
+    const made = await api.ask(api.demo, 'POST', 'networks', {
+      networks: [{ name: 'bulk-1' }, { name: 'bulk-2' }],
+    })
+    const [one, two] = listOf(made.body['networks'])
+    const network_id = idOf(one!)
+    const subnets = await api.ask(api.demo, 'POST', 'subnets', {
+      subnets: ['10.230.0.0/24', '10.230.1.0/24'].map((cidr) => {
+        return { network_id, ip_version: 4, cidr }
+      }),
+    })
+    const clash = { network_id: idOf(two!), ip_version: 4, cidr: '10.231.0.0/24' }
+    const refused = await api.ask(api.demo, 'POST', 'subnets', { subnets: [clash, clash] })
+    const ports = await api.ask(api.demo, 'POST', 'ports', {
+      ports: [
+        { network_id, name: 'a' },
+        { network_id, name: 'b' },
+      ],
+    })
+
+    expect(made.status).toBe(201)
+    expect(two).toMatchObject({ name: 'bulk-2' })
+    expect(listOf(subnets.body['subnets'])).toHaveLength(2)
+    expect(refused.status).toBe(400)
+    expect(await api.list(api.demo, 'subnets', `network_id=${idOf(two!)}`)).toEqual([])
+    expect(listOf(ports.body['ports']).map((port) => port['name'])).toEqual(['a', 'b'])
+    for (const body of [{}, { network: {}, networks: [{}] }, { networks: [] }])
+      expect((await api.ask(api.demo, 'POST', 'networks', body)).status).toBe(400)
   })
 
   test('takes its subnets with it, and stays while ports are on it', async () => {
@@ -162,6 +192,7 @@ describe('a list', () => {
       'device_id=my-device',
       `fixed_ips=ip_address=${textOf(fixedIp?.['ip_address'])}`,
       `fixed_ips=subnet_id=${idOf(onIt)}`,
+      `fixed_ips=ip_address_substr=${textOf(fixedIp?.['ip_address']).slice(1)}&network_id=${idOf(made)}`,
       `security_groups=${group}&network_id=${idOf(made)}`,
       `mac_address=${textOf(port['mac_address']).toUpperCase()}`,
     ])
@@ -267,4 +298,65 @@ describe('a subnet', () => {
     expect(inUse.status).toBe(409)
     expect((await api.ask(api.demo, 'DELETE', `subnets/${id}`)).status).toBe(204)
   })
+})
+
+describe('tags and revisions', () => {
+  test.each(['networks', 'subnets', 'ports', 'security-groups'])(
+    'of %s are replaced, added, removed, and narrow lists; a write may be for one revision',
+    async (collection) => {
+      const objects = await Promise.all([tagged(collection), tagged(collection)])
+      const [path, other] = objects.map((id) => `${collection}/${id}/tags`)
+      const ask = (method: string, at: string, body?: object) => api.ask(api.demo, method, at, body)
+
+      const set = await ask('PUT', path!, { tags: ['red', 'big', 'red'] })
+      expect(set.body).toEqual({ tags: ['red', 'big'] })
+      expect((await ask('PUT', `${path}/two%20words`)).status).toBe(201)
+      expect((await ask('GET', path!)).body).toEqual({ tags: ['red', 'big', 'two words'] })
+      expect((await ask('GET', `${path}/two%20words`)).status).toBe(204)
+      expect((await ask('DELETE', `${path}/two%20words`)).status).toBe(204)
+      expect((await ask('DELETE', `${path}/two%20words`)).status).toBe(404)
+      expect((await ask('PUT', other!, { tags: ['red'] })).status).toBe(200)
+
+      const [one, two] = objects
+      const ids = `id=${one}&id=${two}`
+      for (const [query, found] of [
+        ['tags=red,big', [one]],
+        ['tags-any=big,blue', [one]],
+        ['not-tags=red,big', [two]],
+        ['not-tags-any=big,blue', [two]],
+        ['tags=%22', []],
+      ] as const)
+        expect((await api.list(api.demo, collection, `${ids}&${query}`)).map(idOf)).toEqual(found)
+
+      const change = { [keyOf(collection)]: { description: 'else' } }
+      const at = `${collection}/${one}`
+      const late = await api.askFor(3, 'PUT', at, change)
+      expect(late.status).toBe(412)
+      expect(late.body['NeutronError']).toMatchObject({ type: 'RevisionNumberConstraintFailed' })
+      expect((await api.askFor(4, 'PUT', at, change)).status).toBe(200)
+      expect((await api.askFor(4, 'DELETE', at)).status).toBe(412)
+
+      const [shown] = await api.list(api.demo, collection, `id=${one}`)
+      expect(shown).toMatchObject({ tags: ['red', 'big'], revision_number: 5 })
+      expect((await ask('DELETE', path!)).status).toBe(204)
+      expect((await ask('GET', path!)).body).toEqual({ tags: [] })
+      expect((await api.askFor(6, 'DELETE', at)).status).toBe(204)
+    },
+  )
+
+  test('that are none, or of what has none, are refused', async () => {
+    const path = `networks/${await tagged('networks')}/tags`
+    for (const tags of ['red', [''], ['x'.repeat(61)], [1]])
+      expect((await api.ask(api.demo, 'PUT', path, { tags })).status).toBe(400)
+    expect((await api.ask(api.demo, 'PUT', `${path}/${'x'.repeat(61)}`)).status).toBe(400)
+    expect((await api.ask(api.demo, 'GET', 'quotas/x/tags')).status).toBe(404)
+  })
+
+  async function tagged(collection: string): Promise<string> {
+    if (collection === 'networks') return idOf(await api.network())
+    if (collection === 'subnets') return idOf(await api.subnet(await tagged('networks')))
+    const fields =
+      collection === 'ports' ? { network_id: await tagged('networks') } : { name: 'tagged' }
+    return idOf(await api.make(api.demo, collection, fields))
+  }
 })

@@ -23,14 +23,19 @@ let port: Port
 /** What each port's host was told last. */
 const told = new Map<string, PortFilter>()
 let isDown = false
+/** Ports that are on their way to their hosts. */
+const absent = new Set<string>()
+let tellings = 0
 
 beforeAll(async () => {
   world = await bootWorld('port_filters')
   alice = await world.api.user('alice', 'blue', 'member')
   world.cell.overrides['host.filter-ports'] = ({ ports }) => {
     if (isDown) throw new Failure('unavailable', 'The host is silent.')
-    for (const filter of ports) told.set(filter.nic.portId, filter)
-    return {}
+    const here = ports.filter(({ nic }) => !absent.has(nic.portId))
+    for (const filter of here) told.set(filter.nic.portId, filter)
+    tellings += 1
+    return { applied: here.map(({ nic }) => nic.portId) }
   }
   port = await bootOnFilteringHost()
 })
@@ -86,6 +91,27 @@ test('a host is told what the groups of its ports let through, whenever that cha
   await deleteSecurityGroupRule(networks, owner(), rule.id)
   isDown = false
   await until('the rule to be gone', (now) => ingress(now).length === 1)
+})
+
+test('a port that had not reached its host is told again, though nothing changed', async () => {
+  const { networks } = world.api.gateway
+  absent.add(port.id)
+  await updatePort(networks, owner(), port.id, {
+    port_security_enabled: false,
+    security_groups: [],
+  })
+  const before = tellings
+  await waitFor('a telling that is passed over', () => tellings > before || undefined, LIMIT_MS)
+  expect(told.get(port.id)!.rules).not.toBeNull()
+
+  absent.delete(port.id)
+
+  await until('the port to be open', ({ rules }) => rules === null)
+  await updatePort(networks, owner(), port.id, {
+    port_security_enabled: true,
+    security_groups: port.securityGroupIds,
+  })
+  await until('the port to be shut', ({ rules }) => rules !== null)
 })
 
 test('members of a group are known to the others as they come', async () => {

@@ -68,12 +68,13 @@ const fault = (method: 'snapshot' | 'rebuild' | 'resize' | 'spawn') => {
 const noFaults = () => {
   for (const host of cloud.hosts) host.fail()
 }
+interface Actions {
+  readonly instanceActions: readonly { readonly action: string }[]
+}
 const actionsOf = async (id: string) =>
-  (
-    await demo.get<{ instanceActions: readonly { action: string; message: string | null }[] }>(
-      `${SERVERS}/${id}/os-instance-actions`,
-    )
-  ).body.instanceActions.map(({ action }) => action)
+  (await demo.get<Actions>(`${SERVERS}/${id}/os-instance-actions`)).body.instanceActions.map(
+    ({ action }) => action,
+  )
 
 describe('images of servers', () => {
   test('createImage answers with a location, and from 2.45 on with the id; the image boots', async () => {
@@ -250,12 +251,13 @@ describe('resizing', () => {
     const { id } = await activeServer(cloud, demo)
     const [cores, ram] = await usage()
 
-    const { status } = await act(demo, id, { resize: { flavorRef: larger } })
+    const resize = { flavorRef: larger, 'OS-DCF:diskConfig': 'AUTO' }
+    const { status } = await act(demo, id, { resize })
     expect(status).toBe(202)
     expect(['RESIZE', 'VERIFY_RESIZE']).toContain((await showServer(demo, id)).status)
     const resized = await untilStatus(demo, id, 'VERIFY_RESIZE')
 
-    expect(resized['flavor']).toMatchObject({ id: larger })
+    expect(resized).toMatchObject({ flavor: { id: larger }, 'OS-DCF:diskConfig': 'AUTO' })
     expect(await usage()).toEqual([before[0]! + 2, before[1]! + 256])
     const confirmed = await act(demo, id, { confirmResize: null })
     expect(confirmed.status).toBe(204)
@@ -325,6 +327,11 @@ describe('resizing', () => {
     ])
     expect(await resize('huge')).toMatchObject([403, { message: /Quota exceeded for cores/ }])
 
+    const vast = { name: 'vast', vcpus: 2, ram: 256, disk: 1_000_000, id: 'vast' }
+    await admin.post('/compute/v2.1/flavors', { flavor: vast })
+    expect((await act(demo, id, { resize: { flavorRef: 'vast' } })).status).toBe(202)
+
+    expect((await showServer(demo, id)).status).toBe('ACTIVE')
     expect(await usage()).toEqual(before)
     expect((await act(demo, id, { confirmResize: null })).status).toBe(409)
     await deleteServer(demo, id)

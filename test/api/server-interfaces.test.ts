@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import { createNetwork } from '#gateway/app/networks/create-network.ts'
-import { createPort } from '#gateway/app/networks/create-port.ts'
-import { createSubnet } from '#gateway/app/networks/create-subnet.ts'
 import { findPorts } from '#gateway/db/ports.ts'
 import type { CellAsk } from '#openapi/wire/cell.ts'
 import { activeServer } from '../env/active-server.ts'
 import { type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
+import { createNetwork, createPort, createSubnet } from '../env/network-objects.ts'
 
 interface Attachment {
   readonly port_id: string
@@ -208,6 +206,11 @@ test('security groups are added to and removed from every port of a server', asy
     (await alice.call('createProxiedSecurityGroupRule', { body: { security_group_rule: rule } }))
       .status,
   ).toBe(400)
+
+  const byName = await alice.call('showProxiedSecurityGroup', { params: { group_id: 'web' } })
+  expect(byName.body).toMatchObject({
+    badRequest: { code: 400, message: 'Security group id should be uuid' },
+  })
 
   expect((await act('add', 'web')).status).toBe(202)
   expect((await act('add', group.id)).status).toBe(202)

@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ApiClient } from '#test/env/api/client.ts'
-import { act, activeServer, SERVERS, showServer, untilSettled } from '#test/env/api/servers.ts'
+import {
+  act,
+  activeServer,
+  SERVERS,
+  showServer,
+  untilSettled,
+  untilStatus,
+} from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
@@ -192,4 +199,22 @@ test('a server is evacuated from a host that is down only, and is in ERROR where
   await down(false)
   await demo.delete(`${SERVERS}/${id}`)
   await expectInvariants(cloud)
+})
+
+test('a resize is on record as finished, and as confirmed once it is', async () => {
+  const { id } = await activeServer(cloud, demo)
+  const recorded = async () => {
+    const path = `/compute/v2.1/os-migrations?instance_uuid=${id}`
+    const { body } = await admin.get<Migrations>(path, { version: '2.80' })
+    return body.migrations.map(({ migration_type, status }) => [migration_type, status])
+  }
+
+  await act(demo, id, { resize: { flavorRef: cloud.catalog.small } })
+  await untilStatus(demo, id, 'VERIFY_RESIZE')
+  await expect.poll(recorded).toEqual([['resize', 'finished']])
+
+  await act(demo, id, { confirmResize: null })
+  await untilStatus(demo, id, 'ACTIVE')
+  await expect.poll(recorded).toEqual([['resize', 'confirmed']])
+  await demo.delete(`${SERVERS}/${id}`)
 })

@@ -120,8 +120,16 @@ test.each([
   ],
   [
     'a volume',
-    { block_device_mapping_v2: [{ source_type: 'blank' }] },
-    /^Block Device Mapping is Invalid/,
+    {
+      block_device_mapping_v2: [{ source_type: 'volume', uuid: 'v', boot_index: 0 }],
+      imageRef: '',
+    },
+    'Block Device Mapping is Invalid: failed to get volume v.',
+  ],
+  [
+    'a disk that the flavor lacks',
+    { block_device_mapping_v2: [{ source_type: 'blank', volume_size: 1 }] },
+    /^Ephemeral disks requested are larger/,
   ],
   ['files', { personality: [{ path: '/a', contents: 'YQ==' }] }, /^Invalid personality/],
   ['fewer than none', { min_count: 3, max_count: 2 }, 'min_count must be <= max_count'],
@@ -136,14 +144,14 @@ test.each([
 
 test('a promise about neighbours that nobody would keep is refused with 400', async () => {
   const user = await member()
-  const hints = { 'os:scheduler_hints': { same_host: newId<string>() } }
+  const hints = { 'os:scheduler_hints': { build_near_host_ip: '10.0.0.1', cidr: '/24' } }
 
   const { status, body } = await user.call<Refused>('createServer', {
     body: { ...world.body(), ...hints },
   })
 
   expect(status).toBe(400)
-  expect(body['badRequest']!.message).toBe("Scheduler hint 'same_host' is not supported.")
+  expect(body['badRequest']!.message).toBe("Scheduler hint 'build_near_host_ip' is not supported.")
 })
 
 test('the block device that clients add for the image itself is accepted', async () => {

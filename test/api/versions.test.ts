@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createServer } from '#gateway/server.ts'
 import { loadContract } from '#openapi/contract.ts'
 import { MAX, MIN } from '#openapi/microversions.ts'
+import { checkedAnswer } from '../env/api/check-response.ts'
 import { type ComputeApi, computeApi } from '../env/compute-api.ts'
 
 let api: ComputeApi
@@ -10,10 +11,13 @@ let ask: (path: string, headers?: Readonly<Record<string, string>>) => Promise<R
 beforeAll(async () => {
   api = await computeApi('versions')
   const app = createServer(api.gateway)
-  ask = async (path, headers = {}) =>
-    app.request(`http://cloud.test:8774${path}`, {
-      headers: { host: 'cloud.test:8774', ...headers },
-    })
+  ask = async (path, given = {}) => {
+    const url = `http://cloud.test:8774${path}`
+    const headers = new Headers({ host: 'cloud.test:8774', ...given })
+    const response = await app.request(url, { headers })
+    await checkedAnswer({ method: 'GET', url, headers, body: undefined }, response.clone())
+    return response
+  }
 })
 afterAll(() => api[Symbol.asyncDispose]())
 

@@ -31,7 +31,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-test.each(['2.37', '2.93'])(
+test.each(['2.37', '2.104'])(
   'a client generated from the document of %s compiles and runs a server',
   async (version) => {
     const home = join(directory, version)

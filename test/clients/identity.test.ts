@@ -66,6 +66,7 @@ describe.skipIf(!existsSync(OPENSTACK))('the openstack command', () => {
       'compute',
       'image',
       'network',
+      'federation',
       'placement',
     ])
   })

@@ -5,13 +5,11 @@ import { waitFor } from '#common/wait-for.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { OpenstackCli, whyNoOpenstack } from '#test/env/openstack-cli.ts'
+import { FINGERPRINT, PUBLIC_KEY } from '#test/env/sample-key.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
 const why = whyNoOpenstack()
-const PUBLIC_KEY =
-  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIAqfmbFDvYJn3fTgHZdVt7o3cLz9TIZ2Qe7JHFnKzqk demo'
-const FINGERPRINT = 'bf:ac:24:09:32:9d:51:bc:e6:3c:8e:11:10:f8:0c:02'
 const IMAGE = '--disk-format raw --container-format bare --property hypervisor_type=fake'
 const IMPORTED_LIMIT_MS = 60_000
 const SERVER = '--image tiny --flavor m1.tiny --network private --wait'
@@ -115,6 +113,7 @@ describe
         'compute',
         'image',
         'network',
+        'federation',
         'placement',
       ])
       expect(column(await admin.json('availability zone list --compute'), 'Zone Name')).toEqual([
@@ -167,6 +166,47 @@ describe
       await demo.run(`image remove project ${id} ${project}`)
       await demo.run('image delete cli-mine')
       expect(named(await demo.json('image list'), 'cli-mine')).toBeUndefined()
+    })
+
+    test('a user makes a network with a subnet, a port and a group, finds them by tag, and deletes them', async () => {
+      const network = await demo.json('network create --tag blue --description Mine net-1')
+      expect(network).toMatchObject({ name: 'net-1', tags: ['blue'], status: 'ACTIVE', mtu: 1500 })
+      const range = '--subnet-range 192.0.2.0/24 --dns-nameserver 192.0.2.53'
+      const subnet = await demo.json(`subnet create --network net-1 ${range} sub-1`)
+      expect(subnet).toMatchObject({
+        cidr: '192.0.2.0/24',
+        gateway_ip: '192.0.2.1',
+        dns_nameservers: ['192.0.2.53'],
+        allocation_pools: [{ start: '192.0.2.2', end: '192.0.2.254' }],
+      })
+      await demo.run('security group create --tag blue web')
+      const rule = '--protocol tcp --dst-port 80:81 --remote-ip 198.51.100.0/24'
+      expect(await demo.json(`security group rule create ${rule} web`)).toMatchObject({
+        port_range_min: 80,
+        port_range_max: 81,
+        protocol: 'tcp',
+        remote_ip_prefix: '198.51.100.0/24',
+      })
+      const address = '--fixed-ip subnet=sub-1,ip-address=192.0.2.9'
+      const port = await demo.json(
+        `port create --network net-1 ${address} --security-group web --tag blue port-1`,
+      )
+      expect(port).toMatchObject({
+        fixed_ips: [{ subnet_id: subnet['id'], ip_address: '192.0.2.9' }],
+        status: 'DOWN',
+      })
+
+      expect(column(await demo.json('network list --tags blue'), 'Name')).toEqual(['net-1'])
+      expect(column(await demo.json('port list --any-tags blue,red'), 'Name')).toEqual(['port-1'])
+      expect(column(await demo.json('security group list --tags blue'), 'Name')).toEqual(['web'])
+      const found = 'port list --network net-1 --fixed-ip ip-address=192.0.2.9'
+      expect(column(await demo.json(found), 'ID')).toEqual([port['id']])
+
+      await expect(demo.run('network delete net-1')).rejects.toThrow('still in use')
+      await demo.run('port delete port-1')
+      await demo.run('network delete net-1')
+      await demo.run('security group delete web')
+      expect(await demo.json('subnet list --name sub-1')).toEqual([])
     })
 
     test('an operator makes a flavor and sets a quota, and a user sees it', async () => {

@@ -1,59 +1,54 @@
 import { describe, expect, test } from 'vitest'
-import { loadContract } from '#openapi/contract.ts'
 import { loadDocument } from '#openapi/load-document.ts'
-import {
-  compareMicroversions,
-  HISTORY,
-  type Microversion,
-  supportedMicroversions,
-} from '#openapi/microversions.ts'
+import { compareMicroversions, HISTORY, type Microversion } from '#openapi/microversions.ts'
 import { existsAt, isNode, isRanged, type Node, rangesOf } from '#openapi/projection/annotations.ts'
-import { breakpointsOf, stretchOf } from '#openapi/projection/breakpoints.ts'
-import { inliner } from '#openapi/projection/inline.ts'
-import { contentSchema, type Operation } from '#openapi/projection/operation.ts'
-import { queryParameters } from '#openapi/projection/query.ts'
-import { chosen, sampleOf } from './sample.ts'
+import { contentSchema } from '#openapi/projection/operation.ts'
+import { Described, objectsIn } from './described.ts'
+import { sampleOf } from './sample.ts'
 
-/** Operations, parameters, properties, values and variants with a range. Changed it? Look at every one you added. */
-const VERSIONED_THINGS = 482
+/** What a projection leaves out, member by member, where a range says so, and what is true only within one. */
+const HEEDED_IN = [
+  'content',
+  'parameters',
+  'properties',
+  'responses',
+  'x-actions',
+  'x-values',
+  'x-variants',
+]
+const HEEDED_AT = ['x-once', 'x-required', 'x-strict-query']
 
-const contract = loadContract('compute')
-const annotated = loadDocument('compute')
-const inlined = inliner(annotated)(annotated['paths']) as Record<string, Node>
+const compute = new Described('compute')
+const { contract } = compute
 const KNOWN = HISTORY.map(([version]) => version)
 
 /** Every node of the document as written, with its path. */
-function* nodesOf(node: unknown, at = ''): Generator<readonly [string, Node]> {
+function* nodesOf(node: unknown, ...path: string[]): Generator<readonly [string, Node]> {
   if (Array.isArray(node))
-    for (const [i, child] of node.entries()) yield* nodesOf(child, `${at}/${i}`)
+    for (const [i, child] of node.entries()) yield* nodesOf(child, ...path, String(i))
   if (!isNode(node)) return
-  yield [at, node]
-  for (const [key, child] of Object.entries(node)) yield* nodesOf(child, `${at}/${key}`)
+  yield [path.map(escaped).join('/'), node]
+  for (const [key, child] of Object.entries(node)) yield* nodesOf(child, ...path, key)
 }
 
-const nodes = [...nodesOf(annotated)]
-
-/** The document's node of an operation, references inlined. */
-function nodeOf({ path, method, action }: Operation): Node {
-  const node = inlined[path]?.[method.toLowerCase()] as Node
-  return action === undefined ? node : ((node['x-actions'] as Node)[action] as Node)
+/** A name as a step of a JSON pointer. */
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** The first microversion of each stretch in which an operation does not change. */
-function turningPoints(operation: Operation): readonly Microversion[] {
-  const breakpoints = breakpointsOf(nodeOf(operation))
-  const seen = new Set<number>()
-  return supportedMicroversions().filter((version) => {
-    const stretch = stretchOf(breakpoints, version)
-    if (!operation.isAvailable(version) || seen.has(stretch)) return false
-    seen.add(stretch)
-    return true
-  })
-}
+const nodes = [...nodesOf(loadDocument('compute'))]
 
 describe('the ranges of compute.yaml', () => {
-  test('are counted', () => {
-    expect(nodes.filter(([, node]) => isRanged(node)).length).toBe(VERSIONED_THINGS)
+  test('stand where a projection heeds them', () => {
+    const ranged = nodes.filter(([, node]) => isRanged(node)).map(([at]) => at)
+    const isHeeded = (at: string) => {
+      const [holder = '', name = ''] = at.split('/').slice(-2)
+      const isOperation = at.startsWith('paths/') && at.split('/').length === 3
+      return isOperation || HEEDED_IN.includes(holder) || HEEDED_AT.includes(name)
+    }
+
+    expect(ranged).not.toHaveLength(0)
+    expect(ranged.filter((at) => !isHeeded(at))).toEqual([])
   })
 
   test('name microversions that exist, as text, and follow one another', () => {
@@ -84,41 +79,23 @@ describe('the ranges of compute.yaml', () => {
   })
 })
 
-const withBody = contract.operations.filter((operation) => isNode(bodySchema(operation)))
-
-function bodySchema(operation: Operation): unknown {
-  const holder = nodeOf(operation)['requestBody']
-  return isNode(holder) ? contentSchema(holder) : undefined
-}
-
-/** Pairs of an object's schema and its sample, from the body down. */
-function* objectsIn(
-  schema: unknown,
-  value: unknown,
-  version: Microversion,
-): Generator<readonly [Node, Record<string, unknown>]> {
-  const node = chosen(schema, version)
-  if (Array.isArray(value)) for (const item of value) yield* objectsIn(node['items'], item, version)
-  if (!isNode(value)) return
-  yield [node, value as Record<string, unknown>]
-  const properties = isNode(node['properties']) ? node['properties'] : {}
-  for (const [name, child] of Object.entries(value))
-    yield* objectsIn(properties[name], child, version)
-}
+const withBody = contract.operations.filter(
+  (operation) => compute.bodySchema(operation) !== undefined,
+)
 
 describe.each(withBody)('a body of $id', (operation) => {
   const { action } = operation
   const keyed = (value: unknown) => (action === undefined ? value : { [action]: value })
-  const points = turningPoints(operation)
+  const points = compute.turningPoints(operation)
 
   test.each(points)('with everything there is at %s is accepted', (version) => {
-    const body = keyed(sampleOf(bodySchema(operation), version))
+    const body = keyed(sampleOf(compute.bodySchema(operation), version))
     expect(() => operation.request(version).validateBody(body)).not.toThrow()
   })
 
   test.each(points)('with a misspelt field at %s is refused', (version) => {
-    const sample = sampleOf(bodySchema(operation), version)
-    for (const [schema, object] of objectsIn(bodySchema(operation), sample, version)) {
+    const sample = sampleOf(compute.bodySchema(operation), version)
+    for (const [schema, object] of objectsIn(compute.bodySchema(operation), sample, version)) {
       if (schema['additionalProperties'] !== false) continue
       object['misspelt'] = null
       const validate = () => operation.request(version).validateBody(keyed(sample))
@@ -130,8 +107,8 @@ describe.each(withBody)('a body of $id', (operation) => {
   test.each(points)(
     'with a field of another microversion at %s is refused, naming that',
     (version) => {
-      const sample = sampleOf(bodySchema(operation), version)
-      for (const [schema, object] of objectsIn(bodySchema(operation), sample, version)) {
+      const sample = sampleOf(compute.bodySchema(operation), version)
+      for (const [schema, object] of objectsIn(compute.bodySchema(operation), sample, version)) {
         const properties = isNode(schema['properties']) ? schema['properties'] : {}
         const foreign = Object.keys(properties).filter(
           (name) => !existsAt(properties[name], version),
@@ -151,14 +128,12 @@ describe.each(withBody)('a body of $id', (operation) => {
   )
 })
 
-const withQuery = contract.operations.filter((operation) => parametersOf(operation).length > 0)
-
-function parametersOf(operation: Operation): readonly Node[] {
-  return queryParameters(nodeOf(operation))
-}
+const withQuery = contract.operations.filter(
+  (operation) => compute.queryParameters(operation).length > 0,
+)
 
 describe.each(withQuery)('a query of $id', (operation) => {
-  const points = turningPoints(operation)
+  const points = compute.turningPoints(operation)
 
   function queryOf(parameters: readonly Node[], version: Microversion): URLSearchParams {
     const pairs = parameters.map((parameter): [string, string] => [
@@ -169,7 +144,9 @@ describe.each(withQuery)('a query of $id', (operation) => {
   }
 
   test.each(points)('with every parameter of %s is read', (version) => {
-    const there = parametersOf(operation).filter((parameter) => existsAt(parameter, version))
+    const there = compute
+      .queryParameters(operation)
+      .filter((parameter) => existsAt(parameter, version))
     const read = operation.request(version).validateQuery(queryOf(there, version))
     expect(Object.keys(read)).toEqual(there.map(({ name }) => name))
   })
@@ -177,9 +154,9 @@ describe.each(withQuery)('a query of $id', (operation) => {
   test.each(points)(
     'with a parameter of another microversion at %s is refused or ignored',
     (version) => {
-      const strict = nodeOf(operation)['x-strict-query']
+      const strict = compute.nodeOf(operation)['x-strict-query']
       const isStrict = isNode(strict) && existsAt(strict, version)
-      for (const parameter of parametersOf(operation)) {
+      for (const parameter of compute.queryParameters(operation)) {
         if (existsAt(parameter, version)) continue
         const query = queryOf([parameter], version)
         const read = () => operation.request(version).validateQuery(query)
@@ -196,12 +173,15 @@ describe.each(withQuery)('a query of $id', (operation) => {
 const ANSWERED = contract.operations.filter(({ isRefused }) => !isRefused)
 
 describe.each(ANSWERED)('a response of $id', (operation) => {
-  test.each(turningPoints(operation))('at %s is pruned to what is documented', (version) => {
-    const status = operation.successStatus(version)
-    const response = (nodeOf(operation)['responses'] as Node)[status] as Node
-    const widest = sampleOf(contentSchema(response), version, true)
-    const text = operation.response(version, status)(widest)
-    const body: unknown = text === '' ? undefined : JSON.parse(text)
-    expect(operation.validateResponse(version, status, body)).toEqual([])
-  })
+  test.each(compute.turningPoints(operation))(
+    'at %s is pruned to what is documented',
+    (version) => {
+      const status = operation.successStatus(version)
+      const response = (compute.nodeOf(operation)['responses'] as Node)[status] as Node
+      const widest = sampleOf(contentSchema(response), version, true)
+      const text = operation.response(version, status)(widest)
+      const body: unknown = text === '' ? undefined : JSON.parse(text)
+      expect(operation.validateResponse(version, status, body)).toEqual([])
+    },
+  )
 })

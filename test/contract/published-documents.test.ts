@@ -5,7 +5,7 @@ import { presentDocuments } from '#openapi/load-document.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import { isNode, type Node } from '#openapi/projection/annotations.ts'
 
-const VERSIONS: readonly Microversion[] = ['2.1', '2.37', '2.53', '2.79', '2.93']
+const VERSIONS: readonly Microversion[] = ['2.1', '2.37', '2.53', '2.79', '2.93', '2.104']
 
 const config = await createConfig({
   extends: ['recommended'],

@@ -2,7 +2,17 @@ import type { Microversion } from '#openapi/microversions.ts'
 import { existsAt, isNode, type Node } from '#openapi/projection/annotations.ts'
 
 /** Texts of which at least one fits each pattern and length in our documents. */
-const TEXTS = ['sample', 'sample-1', '/dev/vdb', '/24', 'a', '']
+const TEXTS = [
+  'sample',
+  'sample-1',
+  '/dev/vdb',
+  '/24',
+  'a',
+  '',
+  '2030-01-31T12:00:00',
+  'http://192.0.2.1/sample',
+  '02:00:00:00:00:01',
+]
 
 const FORMATS: Readonly<Record<string, string>> = {
   uuid: '5a3e0b7e-1111-4222-8333-444455556666',
@@ -55,7 +65,8 @@ function sampleObject(schema: Node, version: Microversion, all: boolean): Node {
   const others = isNode(schema['additionalProperties'])
     ? [['sample', sampleOf(schema['additionalProperties'], version, all)]]
     : []
-  return Object.fromEntries([...named, ...others]) as Node
+  const most = Number(schema['maxProperties'] ?? Number.POSITIVE_INFINITY)
+  return Object.fromEntries([...named, ...others].slice(0, most)) as Node
 }
 
 function sampleArray(schema: Node, version: Microversion, all: boolean): readonly unknown[] {

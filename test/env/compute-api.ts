@@ -8,6 +8,7 @@ import { createGateway, type Gateway } from '#gateway/context.ts'
 import { createServer } from '#gateway/server.ts'
 import { type Contract, loadContract } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
+import { checkedAnswer } from './api/check-response.ts'
 import { freshBus } from './fresh-bus.ts'
 import { freshDatabase } from './fresh-database.ts'
 import { gatewayEnv } from './gateway-env.ts'
@@ -108,24 +109,17 @@ async function request<Body>(
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, key: string) =>
     encodeURIComponent(params[key] ?? `missing-${key}`),
   )
-  const response = await app.request(`http://gw.example/compute${path}${query}`, {
-    method: operation.method,
-    headers: {
-      Host: 'gw.example',
-      'X-Auth-Token': token,
-      'OpenStack-API-Version': `compute ${version}`,
-      ...asked.call.headers,
-      ...(body !== undefined && { 'Content-Type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+  const { method } = operation
+  const url = `http://gw.example/compute${path}${query}`
+  const headers = new Headers({
+    Host: 'gw.example',
+    'X-Auth-Token': token,
+    'OpenStack-API-Version': `compute ${version}`,
+    ...asked.call.headers,
+    ...(body !== undefined && { 'Content-Type': 'application/json' }),
   })
-  const text = await response.text()
-  const parsed: unknown = text === '' ? undefined : JSON.parse(text)
-  const { status, headers } = response
-  if (status < 400) {
-    const problems = operation.validateResponse(version, status, parsed)
-    if (problems.length > 0)
-      throw new Error(`${asked.id} at ${version} breaks its document: ${problems.join('; ')}`)
-  }
-  return { status, body: parsed as Body, headers }
+  const content = body === undefined ? {} : { body: JSON.stringify(body) }
+  const response = await app.request(url, { method, headers, ...content })
+  const answer = await checkedAnswer({ method, url, headers, body }, response)
+  return { status: response.status, body: answer as Body, headers: response.headers }
 }

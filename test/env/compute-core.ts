@@ -151,6 +151,7 @@ export function orderFor(
     servers,
     nics: NO_NICS,
     groupId: null,
+    hints: {},
     userData: null,
     adminPassword: null,
     key: null,

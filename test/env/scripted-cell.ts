@@ -171,6 +171,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'instance.delete':
         return this.delete(ask)
       case 'host.filter-ports':
+        return { applied: [] }
       case 'instance.change-nic':
         return {}
       case 'instance.act':

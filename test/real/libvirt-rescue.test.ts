@@ -80,7 +80,8 @@ describe.skipIf(why !== undefined)(
 
       const properties = { hw_rescue_device: 'disk', hw_rescue_bus: 'virtio' }
       const configDrive = drive('saved', '#!/bin/sh\n')
-      const rescue = { image: { ...image, properties }, configDrive, graceMs: 0 }
+      const spare = { ...image, properties }
+      const rescue = { image: spare, configDrive, adminPassword: null, graceMs: 0 }
       await driver.rescue!.rescue(id, rescue, signal())
       await untilConsole(/disk vda[^]*disk vda[^]*disk vdb[^]*hostname=saved[^]*READY/)
 

@@ -7,6 +7,7 @@ import type { Instance } from '../instance.ts'
 import { rebuildEffects } from './rebuild-effects.ts'
 import { confirmResizeEffects, resizeEffects, revertResizeEffects } from './resize-effects.ts'
 import { shelveOffloadEffects, unshelveEffects } from './shelve-effects.ts'
+import { startEffects } from './start-effects.ts'
 
 /** What an act has to do with. */
 export interface Acted<A extends Act> {
@@ -44,6 +45,7 @@ const EFFECTS: Table = {
   'confirm-resize': confirmResizeEffects,
   'revert-resize': revertResizeEffects,
   'shelve-offload': shelveOffloadEffects,
+  start: startEffects,
   unshelve: unshelveEffects,
 }
 

@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import type { HostId } from '#common/ids.ts'
 import type { ActNamed } from '#openapi/wire/act.ts'
 import { selectHosts } from '../../scheduler/select-hosts.ts'
 import { noHostReason } from '../../scheduler/trace.ts'
@@ -17,6 +18,8 @@ export const rebuildEffects: ActEffects<ActNamed<'rebuild'>> = {
       projectId: instance.projectId,
       // It stays where its group has allowed it to be.
       group: null,
+      besideHosts: null,
+      apartHosts: new Set<HostId>(),
       zone: null,
       requestedHost: instance.placed?.host ?? null,
       triedHosts: new Set<string>(),

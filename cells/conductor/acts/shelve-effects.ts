@@ -5,7 +5,7 @@ import { release } from '../../placement/release.ts'
 import { resourcesOf } from '../../placement/resources.ts'
 import { noHostReason } from '../../scheduler/trace.ts'
 import { claimCandidate } from '../claim-candidate.ts'
-import { decide, membersOf } from '../decide.ts'
+import { decide, neighboursOf } from '../decide.ts'
 import type { ActEffects } from './act-effects.ts'
 
 /** Afterwards the host has its room back, and the server is in its image only. */
@@ -21,8 +21,8 @@ export const unshelveEffects: ActEffects<ActNamed<'unshelve'>> = {
   begin: async (tx, { deps, operation, instance, act }) => {
     if (instance.placed !== null) return {}
     const { serverId, attempt } = operation
-    const groupMembers = await membersOf(tx, act.build)
-    const decision = decide(deps, act.build, { triedHosts: new Set(), groupMembers })
+    const neighbours = await neighboursOf(tx, act.build)
+    const decision = decide(deps, act.build, { triedHosts: new Set(), neighbours })
     const candidates = decision.selection.hosts.map(({ hostId }) => hostId)
     const { placed, lost } = await claimCandidate(tx, deps, candidates, {
       consumer: serverId,

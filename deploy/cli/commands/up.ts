@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
-import { DRIVER_NAMES } from '#drivers/driver.ts'
 import { layoutIn } from '../../deployment/layout.ts'
 import { lockDeployment } from '../../deployment/lock.ts'
 import type { UpOptions } from '../../deployment/options.ts'
+import { LAUNCHED_DRIVERS } from '../../hypervisors/launched-driver.ts'
 import { progress, say } from '../say.ts'
 import { upTo } from '../up-to.ts'
 
@@ -16,7 +16,7 @@ export function addUpCommand(program: Command): void {
     .addOption(
       new Option('--driver <name>', 'what servers run on (default: auto)').choices([
         'auto',
-        ...DRIVER_NAMES,
+        ...LAUNCHED_DRIVERS,
       ]),
     )
     .option('--cells <n>', 'how many cells (default: 2)', upTo(COUNT_MAX))

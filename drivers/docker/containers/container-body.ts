@@ -23,6 +23,8 @@ const MIB = 1024 ** 2
 const NANOS = 1e9
 /** Enough for a busy guest, and short of what one fork bomb needs to take the machine. */
 const PIDS_MAX = 4096
+/** Of the kernel (HOST_NAME_MAX): the engine starts no container with a longer one. */
+const HOSTNAME_MAX = 64
 /** The engine keeps this much of what a guest says. */
 const LOG = { Type: 'json-file', Config: { 'max-size': '1m', 'max-file': '2' } } as const
 
@@ -35,7 +37,7 @@ export function containerBody(plan: ContainerPlan): object {
   const [nic] = spec.nics
   return {
     Image: imageId,
-    Hostname: spec.hostname,
+    Hostname: spec.hostname.slice(0, HOSTNAME_MAX),
     Tty: true,
     OpenStdin: true,
     Labels: labelsOf(owner, spec.id),

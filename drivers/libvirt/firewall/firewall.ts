@@ -7,21 +7,24 @@ import { filterXml, isBeyondLibvirt } from './filter-xml.ts'
 export function libvirtFirewall(host: LibvirtHost): Firewall {
   return {
     apply: async (ports, signal) => {
-      for (const port of ports) await applyOne(host, port, signal)
+      const applied: string[] = []
+      for (const port of ports)
+        if (await applyOne(host, port, signal)) applied.push(port.nic.portId)
+      return applied
     },
   }
 }
 
+/** Not true for a NIC that is on its way in or out, and for an instance that long work is done on: both are told again. */
 async function applyOne(
   host: LibvirtHost,
   { instance, nic, rules }: PortFilter,
   signal: AbortSignal,
-): Promise<void> {
-  await host.locks.run(instance, signal, async () => {
+): Promise<boolean | undefined> {
+  return host.locks.runIfFree(instance, signal, async () => {
     const files = filesOf(host, instance)
     const record = await readInstanceRecord(files)
-    // Another NIC of the instance may be on its way out.
-    if (record?.nics.every(({ portId }) => portId !== nic.portId) ?? true) return
+    if (record?.nics.every(({ portId }) => portId !== nic.portId) ?? true) return false
     const unsaid = rules?.filter(isBeyondLibvirt) ?? []
     if (unsaid.length > 0)
       host.logger?.warn({ instance, port: nic.portId, unsaid }, 'rules for protocols stay shut')
@@ -29,5 +32,6 @@ async function applyOne(
     await writeInstanceRecord(files, { ...record!, nics })
     await host.filters.define(filterXml(nic, rules), signal)
     await host.networks.plug(nic, signal)
+    return true
   })
 }

@@ -33,6 +33,12 @@ import { deleteSubnet } from './subnets/delete-subnet.ts'
 import { listSubnets } from './subnets/list-subnets.ts'
 import { showSubnet } from './subnets/show-subnet.ts'
 import { updateSubnet } from './subnets/update-subnet.ts'
+import { addObjectTag } from './tags/add-object-tag.ts'
+import { checkObjectTag } from './tags/check-object-tag.ts'
+import { deleteObjectTags } from './tags/delete-object-tags.ts'
+import { listObjectTags } from './tags/list-object-tags.ts'
+import { removeObjectTag } from './tags/remove-object-tag.ts'
+import { replaceObjectTags } from './tags/replace-object-tags.ts'
 import { listResources } from './versions/list-resources.ts'
 import { listVersions } from './versions/list-versions.ts'
 
@@ -74,4 +80,10 @@ export const networkHandlers: Handlers = {
   updateQuota,
   updateSecurityGroup,
   updateSubnet,
+  listObjectTags,
+  replaceObjectTags,
+  deleteObjectTags,
+  checkObjectTag,
+  addObjectTag,
+  removeObjectTag,
 }

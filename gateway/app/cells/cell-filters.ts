@@ -14,6 +14,8 @@ export interface CellRequest {
   readonly reaches: Reach
   /** Cells that have the requested host; null: none was requested. */
   readonly withHost: ReadonlySet<string> | null
+  /** Cells that have one of the servers it is to share a host with; null: it is to share none. */
+  readonly withServers: ReadonlySet<string> | null
   /** Cells that refused this server or gave it up. */
   readonly tried: ReadonlySet<string>
   /** Where the servers of its group are: it must go there, or would rather; null: anywhere. */
@@ -41,6 +43,10 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
     group === null || !group.isBinding || group.cellId === id
       ? undefined
       : 'does not have the other servers of its group',
+  SameHostFilter: ({ id }, { withServers }) =>
+    withServers === null || withServers.has(id)
+      ? undefined
+      : 'has none of the servers it is to be beside',
   ImagePropertiesFilter: imageReason,
   NetworkFilter: ({ id }, { reaches }) => (reaches(id) ? undefined : 'does not reach all networks'),
   CapacityFilter: capacityReason,

@@ -3,6 +3,7 @@ import type { CellId } from '#common/ids.ts'
 import type { FlavorSnapshot, GroupPolicy } from '#openapi/wire/instance.ts'
 import type { Resources } from '../../cells/cell.ts'
 import { cellsWithHost } from '../../db/host-index.ts'
+import { cellsOfServers } from '../../db/instance-mappings.ts'
 import type { ServerGroup } from '../../db/server-groups.ts'
 import type { Reach } from '../servers/server-network.ts'
 import type { CellRequest } from './cell-filters.ts'
@@ -16,6 +17,8 @@ export interface Wish {
   readonly reaches: Reach
   /** The group the server is a member of; null: none. */
   readonly group: Pick<ServerGroup, 'policy' | 'cellId'> | null
+  /** Servers it is to share a host with, one of them at least; undefined: none. */
+  readonly sameHost: readonly string[] | undefined
 }
 
 const MIB_PER_GIB = 1024
@@ -26,7 +29,7 @@ export async function cellRequest(
   wish: Wish,
   tried: readonly string[],
 ): Promise<CellRequest> {
-  const { flavor, image, zone, requestedHost, reaches, group } = wish
+  const { flavor, image, zone, requestedHost, reaches, group, sameHost } = wish
   return {
     resources: resourcesOf(flavor),
     zone,
@@ -35,6 +38,7 @@ export async function cellRequest(
     reaches,
     withHost: requestedHost === null ? null : await cellsWithHost(db, requestedHost),
     tried: new Set(tried),
+    withServers: sameHost === undefined ? null : await cellsOfServers(db, sameHost),
     group: group?.cellId == null ? null : nearGroup(group.policy, group.cellId),
   }
 }

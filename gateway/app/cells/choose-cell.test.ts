@@ -25,6 +25,7 @@ const REQUEST: CellRequest = {
   image: { diskFormat: 'qcow2', properties: {} },
   reaches: () => true,
   withHost: null,
+  withServers: null,
   tried: new Set(),
   group: null,
 }
@@ -35,6 +36,7 @@ function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<
     id: name as CellId,
     name,
     isEnabled: true,
+    weight: 1,
     isAlive: true,
     lastHeardAt: 1_000,
     summary: { ...SUMMARY, ...summary },
@@ -66,6 +68,7 @@ test.each<[string, Cell, Partial<CellRequest>]>([
   ['EnabledFilter', cell('a', {}, { isEnabled: false }), {}],
   ['AliveFilter', cell('a', {}, { isAlive: false }), {}],
   ['ComputeFilter', cell('a', { hostsUp: 0 }), {}],
+  ['SameHostFilter', cell('a'), { withServers: new Set(['b']) }],
   ['HostFilter', cell('a'), { requestedHost: 'h', withHost: new Set(['b']) }],
   ['AvailabilityZoneFilter', cell('a'), { zone: 'elsewhere' }],
   ['ImagePropertiesFilter', cell('a'), { image: { diskFormat: 'vmdk', properties: {} } }],

@@ -79,7 +79,7 @@ function score(cell: Cell, { group }: CellRequest, random: () => number): Trace[
   const hosts = Math.max(cell.summary!.hostsUp, 1)
   // Per host, so that a large cell that is nearly full does not draw everything.
   const parts = {
-    freeMemoryMbPerHost: free / hosts,
+    freeMemoryMbPerHost: (free / hosts) * cell.weight,
     chance: random() * TIE,
     ...(group?.cellId === cell.id && { group: NEAR_GROUP }),
   }

@@ -7,6 +7,7 @@ import { flavorAccess } from '../../db/schema/resources.ts'
 import { flavorForBoot } from './flavor-for-boot.ts'
 
 let db: Database
+const stranger = { projectId: 'p', isAdmin: false }
 
 const tiny: Flavor = {
   id: 'tiny',
@@ -38,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => db[Symbol.asyncDispose]())
 
 test('flavorForBoot() finds a flavor by id, and by a link that ends in it', async () => {
-  const byId = await flavorForBoot(db, { projectId: 'p' }, 'tiny')
+  const byId = await flavorForBoot(db, stranger, 'tiny')
 
   expect(byId).toEqual({
     id: 'tiny',
@@ -50,19 +51,25 @@ test('flavorForBoot() finds a flavor by id, and by a link that ends in it', asyn
     swapMb: 0,
     extraSpecs: { 'hw:cpu_policy': 'shared' },
   })
-  expect(await flavorForBoot(db, { projectId: 'p' }, 'http://gw/flavors/tiny')).toEqual(byId)
+  expect(await flavorForBoot(db, stranger, 'http://gw/flavors/tiny')).toEqual(byId)
 })
 
 test('flavorForBoot() finds a private flavor only for projects with access', async () => {
-  expect(await flavorForBoot(db, { projectId: 'friends' }, 'hidden')).toHaveProperty('id', 'hidden')
-  await expect(flavorForBoot(db, { projectId: 'p' }, 'hidden')).rejects.toMatchObject({
+  const friend = { projectId: 'friends', isAdmin: false }
+  expect(await flavorForBoot(db, friend, 'hidden')).toHaveProperty('id', 'hidden')
+  await expect(flavorForBoot(db, stranger, 'hidden')).rejects.toMatchObject({
     kind: 'invalid',
     message: 'Flavor hidden could not be found.',
   })
 })
 
+test('flavorForBoot() finds any private flavor for an administrator', async () => {
+  const admin = { projectId: 'p', isAdmin: true }
+  expect(await flavorForBoot(db, admin, 'hidden')).toHaveProperty('id', 'hidden')
+})
+
 test.each(['off', 'M1.TINY', ''])('flavorForBoot() refuses the flavor %j', async (flavorRef) => {
-  await expect(flavorForBoot(db, { projectId: 'p' }, flavorRef)).rejects.toMatchObject({
+  await expect(flavorForBoot(db, stranger, flavorRef)).rejects.toMatchObject({
     kind: 'invalid',
   })
 })

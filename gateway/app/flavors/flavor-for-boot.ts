@@ -2,21 +2,22 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import { findFlavor } from '../../db/flavors.ts'
+import { type FlavorViewer, sightOf } from './show-flavor.ts'
 
 /** A flavor's id, as clients give it, or a link to a flavor. */
 const LAST_SEGMENT = /[^/]*$/
 
 /**
- * The flavor as it is now, for a server of this project. Throws `invalid` where the flavor is unknown, disabled, or
- * private and not the project's: on a boot Nova answers 400, not 404 (nova/api/openstack/compute/servers.py).
+ * The flavor as it is now, for a server of this caller. Throws `invalid` where the flavor is unknown, disabled, or
+ * private and not for the caller to see: on a boot Nova answers 400, not 404 (nova/api/openstack/compute/servers.py).
  */
 export async function flavorForBoot(
   db: Executor,
-  context: { readonly projectId: string | null },
+  caller: FlavorViewer,
   flavorRef: string,
 ): Promise<FlavorSnapshot> {
   const id = LAST_SEGMENT.exec(flavorRef)![0]
-  const flavor = await findFlavor(db, id, { projectId: context.projectId })
+  const flavor = await findFlavor(db, id, sightOf(caller))
   if (flavor === undefined || flavor.isDisabled)
     throw new Failure('invalid', `Flavor ${id} could not be found.`)
   const { name, vcpus, memoryMb, rootGb, ephemeralGb, swapMb, extraSpecs } = flavor

@@ -1,20 +1,29 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { type FlavorFilters, type FlavorSortKey, listFlavorRows } from '../../db/flavor-list.ts'
+import {
+  type FlavorFilters,
+  type FlavorPageQuery,
+  type FlavorSortKey,
+  listFlavorRows,
+} from '../../db/flavor-list.ts'
 import type { Flavor } from '../../db/flavors.ts'
 import { booleanText } from '../boolean-text.ts'
 import type { Caller } from '../request-context.ts'
+import { type TextPattern, textPattern } from '../servers/text-pattern.ts'
 
 /** As a client words it; absent means Nova's default. */
 export interface FlavorListQuery {
   readonly is_public?: string
   readonly minRam?: string
   readonly minDisk?: string
+  /** A pattern. */
+  readonly name?: string
   readonly sort_key?: readonly FlavorSortKey[]
   readonly sort_dir?: readonly ('asc' | 'desc')[]
   readonly marker?: string
 }
 
+const SCAN_PAGE = 1_000
 const WHOLE_NUMBER = /^\d{1,9}$/
 
 /**
@@ -27,19 +36,42 @@ export async function listFlavors(
   query: FlavorListQuery,
   limit: number,
 ): Promise<readonly Flavor[]> {
+  const pattern = query.name === undefined ? undefined : textPattern(query.name, 'name')
   const filters: FlavorFilters = {
     isPublic: caller.isAdmin ? isPublicFilter(query.is_public) : true,
     projectId: caller.projectId,
     enabledOnly: !caller.isAdmin,
     minRamMb: sizeFilter('minRam', query.minRam),
     minDiskGb: sizeFilter('minDisk', query.minDisk),
+    nameLike: pattern?.like,
   }
-  return listFlavorRows(db, filters, {
+  const page = {
     sortKey: query.sort_key?.[0] ?? 'flavorid',
     isDescending: query.sort_dir?.[0] === 'desc',
     marker: query.marker,
     limit,
-  })
+  }
+  return pattern === undefined || pattern.like !== undefined
+    ? listFlavorRows(db, filters, page)
+    : scan(db, filters, page, pattern)
+}
+
+/** One page of those whose name fits a pattern that SQL cannot search for. */
+async function scan(
+  db: Executor,
+  filters: FlavorFilters,
+  page: FlavorPageQuery,
+  pattern: TextPattern,
+): Promise<readonly Flavor[]> {
+  const found: Flavor[] = []
+  let { marker } = page
+  while (found.length < page.limit) {
+    const rows = await listFlavorRows(db, filters, { ...page, marker, limit: SCAN_PAGE })
+    found.push(...rows.filter(({ name }) => pattern.matches(name)))
+    if (rows.length < SCAN_PAGE) break
+    marker = rows.at(-1)?.id
+  }
+  return found.slice(0, page.limit)
 }
 
 function isPublicFilter(text: string | undefined): boolean | null {

@@ -24,6 +24,7 @@ const SERVICES = [
   { type: 'compute', name: 'nova', path: '/compute/v2.1', description: 'Compute' },
   { type: 'image', name: 'glance', path: '/image', description: 'Images' },
   { type: 'network', name: 'neutron', path: '/networking', description: 'Networks' },
+  { type: 'federation', name: 'weir', path: '/federation', description: 'Cells and hosts' },
   { type: 'placement', name: 'placement', path: '/placement', description: 'Placement' },
 ] as const
 

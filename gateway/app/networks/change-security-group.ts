@@ -14,6 +14,7 @@ import type { Requester } from '../requester.ts'
 import { egressRules, ensureDefaultGroup } from './default-group.ts'
 import type { Networks } from './networks.ts'
 import { charge, refund } from './quotas.ts'
+import { holdRevision } from './revision.ts'
 import { ownerOf, ownSecurityGroup } from './visible.ts'
 
 export interface GroupDraft {
@@ -44,6 +45,7 @@ export async function createSecurityGroup(
     createdAt: now,
     updatedAt: now,
     revision: 1,
+    tags: [],
     isDefault: false,
     rules,
   }
@@ -62,13 +64,17 @@ export async function updateSecurityGroup(
   requester: Requester,
   id: string,
   change: Pick<GroupDraft, 'name' | 'description'>,
+  wantedRevision?: number,
 ): Promise<SecurityGroup> {
   const group = await ownSecurityGroup(networks, requester, id)
   if (group.isDefault && change.name !== undefined && change.name !== group.name)
     throw new Failure('conflict', 'Updating default security group not allowed.')
   const { name = group.name, description = group.description } = change
   const now = new Date(networks.clock.now())
-  await networks.db.transaction((tx) => writeGroup(tx, { ...group, name, description }, now))
+  await networks.db.transaction(async (tx) => {
+    await holdRevision(tx, 'security-groups', id, wantedRevision)
+    await writeGroup(tx, { ...group, name, description }, now)
+  })
   const changed = await findSecurityGroup(networks.db, id)
   if (changed === undefined) throw new Failure('not-found', `Security group ${id} does not exist`)
   return changed
@@ -79,6 +85,7 @@ export async function deleteSecurityGroup(
   networks: Networks,
   requester: Requester,
   id: string,
+  wantedRevision?: number,
 ): Promise<void> {
   const group = await ownSecurityGroup(networks, requester, id)
   if (group.isDefault && !requester.isAdmin)
@@ -86,6 +93,7 @@ export async function deleteSecurityGroup(
   await networks.db.transaction(async (tx) => {
     if (!(await lockSecurityGroup(tx, id)))
       throw new Failure('not-found', `Security group ${id} does not exist`)
+    await holdRevision(tx, 'security-groups', id, wantedRevision)
     if (await isGroupInUse(tx, id)) throw new Failure('conflict', `Security Group ${id} in use.`)
     const charged = await deleteSecurityGroupRows(tx, id)
     await refund(tx, group.projectId, 'security_group')

@@ -38,6 +38,7 @@ function newDefaultGroup(projectId: string, now: Date): SecurityGroup {
     createdAt: now,
     updatedAt: now,
     revision: 1,
+    tags: [],
     isDefault: true,
     rules,
   }

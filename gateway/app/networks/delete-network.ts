@@ -4,6 +4,7 @@ import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import type { Networks } from './networks.ts'
 import { refund } from './quotas.ts'
+import { holdRevision } from './revision.ts'
 import { ownNetwork } from './visible.ts'
 
 const NAMED_PORTS_MAX = 5
@@ -13,11 +14,13 @@ export async function deleteNetwork(
   networks: Networks,
   requester: Requester,
   id: string,
+  wantedRevision?: number,
 ): Promise<void> {
   const network = await ownNetwork(networks, requester, id)
   await networks.db.transaction(async (tx) => {
     if (!(await lockNetwork(tx, id)))
       throw new Failure('not-found', `Network ${id} could not be found.`)
+    await holdRevision(tx, 'networks', id, wantedRevision)
     const ports = await portsOnNetwork(tx, id, NAMED_PORTS_MAX)
     if (ports.length > 0)
       throw new Failure(

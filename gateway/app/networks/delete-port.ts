@@ -6,6 +6,7 @@ import type { Requester } from '../requester.ts'
 import type { Networks } from './networks.ts'
 import { isServerPort } from './port-device.ts'
 import { refund } from './quotas.ts'
+import { holdRevision } from './revision.ts'
 import { changeablePort } from './update-port.ts'
 
 /** Afterwards the port is gone and its addresses are free. Throws `conflict` while a server has it. */
@@ -13,6 +14,7 @@ export async function deletePort(
   networks: Networks,
   requester: Requester,
   id: string,
+  wantedRevision?: number,
 ): Promise<void> {
   const port = await changeablePort(networks, requester, id)
   // A guest that still uses the address must not share it with the next port.
@@ -22,6 +24,7 @@ export async function deletePort(
       `Port ${id} is in use by server ${port.deviceId}: delete the server or detach the port first.`,
     )
   await networks.db.transaction(async (tx) => {
+    await holdRevision(tx, 'ports', id, wantedRevision)
     if (!(await deletePortRow(tx, id)))
       throw new Failure('not-found', `Port ${id} could not be found.`)
     await releaseAddresses(tx, id)

@@ -1,16 +1,19 @@
 import type { Network } from '../../db/network.ts'
 import { listNetworks as readNetworks } from '../../db/networks.ts'
 import type { Requester } from '../requester.ts'
-import { type FilterKinds, type Listed, type ListQuery, listed, pageOf } from './list-query.ts'
+import {
+  DESCRIBED_FILTERS,
+  type FilterKinds,
+  type Listed,
+  type ListQuery,
+  listed,
+  pageOf,
+} from './list-query.ts'
 import type { Networks } from './networks.ts'
 import { scopeOf } from './visible.ts'
 
 const FILTERS: FilterKinds = {
-  id: 'text',
-  name: 'text',
-  description: 'text',
-  project_id: 'text',
-  tenant_id: 'text',
+  ...DESCRIBED_FILTERS,
   status: 'text',
   admin_state_up: 'boolean',
   shared: 'boolean',

@@ -1,16 +1,19 @@
 import type { Port } from '../../db/network.ts'
 import { listPorts as readPorts } from '../../db/ports.ts'
 import type { Requester } from '../requester.ts'
-import { type FilterKinds, type Listed, type ListQuery, listed, pageOf } from './list-query.ts'
+import {
+  DESCRIBED_FILTERS,
+  type FilterKinds,
+  type Listed,
+  type ListQuery,
+  listed,
+  pageOf,
+} from './list-query.ts'
 import type { Networks } from './networks.ts'
 import { scopeOf } from './visible.ts'
 
 const FILTERS: FilterKinds = {
-  id: 'text',
-  name: 'text',
-  description: 'text',
-  project_id: 'text',
-  tenant_id: 'text',
+  ...DESCRIBED_FILTERS,
   network_id: 'text',
   mac_address: 'mac',
   status: 'text',

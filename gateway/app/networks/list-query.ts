@@ -4,10 +4,24 @@ import type { FilterValue, ResourcePage } from '../../db/resource-page.ts'
 /** The names and values of a query string, in order. */
 export type ListQuery = readonly (readonly [name: string, value: string])[]
 
-export type AttributeKind = 'text' | 'integer' | 'boolean' | 'mac'
+export type AttributeKind = 'text' | 'integer' | 'boolean' | 'mac' | 'tags'
 
 /** What a collection can be filtered by: attribute of the API -> how its values are written. */
 export type FilterKinds = Readonly<Record<string, AttributeKind>>
+
+/** What every described object can be filtered by. */
+export const DESCRIBED_FILTERS: FilterKinds = {
+  id: 'text',
+  name: 'text',
+  description: 'text',
+  project_id: 'text',
+  tenant_id: 'text',
+  revision_number: 'integer',
+  tags: 'tags',
+  'tags-any': 'tags',
+  'not-tags': 'tags',
+  'not-tags-any': 'tags',
+}
 
 /** The largest page, and the size of one when none is asked for. */
 const PAGE_MAX = 1_000
@@ -67,13 +81,16 @@ function filterOf(name: string, values: readonly string[], kinds: FilterKinds): 
   const kind = kinds[name]
   if (kind === undefined)
     throw new Failure('invalid', `['${name}'] is invalid attribute for filtering`)
-  return [{ attribute: name, anyOf: values.map((value) => read(name, value, kind)) }]
+  const texts = kind === 'tags' ? values.flatMap((value) => value.split(',')) : values
+  return [{ attribute: name, anyOf: texts.map((value) => read(name, value, kind)) }]
 }
 
-/** `fixed_ips=ip_address=10.0.0.5` or `fixed_ips=subnet_id=…`; each narrows further. */
+const FIXED_IP_KEYS: ReadonlySet<string> = new Set(['ip_address', 'ip_address_substr', 'subnet_id'])
+
+/** `fixed_ips=ip_address=10.0.0.5`, `ip_address_substr=.0.5` or `subnet_id=…`; each narrows further. */
 function fixedIpFilter(text: string): Filters[number] {
   const [key, value] = text.split('=')
-  if ((key === 'ip_address' || key === 'subnet_id') && value !== undefined)
+  if (key !== undefined && FIXED_IP_KEYS.has(key) && value !== undefined)
     return { attribute: key, anyOf: [value] }
   throw new Failure('invalid', `'${text}' is not ip_address=ADDRESS or subnet_id=ID.`)
 }
@@ -81,6 +98,7 @@ function fixedIpFilter(text: string): Filters[number] {
 function read(name: string, value: string, kind: AttributeKind): FilterValue {
   switch (kind) {
     case 'text':
+    case 'tags':
       return value
     case 'mac':
       return value.toLowerCase()

@@ -2,17 +2,9 @@ import type { SecurityGroup } from '../../db/network.ts'
 import { listSecurityGroups as readGroups } from '../../db/security-groups.ts'
 import type { Requester } from '../requester.ts'
 import { ensureDefaultGroup } from './default-group.ts'
-import { type FilterKinds, type Listed, type ListQuery, listed, pageOf } from './list-query.ts'
+import { DESCRIBED_FILTERS, type Listed, type ListQuery, listed, pageOf } from './list-query.ts'
 import type { Networks } from './networks.ts'
 import { scopeOf } from './visible.ts'
-
-const FILTERS: FilterKinds = {
-  id: 'text',
-  name: 'text',
-  description: 'text',
-  project_id: 'text',
-  tenant_id: 'text',
-}
 
 /** A page of the groups the requester may see; his project's default group exists from then on. */
 export async function listSecurityGroups(
@@ -20,7 +12,7 @@ export async function listSecurityGroups(
   requester: Requester,
   query: ListQuery,
 ): Promise<Listed<SecurityGroup>> {
-  const page = pageOf(query, FILTERS)
+  const page = pageOf(query, DESCRIBED_FILTERS)
   if (requester.projectId !== null) await ensureDefaultGroup(networks, requester.projectId)
   return listed(await readGroups(networks.db, scopeOf(requester), page), page)
 }

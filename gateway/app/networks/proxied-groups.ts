@@ -1,5 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
+import { isUuid } from '#common/ids.ts'
 import type { SecurityGroup } from '../../db/network.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
 import type { Requester } from '../requester.ts'
@@ -24,14 +25,20 @@ export async function withRemotes(
   return { groups, remotes: known }
 }
 
-/** One group of the requester's; throws `not-found`. */
+/** One group of the requester's; throws `not-found`, and `invalid` for a name. */
 export async function showProxiedGroup(
   networks: Networks,
   requester: Requester,
   id: string,
 ): Promise<Pick<ProxiedGroups, 'remotes'> & { readonly group: SecurityGroup }> {
-  const group = await ownSecurityGroup(networks, requester, id)
+  const group = await ownSecurityGroup(networks, requester, proxiedGroupId(id))
   return { group, remotes: (await withRemotes(networks.db, [group])).remotes }
+}
+
+/** The id as it is. Throws `invalid` for what is none, as clients expect before they look for a group by its name. */
+export function proxiedGroupId(id: string): string {
+  if (!isUuid(id)) throw new Failure('invalid', 'Security group id should be uuid')
+  return id
 }
 
 /** What the network service calls a conflict is a bad request to the Compute API. */

@@ -105,6 +105,7 @@ async function makePort(
       createdAt: place.now,
       updatedAt: place.now,
       revision: 1,
+      tags: [],
       networkId: network.id,
       macAddress: null,
       isUp: true,

@@ -7,8 +7,9 @@ import {
   updateNetwork as writeNetwork,
 } from '../../db/networks.ts'
 import type { Requester } from '../requester.ts'
-import { type NetworkFields, withFields } from './create-network.ts'
+import { type NetworkFields, withFields } from './create-networks.ts'
 import type { Networks } from './networks.ts'
+import { holdRevision } from './revision.ts'
 import { ownNetwork } from './visible.ts'
 
 /** Afterwards the network has these fields. Throws `conflict` when it cannot stop being shared. */
@@ -17,11 +18,13 @@ export async function updateNetwork(
   requester: Requester,
   id: string,
   fields: NetworkFields,
+  wantedRevision?: number,
 ): Promise<Network> {
   const before = await ownNetwork(networks, requester, id)
   const after = withFields(networks, requester, before, fields)
   await networks.db.transaction(async (tx) => {
     await lockNetwork(tx, id)
+    await holdRevision(tx, 'networks', id, wantedRevision)
     if (before.isShared && !after.isShared && (await isUsedByOthers(tx, before)))
       throw new Failure(
         'conflict',

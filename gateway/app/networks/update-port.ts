@@ -7,32 +7,23 @@ import { bindGroups, holdNetwork, unbindGroups } from '../../db/port-inserts.ts'
 import { findPorts, updatePort as writePort } from '../../db/ports.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
-import { addressWishes, type RequestedAddress } from './address-wishes.ts'
+import { addressWishes } from './address-wishes.ts'
 import { groupsForPort } from './groups-for-port.ts'
 import type { Networks } from './networks.ts'
 import { type AddressWish, wishedAddresses } from './place-port.ts'
 import { checkDevice, isServerPort, refuseDetaching } from './port-device.ts'
+import type { PortFields } from './port-fields.ts'
+import { holdRevision } from './revision.ts'
 import { showServerNics } from './show-server-nics.ts'
 import { isOwner, visiblePort } from './visible.ts'
-
-export interface PortChange {
-  readonly name?: string
-  readonly description?: string
-  readonly admin_state_up?: boolean
-  readonly fixed_ips?: readonly RequestedAddress[]
-  readonly security_groups?: readonly string[]
-  readonly device_id?: string
-  readonly device_owner?: string
-  readonly port_security_enabled?: boolean
-  readonly 'binding:host_id'?: string
-}
 
 /** Afterwards the port has these fields, addresses and groups. Throws `conflict` for an address that is taken. */
 export async function updatePort(
   networks: Networks,
   requester: Requester,
   id: string,
-  change: PortChange,
+  change: PortFields,
+  wantedRevision?: number,
 ): Promise<Port> {
   const before = await changeablePort(networks, requester, id)
   refuseDetaching(requester, before, change)
@@ -50,6 +41,7 @@ export async function updatePort(
   const groups = await groupsAfter(networks, after, change)
   const wishes = await wishesAfter(networks, requester, before, change)
   await networks.db.transaction(async (tx) => {
+    await holdRevision(tx, 'ports', id, wantedRevision)
     await writePort(tx, after, new Date(networks.clock.now()))
     if (groups !== undefined) {
       await unbindGroups(tx, id)
@@ -79,7 +71,7 @@ export async function changeablePort(
   throw new Failure('forbidden', `You are not permitted to change port ${id}.`)
 }
 
-function withChange(port: Port, change: PortChange): Port {
+function withChange(port: Port, change: PortFields): Port {
   return {
     ...port,
     name: change.name ?? port.name,
@@ -95,7 +87,7 @@ function withChange(port: Port, change: PortChange): Port {
 async function groupsAfter(
   networks: Networks,
   port: Port,
-  change: PortChange,
+  change: PortFields,
 ): Promise<readonly string[] | undefined> {
   if (change.security_groups === undefined) return undefined
   return groupsForPort(networks, port.projectId, port.hasPortSecurity, change.security_groups)
@@ -105,7 +97,7 @@ async function wishesAfter(
   networks: Networks,
   requester: Requester,
   port: Port,
-  change: PortChange,
+  change: PortFields,
 ): Promise<readonly AddressWish[] | undefined> {
   if (change.fixed_ips === undefined) return undefined
   const [network] = await findNetworks(networks.db, [port.networkId])

@@ -5,6 +5,7 @@ import type { Requester } from '../requester.ts'
 import { formatIp, type Ip, parseCidr, parseIp } from './ip.ts'
 import type { Networks } from './networks.ts'
 import { checkedPools } from './pools.ts'
+import { holdRevision } from './revision.ts'
 import { dnsServersOf, gatewayOf, hostRoutesOf, poolsOf } from './subnet-addressing.ts'
 import { ownSubnet } from './visible.ts'
 
@@ -24,6 +25,7 @@ export async function updateSubnet(
   requester: Requester,
   id: string,
   change: SubnetChange,
+  wantedRevision?: number,
 ): Promise<Subnet> {
   const before = await ownSubnet(networks, requester, id)
   const after: Subnet = {
@@ -41,7 +43,10 @@ export async function updateSubnet(
         : hostRoutesOf(change.host_routes, before.ipVersion),
     ...changedAddresses(before, change),
   }
-  await networks.db.transaction((tx) => writeSubnet(tx, after, new Date(networks.clock.now())))
+  await networks.db.transaction(async (tx) => {
+    await holdRevision(tx, 'subnets', id, wantedRevision)
+    await writeSubnet(tx, after, new Date(networks.clock.now()))
+  })
   const changed = await findSubnet(networks.db, id)
   if (changed === undefined) throw new Failure('not-found', `Subnet ${id} could not be found.`)
   return changed

@@ -15,8 +15,9 @@ const PORTS_MAX = 20
 
 /**
  * Every host that can filter lets through what security groups say, whoever changed what. Each round reads what is
- * wanted of those hosts and tells only what differs from what this gateway told last; a gateway that begins tells
- * everything once, and telling the same twice changes nothing.
+ * wanted of those hosts and tells only what differs from what the host took from this gateway last: a NIC that is
+ * still on its way to its host is told again. A gateway that begins tells everything once, and telling the same twice
+ * changes nothing.
  */
 export function filterPorts(deps: Deps): Reconciler {
   const told = new Map<string, Map<string, string>>()
@@ -63,9 +64,10 @@ async function tellHost(
   let count = 0
   for (let from = 0; from < due.length; from += PORTS_MAX) {
     const ports = due.slice(from, from + PORTS_MAX)
-    if (!(await tell(deps, host, ports))) break
-    for (const { nic } of ports) known.set(nic.portId, digests.get(nic.portId)!)
-    count += ports.length
+    const applied = await tell(deps, host, ports)
+    if (applied === undefined) break
+    for (const portId of applied) known.set(portId, digests.get(portId)!)
+    count += applied.length
   }
   return count
 }
@@ -74,24 +76,24 @@ function digestOf(filter: PortFilter): string {
   return createHash('sha256').update(JSON.stringify(filter)).digest('base64')
 }
 
-/** False for a host that cannot be told now. */
+/** The ports that the host has; undefined for a host that cannot be told now. */
 async function tell(
   { cells, askCell }: Deps,
   { cellId, view }: HostRecord,
   ports: PortFilter[],
-): Promise<boolean> {
+): Promise<readonly string[] | undefined> {
   const cell = cells.cell(cellId)
-  if (cell?.isAlive !== true) return false
+  if (cell?.isAlive !== true) return undefined
   try {
-    await askCell(
+    const { applied } = await askCell(
       cell,
       'host.filter-ports',
       { hostId: view.hostId, ports },
       { work: workContext({}) },
     )
-    return true
+    return applied
   } catch (error) {
-    if (isFailure(error, 'unavailable', 'conflict', 'not-found', 'unsupported')) return false
+    if (isFailure(error, 'unavailable', 'conflict', 'not-found', 'unsupported')) return undefined
     throw error
   }
 }

@@ -43,11 +43,22 @@ export async function withdrawPlan(
 export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promise<void> {
   if (plan.kind === 'rebuild') {
     const { spec, sealedUserData } = plan
-    await replaceRequestSpec(tx, { serverId, spec, sealedUserData, sealedPassword: null })
+    const now = await findRequestSpec(tx, serverId)
+    if (now !== undefined)
+      // A rebuild moves nothing: the server may have been bound to a zone since it was asked for.
+      await replaceRequestSpec(tx, {
+        serverId,
+        spec: { ...spec, zone: now.spec.zone },
+        sealedUserData,
+        sealedPassword: null,
+      })
     await showRebuilt(tx, serverId, plan.shown)
   }
-  // What a revert goes back to.
-  if (plan.kind === 'resize') await changeSpec(tx, serverId, { flavor: plan.previous })
+  if (plan.kind === 'resize') {
+    // What a revert goes back to.
+    await changeSpec(tx, serverId, { flavor: plan.previous })
+    await showRebuilt(tx, serverId, { diskConfig: plan.diskConfig })
+  }
   if (plan.kind === 'unshelve' && plan.zone !== undefined)
     await changeSpec(tx, serverId, { zone: plan.zone })
 }

@@ -32,7 +32,12 @@ export type ActPlan =
       readonly keepsEphemeral: boolean
       readonly shown: Rebuilt
     }
-  | { readonly kind: 'resize'; readonly flavor: FlavorSnapshot; readonly previous: FlavorSnapshot }
+  | {
+      readonly kind: 'resize'
+      readonly flavor: FlavorSnapshot
+      readonly previous: FlavorSnapshot
+      readonly diskConfig: Rebuilt['diskConfig']
+    }
   /** Back to the flavor that the server's request has. */
   | { readonly kind: 'revert' }
   | {

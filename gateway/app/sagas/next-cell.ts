@@ -29,11 +29,11 @@ export async function assignNextCell(
   const { serverId, attempt, cellId } = mapping
   const request = await findRequestSpec(tx, serverId)
   if (request === undefined || cellId === null) return undefined
-  const { flavor, image, zone, requestedHost, group } = request.spec
+  const { flavor, image, zone, requestedHost, group, sameHost } = request.spec
   const reaches = await deps.network.reachOf(tx, serverId)
   const tried = [...mapping.triedCells, cellId]
   const mayGo = tried.length < CELLS_TRIED_MAX && (await mayLeaveCell(tx, group, serverId))
-  const wish = { flavor, image, zone, requestedHost, reaches, group: null }
+  const wish = { flavor, image, zone, requestedHost, reaches, group: null, sameHost }
   const choice = chooseCell(mayGo ? deps.cells.cells() : [], await cellRequest(tx, wish, tried), {
     now: () => deps.clock.now(),
     random: deps.random,

@@ -13,6 +13,11 @@ import type { ServerRecord } from './server-record.ts'
 
 /** Within a request's patience; what is not answered by then goes on without it. */
 const WAIT_MS = 15_000
+/**
+ * What Nova has accepted before it looks for room (nova/compute/api.py: `resize` and `unshelve` are cast): without
+ * any, the server stays as it was, and its record of the action tells.
+ */
+const PLACED_LATER: ReadonlySet<ServerAct['name']> = new Set(['resize', 'unshelve'])
 
 /**
  * Afterwards the server's cell has accepted to do it, and the server shows that. Throws `not-found`; `conflict` in a
@@ -48,8 +53,11 @@ export async function actOnServer(
   const outcome = await settledWithin(compute.clock, WAIT_MS, run.finished)
   if (outcome !== 'unwound' && outcome !== 'stuck') return
   const failure = await readFailure(compute.db, run.id)
-  // Nova answers so where it looks for a host before it answers (nova/api/openstack/compute/migrate_server.py).
-  if (isFailure(failure, 'no-capacity')) throw new Failure('invalid', failure.message)
+  if (isFailure(failure, 'no-capacity')) {
+    if (PLACED_LATER.has(action)) return
+    // Nova answers so where it looks for a host before it answers (nova/api/openstack/compute/migrate_server.py).
+    throw new Failure('invalid', failure.message)
+  }
   const { name } = SERVER_ACTIONS[action]
   throw failure ?? new Failure('conflict', `Cannot '${name}' instance ${server.id}.`)
 }

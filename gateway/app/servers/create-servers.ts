@@ -6,6 +6,7 @@ import type { RequestContext } from '../request-context.ts'
 import { GroupPlacedElsewhere } from '../server-groups/join-server-group.ts'
 import type { Boot } from './boot.ts'
 import { fittingCount } from './fitting-count.ts'
+import { keptHints } from './kept-hints.ts'
 import { newPassword } from './new-password.ts'
 import { planServers } from './plan-servers.ts'
 import { refuseUnsupported } from './refuse-unsupported.ts'
@@ -44,6 +45,8 @@ export async function createServers(
   refuseUnsupported(request)
   if (request.minCount > request.maxCount)
     throw new Failure('invalid', 'min_count must be <= max_count')
+  if (request.hostname !== null && request.maxCount > 1)
+    throw new Failure('invalid', 'Unable to allocate a single hostname to multiple instances')
   try {
     return await promise(boot, { ...context, projectId }, request, key)
   } catch (error) {
@@ -65,7 +68,8 @@ async function promise(
   let count = await wantedCount(boot, context, request)
   for (let tries = 1; ; tries += 1) {
     const planned = await planServers(boot, context, request, count)
-    const order = { ...planned, userData: request.userData, adminPassword, key }
+    const hints = keptHints(request.hints)
+    const order = { ...planned, hints, userData: request.userData, adminPassword, key }
     try {
       await startServers(boot.compute, context, order)
       const { reservationId } = order.servers[0]!.row

@@ -17,13 +17,18 @@ import { type TextPattern, textPattern } from './text-pattern.ts'
 
 /** A pattern that SQL cannot look for. */
 export interface TextMatcher {
-  readonly field: ServerTextField | 'ip' | 'ip6'
+  readonly field: ServerTextField
   readonly pattern: TextPattern
 }
+
+/** Patterns of addresses by version. */
+export type AddressPatterns = ReadonlyMap<4 | 6, TextPattern>
 
 export interface ListFilters {
   readonly conditions: readonly ServerCondition[]
   readonly matchers: readonly TextMatcher[]
+  /** Any of them is to match any address of a server; empty where none was asked for. */
+  readonly addresses: AddressPatterns
 }
 
 /** Filters every user has, and since when; what else a user names is ignored (nova `_get_server_search_options`). */
@@ -53,6 +58,7 @@ const FOR_USERS: Readonly<Partial<Record<ServerFilterName, Microversion>>> = {
   vm_state: '2.83',
   progress: '2.83',
   user_id: '2.83',
+  hostname: '2.90',
 }
 
 const EQUAL: Readonly<Partial<Record<ServerFilterName, ServerEqualField>>> = {
@@ -61,7 +67,6 @@ const EQUAL: Readonly<Partial<Record<ServerFilterName, ServerEqualField>>> = {
   image_ref: 'image',
   flavor: 'flavor',
   host: 'host',
-  node: 'node',
   uuid: 'uuid',
   vm_state: 'vm_state',
   task_state: 'task_state',
@@ -84,6 +89,7 @@ const TEXT: Readonly<Partial<Record<ServerFilterName, ServerTextField>>> = {
   launched_at: 'launched_at',
   locked_by: 'locked_by',
   name: 'name',
+  node: 'node',
   power_state: 'power_state',
   progress: 'progress',
   ramdisk_id: 'ramdisk_id',
@@ -99,6 +105,17 @@ const TAGS: Readonly<Partial<Record<ServerFilterName, TagMode>>> = {
   'not-tags-any': 'not-any',
 }
 
+/** Names that Nova knows as relations of a server, and cannot filter by. */
+const RELATIONS = [
+  'block_device_mapping',
+  'services',
+  'metadata',
+  'system_metadata',
+  'info_cache',
+  'security_groups',
+  'pci_devices',
+] as const satisfies readonly ServerFilterName[]
+
 /** A change is looked for a little further back: its clock was read before it could be seen by others. */
 const CHANGES_OVERLAP_MS = 5_000
 
@@ -110,10 +127,12 @@ export function listFilters(
   context: RequestContext,
   given: ServerListQuery,
 ): ListFilters | undefined {
-  const query = context.isAdmin ? given : allowedToUsers(context, given)
+  const query = withoutOverruled(context.isAdmin ? given : allowedToUsers(context, given))
+  refuseRelations(query)
   const states = query.status === undefined ? undefined : statesOf(query.status)
   if (states?.length === 0) return noSuchStatus(context)
   const texts = textFilters(query)
+  const addresses = addressFilters(query)
   const conditions: readonly ServerCondition[] = [
     ...deletedFilter(context, query, states?.every(({ vm }) => vm === 'deleted') ?? false),
     ...(states === undefined ? [] : [{ is: 'state', anyOf: states } as const]),
@@ -122,8 +141,13 @@ export function listFilters(
     ...(query.locked === undefined ? [] : [{ is: 'locked', value: query.locked } as const]),
     ...changeFilters(query),
     ...texts.flatMap(asLike),
+    ...likeAddresses(addresses),
   ]
-  return { conditions, matchers: texts.filter(needsMatching) }
+  return {
+    conditions,
+    matchers: texts.filter(({ pattern }) => pattern.like === undefined),
+    addresses,
+  }
 }
 
 function allowedToUsers({ microversion }: RequestContext, query: ServerListQuery): ServerListQuery {
@@ -132,6 +156,17 @@ function allowedToUsers({ microversion }: RequestContext, query: ServerListQuery
     return since !== undefined && compareMicroversions(microversion as Microversion, since) >= 0
   })
   return Object.fromEntries(allowed)
+}
+
+/** A status stands for the states that show it, whatever else is asked of the state. */
+function withoutOverruled({ vm_state, task_state, ...query }: ServerListQuery): ServerListQuery {
+  if (query.status !== undefined) return query
+  return { ...query, ...(vm_state && { vm_state }), ...(task_state && { task_state }) }
+}
+
+function refuseRelations(query: ServerListQuery): void {
+  const relation = RELATIONS.find((name) => query[name] !== undefined)
+  if (relation !== undefined) throw new Failure('invalid', `Invalid filter field: ${relation}.`)
 }
 
 /** Until 2.37 a status that does not exist is one that no server has. */
@@ -147,11 +182,13 @@ function deletedFilter(
 ): readonly ServerCondition[] {
   if (wantsDeleted) refuseDeleted(context)
   const asked = query.deleted === undefined ? undefined : (booleanText(query.deleted) ?? false)
-  if (wantsDeleted || asked !== undefined)
-    return [{ is: 'deleted', value: wantsDeleted || asked === true }]
+  const value = wantsDeleted || asked === true
+  const withSoft =
+    query.soft_deleted === undefined ? value : booleanText(query.soft_deleted) === true
   const followsChanges =
     query['changes-since'] !== undefined || query['changes-before'] !== undefined
-  return followsChanges ? [] : [{ is: 'deleted', value: false }]
+  if (!value && asked === undefined && followsChanges) return []
+  return [{ is: 'deleted', value, withSoft }]
 }
 
 function equalFilters(query: ServerListQuery): readonly ServerCondition[] {
@@ -183,25 +220,28 @@ function changeFilters(query: ServerListQuery): readonly ServerCondition[] {
 }
 
 function textFilters(query: ServerListQuery): readonly TextMatcher[] {
-  const texts = entries(query, TEXT).map(([field, value]) => {
+  return entries(query, TEXT).map(([field, value]) => {
     return { field, pattern: textPattern(value, field) }
   })
-  const addresses = (['ip', 'ip6'] as const).flatMap((field) => {
-    const value = query[field]
-    return value === undefined ? [] : [{ field, pattern: textPattern(value, field) }]
-  })
-  return [...texts, ...addresses]
 }
 
-function asLike({ field, pattern }: TextMatcher): readonly ServerCondition[] {
-  if (pattern.like === undefined) return []
-  if (field === 'ip' || field === 'ip6') return [{ is: 'address-like', pattern: pattern.like }]
-  return [{ is: 'like', field, pattern: pattern.like }]
+function asLike({ field, pattern: { like } }: TextMatcher): readonly ServerCondition[] {
+  return like === undefined ? [] : [{ is: 'like', field, pattern: like }]
+}
+
+function addressFilters({ ip, ip6 }: ServerListQuery): AddressPatterns {
+  return new Map([
+    ...(ip === undefined ? [] : [[4, textPattern(ip, 'ip')] as const]),
+    ...(ip6 === undefined ? [] : [[6, textPattern(ip6, 'ip6')] as const]),
+  ])
 }
 
 /** SQL narrows addresses, but does not tell the versions apart. */
-function needsMatching({ field, pattern }: TextMatcher): boolean {
-  return pattern.like === undefined || field === 'ip' || field === 'ip6'
+function likeAddresses(addresses: AddressPatterns): readonly ServerCondition[] {
+  const patterns = [...addresses.values()].map(({ like }) => like)
+  const said = patterns.filter((like) => like !== undefined)
+  if (said.length === 0 || said.length < patterns.length) return []
+  return [{ is: 'address-like', patterns: said }]
 }
 
 function entries<T>(

@@ -13,17 +13,18 @@ export function listOrder(
   { isAdmin }: Pick<RequestContext, 'isAdmin'>,
   { sort_key = [], sort_dir = [] }: ServerListQuery,
 ): readonly ServerOrder[] {
+  const keys = sort_key.length === 0 ? ['created_at'] : sort_key
   const fallback = isDescending(sort_dir[0] ?? 'desc')
-  if (sort_key.length === 0) return [{ key: 'created_at', isDescending: fallback }]
-  if (sort_dir.length > sort_key.length)
+  if (sort_dir.length > keys.length)
     throw new Failure('invalid', 'Sort direction size exceeds sort key size')
-  return sort_key.flatMap((key, i) => {
+  const order = keys.flatMap((key, i): ServerOrder[] => {
     if (FOR_ADMINISTRATORS.has(key) && !isAdmin)
       throw new Failure('forbidden', `Only administrators can sort servers by ${key}`)
-    if (!isServerSortKey(key)) return []
     const asked = sort_dir[i]
-    return [{ key, isDescending: asked === undefined ? fallback : isDescending(asked) }]
+    const direction = asked === undefined ? fallback : isDescending(asked)
+    return isServerSortKey(key) ? [{ key, isDescending: direction }] : []
   })
+  return order.length > 0 ? order : [{ key: 'created_at', isDescending: true }]
 }
 
 function isDescending(text: string): boolean {

@@ -16,7 +16,7 @@ export interface ListScope {
 }
 
 /**
- * Only `all_tenants`, or for administrators the id of another project, looks beyond the caller's project, as in Nova
+ * Only `all_tenants` looks beyond the caller's project; without it the id of a project asks for nothing, as in Nova
  * (`_get_servers` in nova/api/openstack/compute/servers.py). Throws `forbidden`.
  */
 export function listScope(
@@ -24,11 +24,9 @@ export function listScope(
   query: ServerListQuery,
   rule: keyof typeof ALL_TENANTS,
 ): ListScope {
-  const asked = context.isAdmin ? (query.tenant_id ?? query.project_id) : undefined
-  const isForeign = query.tenant_id !== undefined && asked !== context.projectId
-  const isWide = query.all_tenants ?? (context.isAdmin && isForeign)
-  if (!isWide) return ownScope(context)
+  if (query.all_tenants !== true) return ownScope(context)
   enforce(context, ALL_TENANTS[rule])
+  const asked = query.tenant_id ?? query.project_id
   if (asked === undefined) return { projectId: undefined, conditions: [] }
   return ofProject(asked)
 }

@@ -1,7 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
-import type { ServerTextField } from '../../db/server-conditions.ts'
 import {
   isServerListed,
   listServerPage,
@@ -10,7 +9,12 @@ import {
   type ServerWithTexts,
 } from '../../db/server-list.ts'
 import type { RequestContext } from '../request-context.ts'
-import { listFilters, type TextMatcher } from './list-filters.ts'
+import {
+  type AddressPatterns,
+  type ListFilters,
+  listFilters,
+  type TextMatcher,
+} from './list-filters.ts'
 import { listOrder } from './list-order.ts'
 import type { ServerListQuery } from './list-query.ts'
 import { type ListScope, listScope } from './list-scope.ts'
@@ -51,7 +55,7 @@ export async function listServers(
   await checkMarker(db, scope, query.marker)
   const conditions = [...scope.conditions, ...filters.conditions]
   const page: ServerPageQuery = { conditions, order, marker: query.marker, limit }
-  if (filters.matchers.length > 0) return scan(db, page, filters.matchers)
+  if (filters.matchers.length > 0 || filters.addresses.size > 0) return scan(db, page, filters)
   const rows = await listServerPage(db, page)
   return fullPage(
     rows.map(({ server }) => server),
@@ -81,15 +85,17 @@ async function checkMarker(
 async function scan(
   db: Executor,
   page: ServerPageQuery,
-  matchers: readonly TextMatcher[],
+  { matchers, addresses }: ListFilters,
 ): Promise<ServerPage> {
-  const fields = matchers.map(({ field }) => field).filter(isTextField)
+  const fields = matchers.map(({ field }) => field)
   const found: ServerRecord[] = []
   let { marker } = page
   for (let scanned = 0; scanned < SCAN_MAX; scanned += SCAN_PAGE) {
     const rows = await listServerPage(db, { ...page, marker, limit: SCAN_PAGE }, fields)
     for (const row of rows) {
-      if (matchers.every((matcher) => fits(matcher, row))) found.push(row.server)
+      const isFound =
+        matchers.every((matcher) => fits(matcher, row)) && isReachedAt(addresses, row.server)
+      if (isFound) found.push(row.server)
       if (found.length === page.limit) return { servers: found, next: row.server.id }
     }
     if (rows.length < SCAN_PAGE) return { servers: found, next: undefined }
@@ -98,17 +104,14 @@ async function scan(
   return { servers: found, next: marker }
 }
 
-function isTextField(field: TextMatcher['field']): field is ServerTextField {
-  return field !== 'ip' && field !== 'ip6'
+function fits({ field, pattern }: TextMatcher, { texts }: ServerWithTexts): boolean {
+  const text = texts[field] ?? null
+  return text !== null && pattern.matches(text)
 }
 
-function fits({ field, pattern }: TextMatcher, { server, texts }: ServerWithTexts): boolean {
-  if (isTextField(field)) {
-    const text = texts[field] ?? null
-    return text !== null && pattern.matches(text)
-  }
-  const version = field === 'ip' ? 4 : 6
+function isReachedAt(patterns: AddressPatterns, server: ServerRecord): boolean {
+  if (patterns.size === 0) return true
   return Object.values(server.addresses)
     .flat()
-    .some((address) => address.version === version && pattern.matches(address.addr))
+    .some(({ version, addr }) => patterns.get(version)?.matches(addr) === true)
 }

@@ -15,6 +15,8 @@ import { chooseCells } from './choose-cells.ts'
 import { planEmbeddedNics } from './embedded-network.ts'
 import { noValidHost } from './faults.ts'
 import { limitMetadata } from './limit-metadata.ts'
+import { neighbourHints } from './neighbour-hints.ts'
+import { refuseBlankBeyond } from './requested-disks.ts'
 import { serverName } from './server-names.ts'
 import type { PlannedServer, ServerOrder } from './server-order.ts'
 import { type Place, placeOf } from './server-place.ts'
@@ -32,6 +34,7 @@ interface Common {
   readonly securityGroups: readonly string[]
   readonly reservationId: string
   readonly group: ServerGroup | null
+  readonly neighbours: ReturnType<typeof neighbourHints>
 }
 
 const RESERVATION_CHARS = 'abcdefghijklmnopqrstuvwxyz0123456789'
@@ -51,6 +54,7 @@ export async function planServers(
   const { db } = compute
   const place = placeOf(request, compute.cells.cells(), (rule) => enforce(context, rule))
   const flavor = await flavorForBoot(db, context, request.flavorRef)
+  refuseBlankBeyond(request.disks, flavor)
   const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
   const keypair =
     request.keyName === null ? null : await keypairForBoot(db, context, request.keyName)
@@ -62,7 +66,9 @@ export async function planServers(
   })
   const group = await groupForBoot(db, context, request.hints['group'])
   const { zone, host: requestedHost } = place
-  const wish = { flavor, image, zone, requestedHost, reaches: nics.reaches, group }
+  const neighbours = neighbourHints(request.hints)
+  const { sameHost } = neighbours
+  const wish = { flavor, image, zone, requestedHost, reaches: nics.reaches, group, sameHost }
   const choices = await chooseCells(compute, db, wish, count)
   const { projectId, userId } = context
   const { securityGroups } = nics
@@ -78,6 +84,7 @@ export async function planServers(
     securityGroups,
     reservationId,
     group,
+    neighbours,
   }
   const now = compute.clock.now()
   return {
@@ -147,6 +154,7 @@ function plan(
       launchIndex,
       reservationId,
       ...(common.group !== null && { group: ruleOf(common.group) }),
+      ...common.neighbours,
     },
     trace: choice.trace,
   }

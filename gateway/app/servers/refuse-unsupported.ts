@@ -1,22 +1,16 @@
 import { Failure } from '#common/errors.ts'
-import type { RequestedDisk, ServerRequest } from './server-request.ts'
+import { refuseDisks } from './requested-disks.ts'
+import type { ServerRequest } from './server-request.ts'
 
 /** Hints that promise something about where a server runs; any other is ignored, as in Nova. */
-const UNSUPPORTED_HINTS = [
-  'same_host',
-  'different_host',
-  'query',
-  'build_near_host_ip',
-  'target_cell',
-  'different_cell',
-] as const
+const UNSUPPORTED_HINTS = ['query', 'build_near_host_ip', 'target_cell', 'different_cell'] as const
 
 /** Throws `invalid` for wishes that would have to be broken: better none than a server that is not what was asked. */
 export function refuseUnsupported(request: ServerRequest): void {
   const hint = UNSUPPORTED_HINTS.find((name) => request.hints[name] !== undefined)
   if (hint !== undefined) refuse(`Scheduler hint '${hint}' is not supported.`)
   refuseUnkept(request)
-  for (const disk of request.disks) refuseDisk(disk, request.imageRef)
+  refuseDisks(request)
   if (request.imageRef === null)
     refuse('Invalid imageRef provided. Servers boot from an image only.')
 }
@@ -29,20 +23,6 @@ export function refuseUnkept(
     refuse('Invalid personality: files are not injected; use user_data with cloud-init instead.')
   if (request.hasTrustedCertificates)
     refuse('Invalid trusted_image_certificates: signatures of images are not checked.')
-}
-
-/** Clients of today describe the disk of an image boot as a block device; only that one is there. */
-function refuseDisk(disk: RequestedDisk, imageRef: string | null): void {
-  const isOwn =
-    disk.sourceType === 'image' &&
-    (disk.destinationType ?? 'local') === 'local' &&
-    (disk.bootIndex ?? 0) === 0 &&
-    disk.imageId === imageRef
-  if (!isOwn)
-    refuse(
-      'Block Device Mapping is Invalid: only the disk made from imageRef is supported ' +
-        '(source_type image, destination_type local, boot_index 0); there are no volumes.',
-    )
 }
 
 function refuse(message: string): never {

@@ -21,8 +21,13 @@ test('serverName() leaves the name of a single server alone', () => {
 })
 
 test('serverName() numbers several servers from 1, host names too', () => {
-  const asked = { name: 'Web', hostname: 'node' }
-  expect(serverName(asked, ID, 1, 3)).toEqual({ name: 'Web-2', hostname: 'node-2' })
+  const asked = { name: 'Web', hostname: null }
+  expect(serverName(asked, ID, 1, 3)).toEqual({ name: 'Web-2', hostname: 'web-2' })
+})
+
+test('serverName() takes a host name as it was asked for', () => {
+  const asked = { name: 'Web', hostname: 'Shop_1.example.org' }
+  expect(serverName(asked, ID, 0, 1)).toEqual({ name: 'Web', hostname: 'Shop_1.example.org' })
 })
 
 test('serverName() makes a host name of the id when the name leaves nothing', () => {

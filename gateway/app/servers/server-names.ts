@@ -7,8 +7,8 @@ export interface ServerName {
 }
 
 /**
- * The name and host name of the server at `index` of `count`. Several get the suffixes -1, -2, … as in Nova
- * (`multi_instance_display_name_template`), also on a host name that was asked for.
+ * The name and host name of the server at `index` of `count`. Several get the suffixes -1, -2, … as in Nova. A host
+ * name that was asked for is taken as it is.
  */
 export function serverName(
   asked: { readonly name: string; readonly hostname: string | null },
@@ -18,8 +18,8 @@ export function serverName(
 ): ServerName {
   const suffix = count > 1 ? `-${index + 1}` : ''
   const name = `${asked.name}${suffix}`
-  const wanted = asked.hostname === null ? name : `${asked.hostname}${suffix}`
-  return { name, hostname: sanitizeHostname(wanted) || sanitizeHostname(`server-${id}`) }
+  const made = () => sanitizeHostname(name) || sanitizeHostname(`server-${id}`)
+  return { name, hostname: asked.hostname ?? made() }
 }
 
 /** What of a name can be a host name: letters, digits and inner dashes; '' when nothing is left. */

@@ -1,6 +1,7 @@
 import type { InstanceId } from '#common/ids.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
+import type { SchedulerHints } from '../../db/server-wishes.ts'
 import type { BuildSpec } from './build-spec.ts'
 import type { NewServer } from './new-server.ts'
 import type { NicsPlan } from './server-network.ts'
@@ -19,6 +20,7 @@ export interface ServerOrder {
   readonly nics: NicsPlan
   /** Id of the group they join; null: none. */
   readonly groupId: string | null
+  readonly hints: SchedulerHints
   /** Base64, as the user sent it; null: none. */
   readonly userData: string | null
   /** Null: none was asked for and none is generated. */

@@ -4,8 +4,12 @@ import type { RequestedNetworks } from '../networks/nic-request.ts'
 export interface RequestedDisk {
   readonly sourceType: string | undefined
   readonly destinationType: string | undefined
-  readonly imageId: string | undefined
+  /** Of the image, volume or snapshot it is made from. */
+  readonly sourceId: string | undefined
   readonly bootIndex: number | null | undefined
+  readonly guestFormat: string | undefined
+  /** GiB; MiB where the guest format is swap. */
+  readonly size: number | undefined
 }
 
 /** What a client asks for, checked against the document and not yet against anything that exists. */

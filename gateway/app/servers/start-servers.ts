@@ -4,7 +4,7 @@ import { newId, type SagaId } from '#common/ids.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
 import { takeIdempotencyKey } from '../../db/idempotency-keys.ts'
 import { insertMappings } from '../../db/instance-mappings.ts'
-import { insertRequestSpecs, type RequestSpec } from '../../db/request-specs.ts'
+import { insertRequestSpecs, type NewRequestSpec } from '../../db/request-specs.ts'
 import { recordActions } from '../../db/server-actions.ts'
 import { insertServers } from '../../db/server-index.ts'
 import { recordTraces } from '../../db/traces.ts'
@@ -97,7 +97,7 @@ async function record(
     await takeIdempotencyKey(tx, order.key, { serverIds: serverIds(order), reservationId })
   insertMappings(tx, begun.map(mappingOf))
   const rows: NewServer[] = []
-  const specs: RequestSpec[] = []
+  const specs: NewRequestSpec[] = []
   for (const { row, spec } of order.servers) {
     const { nics, addresses } = await order.nics.allocate(tx, row.id, row.requestedZone)
     rows.push({ ...row, addresses })
@@ -138,15 +138,16 @@ function mappingOf({ planned: { row }, sagaId }: Begun) {
 
 function sealed(
   { secrets }: Compute,
-  { userData, adminPassword }: ServerOrder,
+  { userData, adminPassword, hints }: ServerOrder,
   serverId: string,
-  spec: RequestSpec['spec'],
-): RequestSpec {
+  spec: NewRequestSpec['spec'],
+): NewRequestSpec {
   const seal = (text: string | null, what: 'user-data' | 'password') =>
     text === null ? null : secrets.seal(text, sealingPurpose(serverId, what))
   return {
     serverId,
     spec,
+    hints,
     sealedUserData: seal(userData, 'user-data'),
     sealedPassword: seal(adminPassword, 'password'),
   }

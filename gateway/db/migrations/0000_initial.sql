@@ -23,6 +23,8 @@ CREATE TABLE `cell_mappings` (
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`is_disabled` boolean NOT NULL DEFAULT false,
 	`disabled_reason` varchar(255),
+	`weight` double NOT NULL DEFAULT 1,
+	`revision` int NOT NULL DEFAULT 0,
 	`incarnation` char(36) character set ascii collate ascii_bin,
 	`applied_position` bigint NOT NULL DEFAULT 0,
 	`needs_resync` boolean NOT NULL DEFAULT true,
@@ -327,6 +329,7 @@ CREATE TABLE `networks` (
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
 	`revision_number` int NOT NULL,
+	`tags` json NOT NULL DEFAULT ('[]'),
 	`admin_state_up` boolean NOT NULL,
 	`shared` boolean NOT NULL,
 	`router_external` boolean NOT NULL,
@@ -358,6 +361,7 @@ CREATE TABLE `ports` (
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
 	`revision_number` int NOT NULL,
+	`tags` json NOT NULL DEFAULT ('[]'),
 	`network_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`mac_address` varchar(17) character set ascii collate ascii_bin NOT NULL,
 	`admin_state_up` boolean NOT NULL,
@@ -406,6 +410,7 @@ CREATE TABLE `security_groups` (
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
 	`revision_number` int NOT NULL,
+	`tags` json NOT NULL DEFAULT ('[]'),
 	`default_of` varchar(64) character set ascii collate ascii_bin,
 	CONSTRAINT `security_groups_id` PRIMARY KEY(`id`),
 	CONSTRAINT `security_groups_by_default` UNIQUE(`default_of`)
@@ -419,6 +424,7 @@ CREATE TABLE `subnets` (
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
 	`revision_number` int NOT NULL,
+	`tags` json NOT NULL DEFAULT ('[]'),
 	`network_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`ip_version` smallint NOT NULL,
 	`cidr` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -572,6 +578,7 @@ CREATE TABLE `instance_mappings` (
 CREATE TABLE `request_specs` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`spec` json NOT NULL,
+	`hints` json NOT NULL,
 	`sealed_user_data` mediumtext,
 	`sealed_password` text,
 	CONSTRAINT `request_specs_server_id` PRIMARY KEY(`server_id`)

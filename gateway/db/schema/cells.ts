@@ -1,4 +1,13 @@
-import { bigint, boolean, int, json, mysqlTable, primaryKey, text } from 'drizzle-orm/mysql-core'
+import {
+  bigint,
+  boolean,
+  double,
+  int,
+  json,
+  mysqlTable,
+  primaryKey,
+  text,
+} from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** Every cell there is, and how far its change feed has been applied. */
@@ -7,6 +16,10 @@ export const cellMappings = mysqlTable('cell_mappings', {
   name: token('name').notNull().unique(),
   isDisabled: boolean('is_disabled').notNull().default(false),
   disabledReason: text255('disabled_reason'),
+  /** By which its free room counts when a cell is chosen. */
+  weight: double('weight').notNull().default(1),
+  /** Grows with every change an operator makes. */
+  revision: int('revision').notNull().default(0),
   /** Of the cell's database, as last seen in its feed; null before the first contact. */
   incarnation: uuid('incarnation'),
   appliedPosition: bigint('applied_position', { mode: 'number' }).notNull().default(0),

@@ -19,6 +19,7 @@ const described = {
   createdAt: time('created_at').notNull(),
   updatedAt: time('updated_at').notNull(),
   revision: int('revision_number').notNull(),
+  tags: json('tags').$type<readonly string[]>().notNull().default([]),
 }
 
 export const networks = mysqlTable(

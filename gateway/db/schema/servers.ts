@@ -55,6 +55,8 @@ export const requestSpecs = mysqlTable('request_specs', {
   serverId: uuid('server_id').primaryKey(),
   /** InstanceBuild without the image's ticket and without the secrets, which stand sealed beside it. */
   spec: json('spec').notNull(),
+  /** What the user told the scheduler, every value in a list. */
+  hints: json('hints').notNull(),
   sealedUserData: mediumtext('sealed_user_data'),
   /** Erased once the guest has run: nobody needs it again. */
   sealedPassword: text('sealed_password'),

@@ -9,7 +9,7 @@ export function describedView(object: Described) {
     description: object.description,
     project_id: object.projectId,
     tenant_id: object.projectId,
-    tags: [],
+    tags: object.tags,
     created_at: zonedTime(object.createdAt),
     updated_at: zonedTime(object.updatedAt),
     revision_number: object.revision,

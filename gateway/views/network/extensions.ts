@@ -36,6 +36,12 @@ export const EXTENSIONS: readonly Extension[] = [
     'Lists refuse unknown filters',
     '2018-03-21',
   ),
+  extension(
+    'ip-substring-filtering',
+    'IP substring filtering',
+    'Ports by parts of addresses',
+    '2017-11-28',
+  ),
   extension('net-mtu', 'Network MTU', 'The MTU of a network', '2015-03-25'),
   extension(
     'net-mtu-writable',
@@ -53,6 +59,7 @@ export const EXTENSIONS: readonly Extension[] = [
   extension('project-id', 'project_id field enabled', 'Objects have a project_id', '2016-09-09'),
   extension('quotas', 'Quota management support', 'Limits per project', '2012-07-29'),
   extension('quota_details', 'Quota details management support', 'Use beside limits', '2017-02-10'),
+  extension('revision-if-match', 'If-Match constraints', 'Writes for one revision', '2016-12-11'),
   extension('security-group', 'security-group', 'Security groups and their rules', '2012-10-05'),
   extension('sorting', 'Sorting support', 'Lists can be sorted', '2016-06-12'),
   extension(
@@ -67,6 +74,7 @@ export const EXTENSIONS: readonly Extension[] = [
     'Objects have a revision',
     '2016-04-11',
   ),
+  extension('standard-attr-tag', 'Tag support', 'Objects have tags', '2017-01-01'),
   extension('standard-attr-timestamp', 'Resource timestamps', 'Objects have times', '2016-09-12'),
   extension(
     'weir-cells',

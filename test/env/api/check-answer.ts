@@ -46,9 +46,13 @@ export function checkAnswer(exchanged: Exchanged): void {
 }
 
 function successProblems(exchanged: Exchanged): readonly string[] {
-  const operation = operationOf(exchanged)
+  const { method, status, answer } = exchanged
+  // HEAD is answered as GET without its content.
+  const isHead = method === 'HEAD'
+  const operation = operationOf(isHead ? { ...exchanged, method: 'GET' } : exchanged)
   if (operation === undefined) return ['no document has it']
-  return operation.validateResponse(versionOf(exchanged), exchanged.status, exchanged.answer)
+  const problems = operation.validateResponse(versionOf(exchanged), status, answer)
+  return isHead ? [] : problems
 }
 
 /** What a service without such a version answers in: its oldest, as when none is asked for. */
@@ -58,16 +62,24 @@ function versionOf({ path, version }: Exchanged): Microversion {
 }
 
 /** Every service has one envelope for whatever fails; its message must tell something. */
-function faultProblems({ path, status, answer }: Exchanged): readonly string[] {
+function faultProblems({ method, path, status, answer }: Exchanged): readonly string[] {
   if (status >= 500 && status !== 501 && status !== 503) return ['the service failed']
+  if (method === 'HEAD') return []
   const { faults } = serviceAt(path)
   if (faults === 'placement') return placementProblems(status, answer)
+  if (faults === 'problem') return plainProblems(status, answer)
   const [inner] = Object.values((answer ?? {}) as Readonly<Record<string, unknown>>)
   const { code, message } = (inner ?? {}) as { code?: unknown; message?: unknown }
   const problems: string[] = []
   if (typeof message !== 'string' || message.length === 0) problems.push('no message')
   if (faults !== 'neutron' && code !== status) problems.push('its code is not its status')
   return problems
+}
+
+function plainProblems(status: number, answer: unknown): readonly string[] {
+  const { detail, status: told } = (answer ?? {}) as { detail?: unknown; status?: unknown }
+  const problems = typeof detail === 'string' && detail.length > 0 ? [] : ['no detail']
+  return told === status ? problems : [...problems, 'its status is not its status']
 }
 
 function placementProblems(status: number, answer: unknown): readonly string[] {

@@ -127,7 +127,8 @@ export class ApiClient implements AsyncDisposable {
     const isJson = String(headers['content-type'] ?? '').includes('json')
     const answer: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text
     const bare = path.split('?', 1)[0] ?? path
-    checkAnswer({ method, path: bare, version, request: body, status, answer })
+    const checked = isJson ? answer : undefined
+    checkAnswer({ method, path: bare, version, request: body, status, answer: checked })
     return { status, headers: headers as Record<string, string>, body: answer as Body }
   }
 

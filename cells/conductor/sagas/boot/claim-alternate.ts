@@ -8,7 +8,7 @@ import { release } from '../../../placement/release.ts'
 import { noHostReason } from '../../../scheduler/trace.ts'
 import { claimCandidate } from '../../claim-candidate.ts'
 import type { Conductor } from '../../conductor.ts'
-import { decide, membersOf } from '../../decide.ts'
+import { decide, neighboursOf } from '../../decide.ts'
 import { instanceView } from '../../instance.ts'
 import { building } from './building.ts'
 import { type Claimed, claimOf, claimStep, mayTryAgain, triedHosts } from './outputs.ts'
@@ -38,7 +38,7 @@ async function moveOn(tx: Tx, call: BootCall, nth: number): Promise<Claimed> {
   await release(tx, serverId)
   const decision = decide(deps, build, {
     triedHosts: triedHosts(call, nth),
-    groupMembers: await membersOf(tx, build),
+    neighbours: await neighboursOf(tx, build),
   })
   const candidates = decision.selection.hosts.map(({ hostId }) => hostId)
   const { resources, group } = params

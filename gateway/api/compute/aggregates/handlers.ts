@@ -1,5 +1,6 @@
 import type { Handlers } from '../../../http/operation.ts'
 import { addAggregateHost } from './add-aggregate-host.ts'
+import { cacheAggregateImages } from './cache-aggregate-images.ts'
 import { createAggregate } from './create-aggregate.ts'
 import { deleteAggregate } from './delete-aggregate.ts'
 import { listAggregates } from './list-aggregates.ts'
@@ -10,6 +11,7 @@ import { updateAggregate } from './update-aggregate.ts'
 
 export const aggregateHandlers: Handlers = {
   addAggregateHost,
+  cacheAggregateImages,
   createAggregate,
   deleteAggregate,
   listAggregates,

@@ -1,6 +1,6 @@
 import type { operations } from '#openapi/compute.gen.ts'
 import { deleteSecurityGroup } from '../../../app/networks/change-security-group.ts'
-import { asComputeSays } from '../../../app/networks/proxied-groups.ts'
+import { asComputeSays, proxiedGroupId } from '../../../app/networks/proxied-groups.ts'
 import type { Handler } from '../../../http/operation.ts'
 
 /** DELETE /os-security-groups/{group_id} */
@@ -8,6 +8,6 @@ export const deleteProxiedSecurityGroup: Handler<operations['deleteProxiedSecuri
   call,
 ) => {
   const { app, context, params } = call
-  await asComputeSays(deleteSecurityGroup(app.networks, context, params.group_id))
+  await asComputeSays(deleteSecurityGroup(app.networks, context, proxiedGroupId(params.group_id)))
   return {}
 }

@@ -1,6 +1,6 @@
 import type { operations } from '#openapi/compute.gen.ts'
 import { updateSecurityGroup } from '../../../app/networks/change-security-group.ts'
-import { asComputeSays, withRemotes } from '../../../app/networks/proxied-groups.ts'
+import { asComputeSays, proxiedGroupId, withRemotes } from '../../../app/networks/proxied-groups.ts'
 import type { Handler } from '../../../http/operation.ts'
 import { proxiedGroupView } from '../../../views/proxied-security-group.ts'
 
@@ -9,7 +9,8 @@ export const updateProxiedSecurityGroup: Handler<operations['updateProxiedSecuri
   call,
 ) => {
   const { app, context, params, body } = call
-  const changing = updateSecurityGroup(app.networks, context, params.group_id, body.security_group)
+  const id = proxiedGroupId(params.group_id)
+  const changing = updateSecurityGroup(app.networks, context, id, body.security_group)
   const group = await asComputeSays(changing)
   const { remotes } = await withRemotes(app.db, [group])
   return { body: { security_group: proxiedGroupView(group, remotes) } }

@@ -50,17 +50,36 @@ function networksOf(asked: Asked['networks']): RequestedNetworks {
 }
 
 function disksOf(server: Asked): readonly RequestedDisk[] {
-  const legacy = (server.block_device_mapping ?? []).map(() => ({
-    sourceType: 'volume',
-    destinationType: 'volume',
-    imageId: undefined,
-    bootIndex: undefined,
-  }))
   const disks = (server.block_device_mapping_v2 ?? []).map((disk) => ({
     sourceType: disk.source_type,
     destinationType: disk.destination_type,
-    imageId: disk.uuid ?? disk.image_id,
-    bootIndex: disk.boot_index === undefined ? undefined : Number(disk.boot_index ?? 0),
+    sourceId: disk.uuid ?? disk.volume_id ?? disk.snapshot_id ?? disk.image_id,
+    bootIndex: disk.boot_index === undefined ? undefined : Number(disk.boot_index ?? -1),
+    guestFormat: disk.guest_format,
+    size: sizeOf(disk.volume_size),
   }))
-  return [...legacy, ...disks]
+  return [...(server.block_device_mapping ?? []).map(legacyDisk), ...disks]
+}
+
+/** The older form names local disks by `virtual_name`; all else is a volume or a snapshot of one. */
+function legacyDisk(disk: NonNullable<Asked['block_device_mapping']>[number]): RequestedDisk {
+  const { virtual_name: name, snapshot_id: snapshotId, volume_id: volumeId } = disk
+  const shared = { bootIndex: undefined, size: sizeOf(disk.volume_size) }
+  if (name === 'swap' || name?.startsWith('ephemeral') === true) {
+    const guestFormat = name === 'swap' ? name : undefined
+    return {
+      ...shared,
+      guestFormat,
+      sourceType: 'blank',
+      destinationType: 'local',
+      sourceId: undefined,
+    }
+  }
+  const sourceType = snapshotId === undefined ? 'volume' : 'snapshot'
+  const sourceId = snapshotId ?? volumeId
+  return { ...shared, guestFormat: undefined, sourceType, destinationType: 'volume', sourceId }
+}
+
+function sizeOf(size: number | string | undefined): number | undefined {
+  return size === undefined ? undefined : Number(size)
 }

@@ -1,5 +1,11 @@
 import type { Handlers } from '../../../http/operation.ts'
 import {
+  attachServerShare,
+  detachServerShare,
+  listServerShares,
+  showServerShare,
+} from './server-shares.ts'
+import {
   attachVolume,
   listVolumeAttachments,
   noVolumeAttachment,
@@ -14,19 +20,23 @@ import {
 } from './volume-proxies.ts'
 
 export const volumeHandlers: Handlers = {
+  attachServerShare,
   attachVolume,
   createProxiedSnapshot: refuseVolumes,
   createProxiedVolume: refuseVolumes,
   deleteProxiedSnapshot: noSnapshot,
   deleteProxiedVolume: noVolume,
+  detachServerShare,
   detachVolume: noVolumeAttachment,
   listProxiedSnapshots: listSnapshots,
   listProxiedSnapshotsDetail: listSnapshots,
   listProxiedVolumes: listVolumes,
   listProxiedVolumesDetail: listVolumes,
+  listServerShares,
   listVolumeAttachments,
   showProxiedSnapshot: noSnapshot,
   showProxiedVolume: noVolume,
+  showServerShare,
   showVolumeAttachment: noVolumeAttachment,
   updateVolumeAttachment,
 }

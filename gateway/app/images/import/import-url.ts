@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
-import ipaddr from 'ipaddr.js'
 import { Failure } from '#common/errors.ts'
+import { isPublicAddress } from '#common/public-address.ts'
 
 /** Where images may be imported from. */
 export interface ImportRules {
@@ -37,12 +37,7 @@ export function bareHost({ hostname }: URL): string {
 
 /** Throws `invalid` for an address that is not public and not in an allowed block. */
 export function checkImportAddress(address: string, { networks }: ImportRules): void {
-  // An IPv4 address inside an IPv6 one is what is connected to in the end.
-  const parsed = ipaddr.process(address)
-  const isListed = networks
-    .map((block) => ipaddr.parseCIDR(block))
-    .some((block) => block[0].kind() === parsed.kind() && parsed.match(block))
-  if (isListed || parsed.range() === 'unicast') return
+  if (isPublicAddress(address, networks)) return
   throw refused(`address ${address} is not public`)
 }
 

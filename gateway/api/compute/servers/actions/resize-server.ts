@@ -4,6 +4,11 @@ import type { Handler } from '../../../../http/operation.ts'
 
 export const resizeServer: Handler<operations['resizeServer']> = async (call) => {
   const { app, context, params, body } = call
-  await resize(app.compute, context, params.server_id, String(body.resize.flavorRef))
+  const asked = body.resize
+  await resize(app.compute, context, params.server_id, {
+    flavorRef: String(asked.flavorRef),
+    // Unlike a rebuild, a resize that does not say leaves the disk alone from then on (nova/compute/api.py `resize`).
+    diskConfig: asked['OS-DCF:diskConfig'] ?? 'MANUAL',
+  })
   return {}
 }

@@ -26,8 +26,30 @@ export interface SubnetDraft {
   readonly allocation_pools?: readonly AddressRange[]
 }
 
-/** Afterwards the subnet exists. Throws `invalid` for addresses that do not fit together or overlap another subnet. */
-export async function createSubnet(
+/**
+ * Afterwards all of these subnets exist, or none. Throws `invalid` for addresses that do not fit together or overlap
+ * another subnet.
+ */
+export async function createSubnets(
+  networks: Networks,
+  requester: Requester,
+  drafts: readonly SubnetDraft[],
+): Promise<readonly Subnet[]> {
+  const made: Subnet[] = []
+  for (const draft of drafts) made.push(await newSubnet(networks, requester, draft))
+  await networks.db.transaction(async (tx) => {
+    for (const subnet of made) {
+      if (!(await lockNetwork(tx, subnet.networkId)))
+        throw new Failure('not-found', `Network ${subnet.networkId} could not be found.`)
+      refuseOverlap(subnet, await subnetsOfNetworks(tx, [subnet.networkId]))
+      await insertSubnet(tx, subnet)
+      await charge(tx, subnet.projectId, 'subnet')
+    }
+  })
+  return made
+}
+
+async function newSubnet(
   networks: Networks,
   requester: Requester,
   draft: SubnetDraft,
@@ -35,7 +57,7 @@ export async function createSubnet(
   const network = await ownNetwork(networks, requester, draft.network_id)
   const now = new Date(networks.clock.now())
   const asked = draft.project_id ?? draft.tenant_id
-  const subnet: Subnet = {
+  return {
     id: newId(),
     projectId: asked === undefined ? network.projectId : ownerOf(requester, asked),
     name: draft.name ?? '',
@@ -45,16 +67,9 @@ export async function createSubnet(
     createdAt: now,
     updatedAt: now,
     revision: 1,
+    tags: [],
     ...addressing(draft),
   }
-  await networks.db.transaction(async (tx) => {
-    if (!(await lockNetwork(tx, network.id)))
-      throw new Failure('not-found', `Network ${network.id} could not be found.`)
-    refuseOverlap(subnet, await subnetsOfNetworks(tx, [network.id]))
-    await insertSubnet(tx, subnet)
-    await charge(tx, subnet.projectId, 'subnet')
-  })
-  return subnet
 }
 
 function refuseOverlap(subnet: Subnet, others: readonly Subnet[]): void {

@@ -3,39 +3,34 @@ import { newId } from '#common/ids.ts'
 import type { Port } from '../../db/network.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
-import { addressWishes, type RequestedAddress } from './address-wishes.ts'
+import { addressWishes } from './address-wishes.ts'
 import { groupsForPort } from './groups-for-port.ts'
 import type { Networks } from './networks.ts'
 import { type PortDraft as Placement, placePort } from './place-port.ts'
 import { checkDevice } from './port-device.ts'
+import type { PortFields } from './port-fields.ts'
 import { isOwner, ownerOf, visibleNetwork } from './visible.ts'
 
-/** A port as requests write it. */
-export interface NewPort {
+export interface NewPort extends PortFields {
   readonly network_id: string
-  readonly name?: string
-  readonly description?: string
   readonly project_id?: string
   readonly tenant_id?: string
-  readonly admin_state_up?: boolean
   readonly mac_address?: string
-  /** Absent: one address per IP version of the network; empty: none. */
-  readonly fixed_ips?: readonly RequestedAddress[]
-  readonly security_groups?: readonly string[]
-  readonly device_id?: string
-  readonly device_owner?: string
-  readonly port_security_enabled?: boolean
-  readonly 'binding:host_id'?: string
 }
 
-/** Afterwards the port exists with its addresses. Throws `conflict` when an address is taken or none is left. */
-export async function createPort(
+/** Afterwards all of these ports exist with their addresses, or none. Throws `conflict` when an address is taken or none is left. */
+export async function createPorts(
   networks: Networks,
   requester: Requester,
-  draft: NewPort,
-): Promise<Port> {
-  const placement = await placementOf(networks, requester, draft)
-  return networks.db.transaction((tx) => placePort(tx, placement))
+  drafts: readonly NewPort[],
+): Promise<readonly Port[]> {
+  const placements: Placement[] = []
+  for (const draft of drafts) placements.push(await placementOf(networks, requester, draft))
+  return networks.db.transaction(async (tx) => {
+    const made: Port[] = []
+    for (const placement of placements) made.push(await placePort(tx, placement))
+    return made
+  })
 }
 
 async function placementOf(
@@ -65,6 +60,7 @@ async function placementOf(
     createdAt: now,
     updatedAt: now,
     revision: 1,
+    tags: [],
     networkId: network.id,
     macAddress: draft.mac_address?.toLowerCase() ?? null,
     isUp: draft.admin_state_up ?? true,

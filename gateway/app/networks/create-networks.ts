@@ -25,12 +25,23 @@ export interface NetworkDraft extends NetworkFields {
   readonly tenant_id?: string
 }
 
-/** Afterwards the network exists. Throws `forbidden` for what only administrators may ask for, `over-quota`. */
-export async function createNetwork(
+/** Afterwards all of these networks exist, or none. Throws `forbidden` for what only administrators may ask for, `over-quota`. */
+export async function createNetworks(
   networks: Networks,
   requester: Requester,
-  draft: NetworkDraft,
-): Promise<Network> {
+  drafts: readonly NetworkDraft[],
+): Promise<readonly Network[]> {
+  const made = drafts.map((draft) => newNetwork(networks, requester, draft))
+  await networks.db.transaction(async (tx) => {
+    for (const network of made) {
+      await insertNetwork(tx, network)
+      await charge(tx, network.projectId, 'network')
+    }
+  })
+  return made
+}
+
+function newNetwork(networks: Networks, requester: Requester, draft: NetworkDraft): Network {
   const now = new Date(networks.clock.now())
   const blank: Network = {
     id: newId(),
@@ -48,13 +59,9 @@ export async function createNetwork(
     createdAt: now,
     updatedAt: now,
     revision: 1,
+    tags: [],
   }
-  const network = withFields(networks, requester, blank, draft)
-  await networks.db.transaction(async (tx) => {
-    await insertNetwork(tx, network)
-    await charge(tx, network.projectId, 'network')
-  })
-  return network
+  return withFields(networks, requester, blank, draft)
 }
 
 /** The network with these fields set. Throws `forbidden` for those only administrators may set, `invalid` for an MTU too large. */

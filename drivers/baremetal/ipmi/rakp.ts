@@ -1,0 +1,91 @@
+import { type CipherSuite, keyedHash } from './cipher-suites.ts'
+
+/** What both sides know once random numbers are exchanged (IPMI 2.0, 13.20 to 13.23). */
+export interface Handshake {
+  readonly suite: CipherSuite
+  readonly user: string
+  readonly password: string
+  /** The privilege asked for, with the flag that user and privilege are looked up together. */
+  readonly role: number
+  readonly consoleSession: number
+  readonly bmcSession: number
+  readonly consoleRandom: Uint8Array
+  readonly bmcRandom: Uint8Array
+  readonly bmcGuid: Uint8Array
+}
+
+/** What every packet of a session is signed and encrypted with. */
+export interface SessionKeys {
+  readonly suite: CipherSuite
+  readonly integrity: Uint8Array
+  readonly encryption: Uint8Array
+}
+
+const PASSWORD_BYTES = 20
+const KEY_CONSTANT_BYTES = 20
+const AES_KEY_BYTES = 16
+
+/** What a BMC proves with that it knows the password. */
+export function bmcProof(handshake: Handshake): Buffer {
+  const { suite, consoleSession, bmcSession, consoleRandom, bmcRandom, bmcGuid } = handshake
+  return keyedHash(
+    suite,
+    passwordKey(handshake),
+    sessionId(consoleSession),
+    sessionId(bmcSession),
+    consoleRandom,
+    bmcRandom,
+    bmcGuid,
+    whoAsks(handshake),
+  )
+}
+
+/** What the console proves with that it knows it. */
+export function consoleProof(handshake: Handshake): Buffer {
+  const { suite, consoleSession, bmcRandom } = handshake
+  const key = passwordKey(handshake)
+  return keyedHash(suite, key, bmcRandom, sessionId(consoleSession), whoAsks(handshake))
+}
+
+/** What a BMC proves with that it derived the same keys. */
+export function keyProof(handshake: Handshake): Buffer {
+  const { suite, consoleRandom, bmcSession, bmcGuid } = handshake
+  const proof = keyedHash(
+    suite,
+    sessionKey(handshake),
+    consoleRandom,
+    sessionId(bmcSession),
+    bmcGuid,
+  )
+  return proof.subarray(0, suite.signatureBytes)
+}
+
+export function sessionKeys(handshake: Handshake): SessionKeys {
+  const { suite } = handshake
+  const derived = (constant: number) =>
+    keyedHash(suite, sessionKey(handshake), Buffer.alloc(KEY_CONSTANT_BYTES, constant))
+  return { suite, integrity: derived(1), encryption: derived(2).subarray(0, AES_KEY_BYTES) }
+}
+
+function sessionKey(handshake: Handshake): Buffer {
+  const { suite, consoleRandom, bmcRandom } = handshake
+  const key = passwordKey(handshake)
+  return keyedHash(suite, key, consoleRandom, bmcRandom, whoAsks(handshake))
+}
+
+function passwordKey({ password }: Handshake): Buffer {
+  const key = Buffer.alloc(PASSWORD_BYTES)
+  key.write(password)
+  return key
+}
+
+function whoAsks({ role, user }: Handshake): Buffer {
+  const name = Buffer.from(user)
+  return Buffer.concat([Buffer.from([role, name.length]), name])
+}
+
+function sessionId(id: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(id)
+  return bytes
+}

@@ -1,0 +1,78 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { isIPv6 } from 'node:net'
+import { Failure } from '#common/errors.ts'
+import { abortable } from '../../abortable.ts'
+
+/** A BMC answers within milliseconds, or seconds when it is busy; a datagram may be lost. */
+const REPEAT_MS = 1_000
+const SENDS_MAX = 5
+
+/** Datagrams to and from one address, and no other. */
+export class UdpExchange implements Disposable {
+  readonly #socket: Socket
+  #receive: (datagram: Buffer) => void = () => {}
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    socket.on('message', (datagram) => this.#receive(datagram))
+    // A refused port is a BMC that starts: the repetitions decide.
+    socket.on('error', () => {})
+  }
+
+  /** Throws `unavailable` for a name that cannot be resolved. */
+  static async open(address: string, port: number, signal: AbortSignal): Promise<UdpExchange> {
+    signal.throwIfAborted()
+    const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
+    const exchange = new UdpExchange(socket)
+    const connected = Promise.withResolvers<void>()
+    socket.once('error', connected.reject)
+    socket.connect(port, address, connected.resolve)
+    try {
+      await abortable(connected.promise, signal)
+      socket.off('error', connected.reject)
+      return exchange
+    } catch (cause) {
+      exchange[Symbol.dispose]()
+      signal.throwIfAborted()
+      throw new Failure('unavailable', 'The BMC has no address.', { cause })
+    }
+  }
+
+  /** Calls `receive` with every datagram that comes, in place of who was called before. */
+  onDatagram(receive: (datagram: Buffer) => void): void {
+    this.#receive = receive
+  }
+
+  send(datagram: Buffer): void {
+    // What becomes of it shows in the answer, or in that there is none.
+    this.#socket.send(datagram, () => {})
+  }
+
+  /**
+   * Sends what `next` makes, again and again, until `answer` settles. Throws `unavailable` when it does not in some
+   * seconds.
+   */
+  async repeat<T>(next: () => Buffer, answer: Promise<T>, signal: AbortSignal): Promise<T> {
+    let sends = 0
+    const silence = Promise.withResolvers<never>()
+    const send = () => {
+      if (sends === SENDS_MAX)
+        silence.reject(new Failure('unavailable', 'The BMC does not answer.'))
+      else this.send(next())
+      sends += 1
+    }
+    const timer = setInterval(send, REPEAT_MS)
+    try {
+      signal.throwIfAborted()
+      send()
+      return await abortable(Promise.race([answer, silence.promise]), signal)
+    } finally {
+      clearInterval(timer)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#receive = () => {}
+    this.#socket.close()
+  }
+}

@@ -1,0 +1,84 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '#deploy/process/free-port.ts'
+import { BootServer } from './boot-server.ts'
+import type { RamdiskTask } from './tasks.ts'
+
+const MAC = '52:54:00:12:34:56'
+
+describe('a boot server', () => {
+  let directory: string
+  let server: BootServer
+  let url: string
+  let write: RamdiskTask
+  const signal = () => AbortSignal.timeout(10_000)
+  const get = async (path: string) => (await fetch(`${url}${path}`)).text()
+  const taskUrl = async () => /weir\.url=(\S+)/.exec(await get(`/boot.ipxe?mac=${MAC}`))?.[1] ?? ''
+  const post = (to: string, body: string) => fetch(to, { method: 'POST', body })
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'weir-boot-'))
+    const [kernelPath, initrdPath, path] = ['kernel', 'initrd', 'image'].map((name) =>
+      join(directory, name),
+    ) as [string, string, string]
+    for (const file of [kernelPath, initrdPath, path]) await writeFile(file, `the ${file}`)
+    const port = await freePort()
+    url = `http://127.0.0.1:${port}`
+    write = { kind: 'write', image: { path, sizeBytes: 7, sha256: 'a'.repeat(64) } }
+    const files = { kernelPath, initrdPath }
+    server = await BootServer.start({ publicUrl: url, address: '127.0.0.1', port, ...files })
+  })
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]()
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  test('sends machines without a task to their next device', async () => {
+    expect(await get(`/boot.ipxe?mac=${MAC}`)).toBe('#!ipxe\nexit\n')
+    expect(await get('/boot.ipxe')).toBe('#!ipxe\nexit\n')
+  })
+
+  test('gives a machine its task, the image to it alone, and its report to who asked', async () => {
+    const running = server.run(MAC, write, async () => undefined, signal())
+    const task = await taskUrl()
+
+    expect(await get(`/boot.ipxe?mac=${MAC.toUpperCase()}`)).toContain(
+      'weir.task=write weir.bytes=7',
+    )
+    expect(await get('/ramdisk/kernel')).toContain('kernel')
+    expect(await (await fetch(`${task}/image`)).text()).toContain('image')
+    expect((await fetch(`${url}/tasks/other/image`)).status).toBe(404)
+    expect((await post(`${url}/tasks/other/done`, 'a lie')).status).toBe(404)
+    await post(`${task}/done`, 'written')
+
+    expect(await running).toBe('written')
+    expect((await fetch(`${task}/image`)).status).toBe(404)
+  })
+
+  test('tells why a machine could not do it, and keeps no task when its start fails', async () => {
+    const failing = server.run(MAC, write, async () => undefined, signal())
+    const outcome = expect(failing).rejects.toMatchObject({ kind: 'internal', detail: 'no disk' })
+    await post(`${await taskUrl()}/failed`, 'no disk')
+    await outcome
+
+    const begin = () => Promise.reject(new Error('no power'))
+    await expect(server.run(MAC, write, begin, signal())).rejects.toThrow('no power')
+    expect(await taskUrl()).toBe('')
+  })
+
+  test('gives a machine one task at a time, until the caller gives up', async () => {
+    const abort = new AbortController()
+    const running = server.run(MAC, write, async () => undefined, abort.signal)
+    const outcome = expect(running).rejects.toThrow('too late')
+
+    await expect(
+      server.run(MAC, { kind: 'clean' }, async () => undefined, signal()),
+    ).rejects.toMatchObject({ kind: 'conflict' })
+    abort.abort(new Error('too late'))
+
+    await outcome
+    expect(await taskUrl()).toBe('')
+  })
+})

@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { Failure } from '#common/errors.ts'
+import { abortable } from '../../abortable.ts'
+import { bootScript } from './boot-script.ts'
+import type { RamdiskTask } from './tasks.ts'
+
+export interface BootServerSettings {
+  /** What machines reach this server under, such as `http://192.0.2.1:8480`. */
+  readonly publicUrl: string
+  readonly address: string
+  readonly port: number
+  readonly kernelPath: string
+  readonly initrdPath: string
+}
+
+interface Assignment {
+  readonly token: string
+  readonly task: RamdiskTask
+  readonly report: PromiseWithResolvers<string>
+}
+
+const REPORT_BYTES_MAX = 64 * 1024
+const TOKEN_BYTES = 24
+
+/**
+ * Where machines boot from. A machine whose MAC address has a task gets the ramdisk and the task; any other is told to
+ * boot from its next device. A task is known to whoever knows its token, so to its machine and, on the same network,
+ * to whoever can pretend to be that machine: this network is for operators alone.
+ */
+export class BootServer implements AsyncDisposable {
+  readonly #settings: BootServerSettings
+  readonly #server: Server
+  readonly #assignments = new Map<string, Assignment>()
+
+  private constructor(settings: BootServerSettings) {
+    this.#settings = settings
+    this.#server = createServer((request, response) => void this.#serve(request, response))
+  }
+
+  static async start(settings: BootServerSettings): Promise<BootServer> {
+    const server = new BootServer(settings)
+    server.#server.listen(settings.port, settings.address)
+    await once(server.#server, 'listening')
+    return server
+  }
+
+  /**
+   * What the machine reports of its task once `begin` has made it boot from here. It has the task for as long as this
+   * lasts. Throws `conflict` when it has another, `internal` when it says that it failed.
+   */
+  async run(
+    macAddress: string,
+    task: RamdiskTask,
+    begin: () => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<string> {
+    if (this.#assignments.has(macAddress))
+      throw new Failure('conflict', `Machine ${macAddress} is busy with another task.`)
+    const token = randomBytes(TOKEN_BYTES).toString('hex')
+    const report = Promise.withResolvers<string>()
+    report.promise.catch(() => undefined)
+    this.#assignments.set(macAddress, { token, task, report })
+    try {
+      await begin()
+      return await abortable(report.promise, signal)
+    } finally {
+      this.#assignments.delete(macAddress)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.#answer(request, response)
+    } catch {
+      // The machine has hung up, and asks again if it still wants an answer.
+      response.destroy()
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method, url = '/' } = request
+    const { pathname, searchParams } = new URL(url, 'http://machine')
+    const { kernelPath, initrdPath, publicUrl } = this.#settings
+    if (method === 'GET' && pathname === '/boot.ipxe') {
+      const assignment = this.#assignments.get((searchParams.get('mac') ?? '').toLowerCase())
+      response.end(bootScript(publicUrl, assignment))
+    } else if (method === 'GET' && pathname === '/ramdisk/kernel') await send(kernelPath, response)
+    else if (method === 'GET' && pathname === '/ramdisk/initrd') await send(initrdPath, response)
+    else await this.#answerTask(request, pathname, response)
+  }
+
+  async #answerTask(
+    request: IncomingMessage,
+    pathname: string,
+    response: ServerResponse,
+  ): Promise<void> {
+    const [, , token, part] = pathname.split('/')
+    const assignment = [...this.#assignments.values()].find((one) => one.token === token)
+    if (request.method === 'GET' && part === 'image' && assignment?.task.kind === 'write')
+      return send(assignment.task.image.path, response)
+    if (request.method !== 'POST' || assignment === undefined) {
+      response.writeHead(404).end()
+      return
+    }
+    const text = await bodyOf(request)
+    if (part === 'done') assignment.report.resolve(text)
+    else assignment.report.reject(notDone(text))
+    response.end()
+  }
+}
+
+async function send(path: string, response: ServerResponse): Promise<void> {
+  await pipeline(createReadStream(path), response)
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) {
+    text += chunk as string
+    if (text.length > REPORT_BYTES_MAX) throw new Failure('too-large', 'The report is too long.')
+  }
+  return text
+}
+
+function notDone(detail: string): Failure {
+  return new Failure('internal', 'The machine could not do its task.', { detail })
+}

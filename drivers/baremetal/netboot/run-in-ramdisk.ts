@@ -1,0 +1,62 @@
+import { Failure } from '#common/errors.ts'
+import type { Bmc } from '../ipmi/bmc.ts'
+import { controlPower, isPoweredOn, setBootOptions } from '../ipmi/chassis.ts'
+import type { BootServer } from './boot-server.ts'
+import { machineParts } from './machine-parts.ts'
+import type { DiskContent, MachineParts, RamdiskTask } from './tasks.ts'
+
+/** A machine that can be switched, and that boots from the network with this MAC address. */
+export interface Machine {
+  readonly bmc: Bmc
+  readonly macAddress: string
+  readonly usesEfi: boolean
+}
+
+/** Afterwards the machine is off. Says what it is made of. */
+export async function inspectMachine(
+  machine: Machine,
+  server: BootServer,
+  signal: AbortSignal,
+): Promise<MachineParts> {
+  return machineParts(await runInRamdisk(machine, server, { kind: 'inspect' }, signal))
+}
+
+/** Afterwards the machine is off, and its first disk begins with the image. Throws `internal` when it cannot. */
+export async function writeImage(
+  machine: Machine,
+  server: BootServer,
+  image: DiskContent,
+  signal: AbortSignal,
+): Promise<void> {
+  const written = (await runInRamdisk(machine, server, { kind: 'write', image }, signal)).trim()
+  if (written !== image.sha256)
+    throw new Failure('internal', 'The disk does not hold what was written to it.', {
+      detail: `its SHA-256 is ${written}, the image's ${image.sha256}`,
+    })
+}
+
+/** Afterwards the machine is off, and its disks hold nothing. */
+export async function cleanMachine(
+  machine: Machine,
+  server: BootServer,
+  signal: AbortSignal,
+): Promise<void> {
+  await runInRamdisk(machine, server, { kind: 'clean' }, signal)
+}
+
+async function runInRamdisk(
+  { bmc, macAddress, usesEfi }: Machine,
+  server: BootServer,
+  task: RamdiskTask,
+  signal: AbortSignal,
+): Promise<string> {
+  const begin = async () => {
+    await controlPower(bmc, 'off', signal)
+    await setBootOptions(bmc, { device: 'network', isPersistent: false, usesEfi }, signal)
+    await controlPower(bmc, 'on', signal)
+  }
+  const report = await server.run(macAddress, task, begin, signal)
+  // What it reports it has done and written out.
+  if (await isPoweredOn(bmc, signal)) await controlPower(bmc, 'off', signal)
+  return report
+}

@@ -1,0 +1,66 @@
+import { type ErrorKind, Failure } from '#common/errors.ts'
+
+/** What a cloud answered that was no success. */
+export interface Refusal {
+  /** Such as `POST /servers of compute`. */
+  readonly what: string
+  readonly status: number
+  readonly body: string
+}
+
+/** What is not here says nothing of the outcome: `unavailable`. */
+const KINDS: Readonly<Record<number, ErrorKind>> = {
+  400: 'invalid',
+  404: 'not-found',
+  405: 'unsupported',
+  406: 'unsupported',
+  409: 'conflict',
+  413: 'too-large',
+  415: 'unsupported',
+  501: 'unsupported',
+}
+
+const TEXTS: Readonly<Partial<Record<ErrorKind, string>>> = {
+  forbidden: 'The cloud below does not allow this of its project.',
+  'no-capacity': 'The cloud below has no room left in its quota.',
+  unavailable: 'The cloud below does not answer.',
+}
+
+const DETAIL_MAX = 500
+
+/**
+ * A refusal of the cloud. Its own words are for operators: they name users, hosts and addresses there. An answer that is
+ * not of the service itself, such as a proxy's page, leaves the outcome unknown.
+ */
+export function cloudFailure({ what, status, body }: Refusal): Failure {
+  const message = messageOf(body)
+  const kind = message === undefined ? 'unavailable' : kindOf(status, message)
+  return new Failure(kind, TEXTS[kind] ?? 'The cloud below refused.', {
+    detail: `${what} answered ${status}: ${(message ?? body).slice(0, DETAIL_MAX)}`,
+  })
+}
+
+function kindOf(status: number, message: string): ErrorKind {
+  if (status !== 403) return KINDS[status] ?? 'unavailable'
+  return /quota|exceeded/i.test(message) ? 'no-capacity' : 'forbidden'
+}
+
+/** The message in any of the envelopes that OpenStack's services have; undefined for what is none. */
+function messageOf(body: string): string | undefined {
+  const parsed = parse(body)
+  if (typeof parsed !== 'object' || parsed === null) return undefined
+  const [inner] = Object.values(parsed as Record<string, unknown>)
+  if (typeof inner === 'string') return 'message' in parsed ? String(parsed.message) : inner
+  if (typeof inner !== 'object' || inner === null) return undefined
+  return 'message' in inner ? String(inner.message) : JSON.stringify(inner)
+}
+
+/** Glance words its refusals in HTML: the status' name as title and heading, then its words. Proxies have none. */
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    const glance = /<title>(\d{3} [^<]+)<\/title>[^]*<h1>\1<\/h1>([^<]*[^<\s][^<]*)/.exec(body)
+    return glance === null ? undefined : { message: glance[2]?.trim() ?? '' }
+  }
+}

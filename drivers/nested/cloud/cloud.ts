@@ -1,0 +1,235 @@
+import { readFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { Agent, type Dispatcher } from 'undici'
+import { Failure, isFailure } from '#common/errors.ts'
+import type { NestedSettings } from '../settings.ts'
+import type { CloudService } from './catalog.ts'
+import { checkedLookup } from './check-address.ts'
+import { cloudFailure } from './cloud-failure.ts'
+import { RateLimit } from './rate-limit.ts'
+import { retryAfterMs } from './retry-after.ts'
+import { type Access, type Message, type Sent, Session } from './session.ts'
+
+export interface CloudRequest {
+  readonly query?: Readonly<Record<string, string>>
+  /** Sent as JSON. */
+  readonly body?: object
+  /** Sent as it is; cannot be sent twice. */
+  readonly content?: AsyncIterable<Uint8Array>
+  /** Of Compute; absent: the oldest. */
+  readonly microversion?: string | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  /** The gateways that a request has come through, besides this one's. */
+  readonly via?: readonly string[]
+  readonly signal: AbortSignal
+  /** Once it is being sent the signal does not cut it off: it may be done all the same, and its answer is needed. */
+  readonly isUncut?: boolean
+}
+
+export interface CloudAnswer<T> {
+  readonly body: T
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+}
+
+const CONNECTIONS_MAX = 16
+const CONNECT_TIMEOUT_MS = 10_000
+/** A gateway of ours echoes it: what does so also knows `Idempotency-Key`. */
+export const VIA = 'x-weir-via'
+
+/**
+ * The services of one project of another cloud. Every call logs in as needed and once more when the token is refused,
+ * keeps to the rate that settings and cloud allow, and throws the signal's reason when aborted, else what `cloudFailure`
+ * says; `unavailable` when the cloud is silent or answers nonsense. Redirects are not followed: a token goes only where
+ * the settings allow.
+ */
+export class Cloud implements AsyncDisposable {
+  readonly #settings: NestedSettings
+  readonly #via: string
+  readonly #agent: Agent
+  readonly #rate: RateLimit
+  readonly #session: Session
+  #isWeir = false
+
+  /** `via` names this host's cell to gateways below. */
+  constructor(settings: NestedSettings, via: string) {
+    this.#settings = settings
+    this.#via = via
+    this.#agent = new Agent({
+      connections: CONNECTIONS_MAX,
+      connect: {
+        timeout: CONNECT_TIMEOUT_MS,
+        lookup: checkedLookup(settings),
+        ...(settings.caFile === undefined ? {} : { ca: pem(settings.caFile) }),
+      },
+      headersTimeout: settings.requestTimeoutMs,
+      bodyTimeout: settings.requestTimeoutMs,
+    })
+    this.#rate = new RateLimit(settings.requestsPerSecond)
+    this.#session = new Session(settings, (request, signal) =>
+      this.#whole({ ...request, headers: { ...request.headers, [VIA]: via } }, signal),
+    )
+  }
+
+  /** True once an answer has shown that the cloud is another Weir. */
+  get isWeir(): boolean {
+    return this.#isWeir
+  }
+
+  access(signal: AbortSignal): Promise<Access> {
+    return this.#session.access(signal)
+  }
+
+  /** The answer with its JSON; undefined for an answer without any. */
+  async call<T = undefined>(
+    service: CloudService,
+    method: Message['method'],
+    path: string,
+    request: CloudRequest,
+  ): Promise<CloudAnswer<T>> {
+    const sending = request.isUncut === true ? new AbortController().signal : request.signal
+    const { status, headers, text } = await this.#authorized(service, request, async (access) =>
+      this.#whole(this.#message(access, { service, method, path, request }), sending),
+    )
+    const what = `${method} ${path} of ${service}`
+    if (status < 200 || status > 299) throw cloudFailure({ what, status, body: text })
+    if (text === '') return { body: undefined as T, headers }
+    try {
+      return { body: JSON.parse(text) as T, headers }
+    } catch (cause) {
+      throw new Failure('unavailable', 'The cloud below answers nonsense.', { cause, detail: what })
+    }
+  }
+
+  /** The answer's body as it comes. The caller reads or destroys it. */
+  async open(service: CloudService, path: string, signal: AbortSignal): Promise<Readable> {
+    const request = { signal }
+    const sent = await this.#authorized(service, request, async (access) => {
+      const message = this.#message(access, { service, method: 'GET', path, request })
+      const { statusCode: status, headers, body } = await this.#begin(message, signal)
+      return status === 200
+        ? { status, headers, body }
+        : { status, headers, text: await textOf(body, signal) }
+    })
+    if ('body' in sent) return sent.body
+    throw cloudFailure({
+      what: `GET ${path} of ${service}`,
+      status: sent.status,
+      body: sent.text,
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent.destroy()
+  }
+
+  /** What was refused for want of a good token or of patience has not been done, so it may be asked again. */
+  async #authorized<S extends Pick<Sent, 'status' | 'headers'>>(
+    service: CloudService,
+    { signal, content }: Pick<CloudRequest, 'signal' | 'content'>,
+    ask: (access: Access) => Promise<S>,
+  ): Promise<S> {
+    for (let isFirst = true; ; isFirst = false) {
+      const access = await this.#session.access(signal)
+      await this.#rate.turn(signal)
+      const sent = await ask(access)
+      if (sent.headers[VIA] !== undefined) this.#isWeir = true
+      const waitMs = retryAfterMs(sent)
+      if (waitMs !== undefined) this.#rate.pause(waitMs)
+      else if (sent.status !== 401) return sent
+      else await this.#session.drop(access)
+      if (content !== undefined || (!isFirst && waitMs === undefined))
+        throw new Failure('unavailable', 'The cloud below does not take requests now.', {
+          detail: `${service} answered ${sent.status}`,
+        })
+    }
+  }
+
+  #message(
+    { token, endpoints }: Access,
+    asked: {
+      readonly service: CloudService
+      readonly method: Message['method']
+      readonly path: string
+      readonly request: CloudRequest
+    },
+  ): Message {
+    const { service, method, path, request } = asked
+    const { body, content, microversion, query, via = [] } = request
+    const url = new URL(`${endpoints[service].href}${path}`)
+    for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value)
+    const type = content === undefined ? 'application/json' : 'application/octet-stream'
+    return {
+      method,
+      url,
+      headers: {
+        accept: method === 'GET' && path.endsWith('/file') ? '*/*' : 'application/json',
+        'x-auth-token': token,
+        [VIA]: [...via, this.#via].join(', '),
+        ...(microversion === undefined ? {} : versionHeaders(microversion)),
+        ...(body === undefined && content === undefined ? {} : { 'content-type': type }),
+        ...request.headers,
+      },
+      body: content === undefined ? jsonOf(body) : Readable.from(content),
+    }
+  }
+
+  async #whole(message: Message, signal: AbortSignal): Promise<Sent> {
+    const { statusCode, headers, body } = await this.#begin(message, signal)
+    return { status: statusCode, headers, text: await textOf(body, signal) }
+  }
+
+  async #begin(
+    { url, method, headers, body }: Message,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
+    signal.throwIfAborted()
+    try {
+      return await this.#agent.request({
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        method,
+        headers,
+        body,
+        signal,
+        headersTimeout: this.#settings.requestTimeoutMs,
+      })
+    } catch (cause) {
+      signal.throwIfAborted()
+      // What the content itself says against being read goes on as it is.
+      throw isFailure(cause) ? cause : silent(cause)
+    }
+  }
+}
+
+async function textOf(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<string> {
+  try {
+    return await body.text()
+  } catch (cause) {
+    signal.throwIfAborted()
+    throw silent(cause)
+  }
+}
+
+function jsonOf(body: object | undefined): string | null {
+  return body === undefined ? null : JSON.stringify(body)
+}
+
+function versionHeaders(microversion: string): Readonly<Record<string, string>> {
+  return {
+    'openstack-api-version': `compute ${microversion}`,
+    // Clouds before 2.27 know only this one.
+    'x-openstack-nova-api-version': microversion,
+  }
+}
+
+function silent(cause: unknown): Failure {
+  return new Failure('unavailable', 'The cloud below does not answer.', { cause })
+}
+
+function pem(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    throw new Failure('invalid', `ca_file: ${(cause as Error).message}`, { cause })
+  }
+}

@@ -1,0 +1,19 @@
+import type { Sent } from './session.ts'
+
+const WAIT_DEFAULT_MS = 5_000
+const WAIT_MAX_MS = 120_000
+
+/**
+ * How long a cloud that has had enough asks to wait, undefined when it took the request. 413 is what Nova and its proxies
+ * said before there was 429; it means "too large" unless it names a time.
+ */
+export function retryAfterMs({
+  status,
+  headers,
+}: Pick<Sent, 'status' | 'headers'>): number | undefined {
+  const value = headers['retry-after']
+  if (status !== 429 && (status !== 413 || value === undefined)) return undefined
+  const text = String(value ?? '')
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now()
+  return Number.isNaN(waitMs) ? WAIT_DEFAULT_MS : Math.min(Math.max(waitMs, 0), WAIT_MAX_MS)
+}

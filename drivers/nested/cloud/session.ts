@@ -1,0 +1,125 @@
+import type { Readable } from 'node:stream'
+import { Failure } from '#common/errors.ts'
+import { abortable } from '../../abortable.ts'
+import type { NestedSettings } from '../settings.ts'
+import { type Catalog, type CloudService, endpointsOf } from './catalog.ts'
+import { checkCloudUrl } from './check-address.ts'
+import { cloudFailure } from './cloud-failure.ts'
+import { tokenRequest } from './token-request.ts'
+
+/** A token of the project below, and where its services are. */
+export interface Access {
+  readonly token: string
+  readonly projectId: string
+  readonly userId: string
+  readonly endpoints: Readonly<Record<CloudService, URL>>
+  /** Epoch milliseconds by our clock. */
+  readonly renewAt: number
+}
+
+/** Sends one request as it is and gives the whole answer. */
+export type Send = (message: Message, signal: AbortSignal) => Promise<Sent>
+
+export interface Message {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Readable | null
+}
+
+export interface Sent {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+}
+
+interface TokenBody {
+  readonly token: {
+    readonly expires_at: string
+    readonly issued_at: string
+    readonly project?: { readonly id: string }
+    readonly user: { readonly id: string }
+    readonly catalog?: Catalog
+  }
+}
+
+/** A token is renewed when this part of its life is over. */
+const RENEW_AFTER = 0.8
+const LOGIN_MS = 60_000
+
+/** Logs in once for all who ask at the same time, and again before the token ends or when it is refused. */
+export class Session {
+  readonly #settings: NestedSettings
+  readonly #send: Send
+  readonly #url: URL
+  #access: Promise<Access> | undefined
+
+  /** Throws `invalid` for an address that the settings do not allow. */
+  constructor(settings: NestedSettings, send: Send) {
+    this.#settings = settings
+    this.#send = send
+    const base = settings.authUrl.replace(/\/+$/, '').replace(/\/v3$/, '')
+    this.#url = checkCloudUrl('auth_url', `${base}/v3/auth/tokens`, settings)
+  }
+
+  async access(signal: AbortSignal): Promise<Access> {
+    signal.throwIfAborted()
+    // Of all who wait none may end it for the others.
+    const asked = (this.#access ??= this.#logIn(AbortSignal.timeout(LOGIN_MS)))
+    try {
+      const access = await abortable(asked, signal)
+      if (Date.now() < access.renewAt) return access
+    } catch (error) {
+      if (this.#access === asked && !signal.aborted) this.#access = undefined
+      throw error
+    }
+    if (this.#access === asked) this.#access = undefined
+    return this.access(signal)
+  }
+
+  /** The next call logs in anew, unless somebody has since. */
+  async drop(refused: Access): Promise<void> {
+    const current = await this.#access?.catch(() => undefined)
+    if (current === refused) this.#access = undefined
+  }
+
+  async #logIn(signal: AbortSignal): Promise<Access> {
+    const { status, headers, text } = await this.#send(
+      {
+        method: 'POST',
+        url: this.#url,
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify(tokenRequest(this.#settings.login)),
+      },
+      signal,
+    )
+    if (status === 401)
+      throw new Failure('unavailable', 'The cloud below refuses the credential of this host.')
+    const token = headers['x-subject-token']
+    if (status !== 201 || typeof token !== 'string')
+      throw cloudFailure({ what: 'POST /v3/auth/tokens', status, body: text })
+    return accessOf(token, parsed(text), this.#settings)
+  }
+}
+
+function parsed(text: string): TokenBody['token'] {
+  try {
+    return (JSON.parse(text) as TokenBody).token
+  } catch (cause) {
+    throw new Failure('unavailable', 'What answers for the cloud’s Keystone is none.', { cause })
+  }
+}
+
+function accessOf(token: string, body: TokenBody['token'], settings: NestedSettings): Access {
+  const { project, user, catalog = [] } = body
+  if (project === undefined)
+    throw new Failure('unavailable', 'The credential of this host is for no project.')
+  const lifeMs = Date.parse(body.expires_at) - Date.parse(body.issued_at)
+  return {
+    token,
+    projectId: project.id,
+    userId: user.id,
+    endpoints: endpointsOf(catalog, project.id, settings),
+    renewAt: Date.now() + lifeMs * RENEW_AFTER,
+  }
+}

@@ -1,0 +1,10 @@
+/** The host name that Nova gives a guest that was not given one: what of its server's name can be one. */
+export function derivedHostname(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/[\s_.]+/g, '-')
+    .replace(/[^a-z0-9-]/g, '')
+    .replace(/^-+/, '')
+    .slice(0, 63)
+    .replace(/-+$/, '')
+}

@@ -1,0 +1,51 @@
+import { Failure } from '#common/errors.ts'
+import type { Cloud } from '../cloud/cloud.ts'
+import type { CloudServer } from './cloud-server.ts'
+
+interface Page {
+  readonly servers: readonly CloudServer[]
+  readonly servers_links?: readonly { readonly rel: string }[]
+}
+
+export interface ServerList {
+  readonly servers: readonly CloudServer[]
+  /** When the cloud began to answer, by its own clock, in epoch milliseconds; undefined when it does not say. */
+  readonly at: number | undefined
+}
+
+const PAGE_SIZE = '1000'
+const PAGES_MAX = 1_000
+
+/**
+ * Every server of the project, or every one that has changed since a time of the cloud's clock, deleted ones included. A
+ * list that breaks off throws: half of it would look as if the rest were gone.
+ */
+export async function listServers(
+  cloud: Cloud,
+  asked: { readonly since: number | undefined; readonly microversion: string | undefined },
+  signal: AbortSignal,
+): Promise<ServerList> {
+  const servers: CloudServer[] = []
+  const since =
+    asked.since === undefined ? {} : { 'changes-since': new Date(asked.since).toISOString() }
+  let at: number | undefined
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const last = servers.at(-1)
+    const marker = last === undefined ? {} : { marker: last.id }
+    const { body, headers } = await cloud.call<Page>('compute', 'GET', '/servers/detail', {
+      query: { limit: PAGE_SIZE, ...since, ...marker },
+      microversion: asked.microversion,
+      signal,
+    })
+    if (page === 0) at = timeOf(headers['date'])
+    servers.push(...body.servers)
+    const hasMore = body.servers_links?.some(({ rel }) => rel === 'next') === true
+    if (!hasMore || body.servers.length === 0) return { servers, at }
+  }
+  throw new Failure('unavailable', 'The list of servers of the cloud below does not end.')
+}
+
+function timeOf(date: string | string[] | undefined): number | undefined {
+  const time = Date.parse(String(date))
+  return Number.isNaN(time) ? undefined : time
+}

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import { abortable } from '../../abortable.ts'
+import type { InstanceReport } from '../../driver.ts'
+import { instanceOfMarker } from '../names.ts'
+import { type CloudServer, powerStateOf } from './cloud-server.ts'
+import type { ServerList } from './list-servers.ts'
+
+export interface ServerViewOptions {
+  /** The metadata key of servers that are ours. */
+  readonly marker: string
+  readonly list: (since: number | undefined, signal: AbortSignal) => Promise<ServerList>
+  /** At least between the beginnings of two lists. */
+  readonly everyMs: number
+  /** Told after every list. */
+  readonly onList?: (view: ServerView) => void
+}
+
+/** Clocks of the cloud's own programs differ, and its dates are cut to seconds. */
+const OVERLAP_MS = 30_000
+const WHOLE_EVERY_MS = 60_000
+
+/**
+ * Our servers of the cloud below as its last list showed them. However many ask, there is one list at a time and one per
+ * interval; most ask only for what has changed.
+ */
+export class ServerView implements AsyncDisposable {
+  readonly #options: ServerViewOptions
+  readonly #servers = new Map<string, CloudServer>()
+  /** Absent from the last whole list: gone if absent from the next. */
+  readonly #missing = new Set<string>()
+  readonly #listeners = new Set<(report: InstanceReport) => void>()
+  readonly #stop = new AbortController()
+  #since: number | undefined
+  #wholeAt = Number.NEGATIVE_INFINITY
+  #begunAt = Number.NEGATIVE_INFINITY
+  #running: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
+
+  constructor(options: ServerViewOptions) {
+    this.#options = options
+  }
+
+  /** Afterwards the view holds what the cloud showed at some time after this call. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    this.#next ??= this.#running
+      .catch(() => undefined)
+      .then(() => this.#pause())
+      .then(() => {
+        this.#next = undefined
+        this.#running = this.#list()
+        return this.#running
+      })
+    await abortable(this.#next, signal)
+  }
+
+  get(serverId: string): CloudServer | undefined {
+    return this.#servers.get(serverId)
+  }
+
+  all(): readonly CloudServer[] {
+    return [...this.#servers.values()]
+  }
+
+  /** The instance that a server is; undefined for one whose mark cannot be read. */
+  instanceOf(server: CloudServer): InstanceId | undefined {
+    return instanceOfMarker(server.metadata[this.#options.marker])
+  }
+
+  /** The servers made for an instance, the oldest first: more than one only after an answer was lost. */
+  of(id: InstanceId): readonly CloudServer[] {
+    return this.all()
+      .filter((server) => this.instanceOf(server) === id)
+      .toSorted((a, b) => a.created.localeCompare(b.created) || a.id.localeCompare(b.id))
+  }
+
+  /** Resolves with the server once it is as wanted; undefined once it is gone. */
+  async until(
+    serverId: string,
+    isWanted: (server: CloudServer) => boolean,
+    signal: AbortSignal,
+  ): Promise<CloudServer | undefined> {
+    for (;;) {
+      await this.refresh(signal)
+      const server = this.get(serverId)
+      if (server === undefined || isWanted(server)) return server
+    }
+  }
+
+  /** The server is known to be gone. */
+  forget(serverId: string): void {
+    this.#servers.delete(serverId)
+    this.#missing.delete(serverId)
+  }
+
+  /** Tells of every change of power state that a list shows, until disposed. */
+  listen(listener: (report: InstanceReport) => void): Disposable {
+    this.#listeners.add(listener)
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Failure('unavailable', 'The host stops.'))
+    await Promise.allSettled([this.#running, this.#next])
+  }
+
+  async #pause(): Promise<void> {
+    const waitMs = this.#begunAt + this.#options.everyMs - performance.now()
+    const { signal } = this.#stop
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => undefined)
+    signal.throwIfAborted()
+  }
+
+  async #list(): Promise<void> {
+    this.#begunAt = performance.now()
+    const isWhole = this.#since === undefined || this.#begunAt >= this.#wholeAt + WHOLE_EVERY_MS
+    const since = isWhole ? undefined : this.#since
+    const { servers, at } = await this.#options.list(since, this.#stop.signal)
+    const seen = servers.filter(({ metadata }) => this.#options.marker in metadata)
+    for (const server of seen) this.#take(server)
+    if (isWhole) this.#strike(new Set(seen.map(({ id }) => id)))
+    // A cloud that does not tell the time is asked for everything each time.
+    this.#since = at === undefined ? undefined : at - OVERLAP_MS
+    if (isWhole) this.#wholeAt = this.#begunAt
+    this.#options.onList?.(this)
+  }
+
+  #take(server: CloudServer): void {
+    if (server.status === 'DELETED') return this.forget(server.id)
+    const before = this.#servers.get(server.id)
+    this.#missing.delete(server.id)
+    this.#servers.set(server.id, server)
+    const id = this.instanceOf(server)
+    const powerState = powerStateOf(server)
+    const isNews =
+      before === undefined ? this.#since !== undefined : powerStateOf(before) !== powerState
+    if (id === undefined || !isNews || powerState === 'nostate') return
+    for (const listener of this.#listeners) listener({ id, powerState })
+  }
+
+  #strike(seen: ReadonlySet<string>): void {
+    for (const id of this.#servers.keys()) {
+      if (seen.has(id)) continue
+      if (this.#missing.has(id)) this.forget(id)
+      else this.#missing.add(id)
+    }
+  }
+}

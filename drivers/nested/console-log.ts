@@ -1,0 +1,18 @@
+import type { ConsoleLog } from '../driver.ts'
+import { getServer } from './compute/find-server.ts'
+import type { NestedHost } from './host.ts'
+
+export function nestedConsoleLog(host: NestedHost): ConsoleLog {
+  return {
+    async read(id, maxBytes, signal) {
+      const server = await getServer(host, id, signal)
+      const { body } = await host.cloud.call<{ output: string | null }>(
+        'compute',
+        'POST',
+        `/servers/${server.id}/action`,
+        { body: { 'os-getConsoleOutput': {} }, signal },
+      )
+      return Buffer.from(body.output ?? '').subarray(-maxBytes)
+    },
+  }
+}

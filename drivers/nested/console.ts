@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import type { Duplex } from 'node:stream'
+import { createWebSocketStream, WebSocket } from 'ws'
+import { Failure } from '#common/errors.ts'
+import type { Console, ConsoleKind } from '../driver.ts'
+import { checkCloudUrl, checkedLookup } from './cloud/check-address.ts'
+import { type ConsoleAddress, consoleAddress } from './compute/console-address.ts'
+import { getServer } from './compute/find-server.ts'
+import type { NestedHost } from './host.ts'
+import type { NestedSettings } from './settings.ts'
+
+const PROTOCOLS: Readonly<Record<ConsoleKind, object>> = {
+  serial: { protocol: 'serial', type: 'serial' },
+  vnc: { protocol: 'vnc', type: 'novnc' },
+}
+const REMOTE_CONSOLES_SINCE = '2.6'
+
+/** The consoles that the cloud offers, opened as their pages do. */
+export function nestedConsole(host: NestedHost): Console {
+  return {
+    async open(id, kind, signal) {
+      const server = await getServer(host, id, signal)
+      if (server.status === 'SHUTOFF')
+        throw new Failure('conflict', `Instance ${id} is not running.`)
+      const microversion = await host.versions.need(REMOTE_CONSOLES_SINCE, 'a console', signal)
+      const { body } = await host.cloud.call<{ remote_console: { url: string } }>(
+        'compute',
+        'POST',
+        `/servers/${server.id}/remote-consoles`,
+        { body: { remote_console: PROTOCOLS[kind] }, microversion, signal },
+      )
+      const address = consoleAddress(body.remote_console.url)
+      if (address === undefined)
+        throw new Failure('unsupported', 'The cloud below has consoles of another kind.')
+      return dial(address, host.settings, signal)
+    },
+  }
+}
+
+/** The cloud chose the address, so it is checked as those of its catalog are. */
+async function dial(
+  { url, protocols }: ConsoleAddress,
+  settings: NestedSettings,
+  signal: AbortSignal,
+): Promise<Duplex> {
+  checkCloudUrl('The address of a console', url.replace(/^ws/, 'http'), settings)
+  const socket = new WebSocket(url, [...protocols], {
+    lookup: checkedLookup(settings),
+    handshakeTimeout: settings.requestTimeoutMs,
+    perMessageDeflate: false,
+  })
+  try {
+    await once(socket, 'open', { signal })
+  } catch (cause) {
+    socket.on('error', () => undefined).terminate()
+    signal.throwIfAborted()
+    throw new Failure('unavailable', 'The console of the cloud below does not answer.', { cause })
+  }
+  return createWebSocketStream(socket)
+}

@@ -1,0 +1,104 @@
+import { Failure, isFailure } from '#common/errors.ts'
+import type { InstanceId, NetworkId, PortId } from '#common/ids.ts'
+import { type CloudServer, isBusy, showServer } from './compute/cloud-server.ts'
+import { findServer } from './compute/find-server.ts'
+import type { NestedHost } from './host.ts'
+import type { InstanceRecord } from './records.ts'
+
+/** Afterwards nothing of the instance is left below. A spawn under way is ended first. */
+export async function destroy(
+  host: NestedHost,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.runDestroy(id, signal, () => removeInstance(host, id, signal))
+}
+
+/**
+ * The same under a lock that the caller holds. The server goes first: it holds the ports. Copies of images stay for the
+ * next boot.
+ */
+export async function removeInstance(
+  host: NestedHost,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<void> {
+  const server = await findServer(host, id, signal)
+  const record = host.records.get(id) ?? (await recordFromPorts(host, server, signal))
+  if (server === undefined) refuseUnsettled(host, host.records.get(id))
+  for (const { id: serverId } of [...(server === undefined ? [] : [server]), ...host.view.of(id)])
+    await removeServer(host, serverId, signal)
+  if (record === undefined) return
+  await removeParts(host, id, record, signal)
+  await host.records.remove(id)
+}
+
+/** A request that was not answered may still make its server. */
+function refuseUnsettled({ settings }: NestedHost, record: InstanceRecord | undefined): void {
+  if (record === undefined || record.sentAt === null || record.serverId !== null) return
+  if (Date.now() >= record.sentAt + settings.createSettlesMs) return
+  throw new Failure('unavailable', 'The cloud below has not said whether it made the server.')
+}
+
+/** Of a server whose record was lost: its ports say by their names what was made for it. */
+async function recordFromPorts(
+  { networks }: NestedHost,
+  server: CloudServer | undefined,
+  signal: AbortSignal,
+): Promise<(Pick<InstanceRecord, 'portIds' | 'networkIds'> & Partial<InstanceRecord>) | undefined> {
+  return server === undefined ? undefined : networks.madeFor(server.id, signal)
+}
+
+/** Afterwards the cloud itself says that there is no such server. */
+async function removeServer(host: NestedHost, id: string, signal: AbortSignal): Promise<void> {
+  const { cloud, view } = host
+  await ask(() => cloud.call('compute', 'DELETE', `/servers/${id}`, { signal }))
+  for (;;) {
+    const left = await view.until(id, (seen) => !isBusy(seen), signal)
+    const shown = left ?? (await showServer(cloud, id, signal))
+    if (shown === undefined) break
+    if (shown.status === 'SOFT_DELETED') {
+      const body = { forceDelete: null }
+      await ask(() => cloud.call('compute', 'POST', `/servers/${id}/action`, { body, signal }))
+    } else if (shown.status === 'ERROR' && !isBusy(shown))
+      throw new Failure('unavailable', 'The cloud below could not remove the server.', {
+        detail: shown.fault?.message ?? 'no fault is shown',
+      })
+  }
+  view.forget(id)
+}
+
+async function ask(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    // It is gone, or going already.
+    if (!isFailure(error, 'not-found', 'conflict')) throw error
+  }
+}
+
+async function removeParts(
+  host: NestedHost,
+  id: InstanceId,
+  record: Pick<InstanceRecord, 'portIds' | 'networkIds'> & Partial<InstanceRecord>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { networks, keypairs, records } = host
+  const isUsed = (by: (other: InstanceRecord) => boolean) => () => records.others(id).some(by)
+  for (const portId of record.portIds) await networks.removePort(portId as PortId, signal)
+  for (const networkId of record.networkIds) {
+    const used = isUsed((other) => other.networkIds.includes(networkId))
+    await networks.releaseNetwork(networkId as NetworkId, used, signal)
+  }
+  const { keypair = null, projectId } = record
+  if (record.portIds.length > 0 && projectId !== undefined) {
+    const used = isUsed((other) => other.projectId === projectId && other.portIds.length > 0)
+    await networks.releaseGroup(projectId, used, signal)
+  }
+  if (keypair !== null)
+    await keypairs.release(
+      keypair,
+      isUsed((other) => other.keypair === keypair),
+      signal,
+    )
+}

@@ -1,0 +1,114 @@
+import { mkdir } from 'node:fs/promises'
+import { errorFields, type Logger } from '#common/log.ts'
+import type { Driver, DriverEnvironment } from '../driver.ts'
+import { InstanceLocks } from '../instance-locks.ts'
+import { Cloud } from './cloud/cloud.ts'
+import { FLAVOR_SHOWN_SINCE } from './compute/cloud-server.ts'
+import { ComputeVersions } from './compute/compute-versions.ts'
+import { listServers } from './compute/list-servers.ts'
+import { removeSeconds } from './compute/remove-seconds.ts'
+import { ServerView } from './compute/server-view.ts'
+import { nestedConsole } from './console.ts'
+import { nestedConsoleLog } from './console-log.ts'
+import { nestedCrashDump } from './crash-dump.ts'
+import { destroy } from './destroy.ts'
+import { nestedDiagnostics } from './diagnostics.ts'
+import type { NestedHost } from './host.ts'
+import { CloudImages } from './image/cloud-images.ts'
+import { nestedInterfaces } from './interfaces.ts'
+import { inventory } from './inventory.ts'
+import { list } from './list.ts'
+import { Keypairs } from './map/keypairs.ts'
+import { markerKey } from './names.ts'
+import { CloudNetworks } from './network/cloud-networks.ts'
+import { nestedPassword } from './password.ts'
+import { nestedPause } from './pause.ts'
+import { reboot, start, stop } from './power.ts'
+import { nestedRebuild } from './rebuild.ts'
+import { Records } from './records.ts'
+import { nestedRescue } from './rescue.ts'
+import { nestedResize } from './resize.ts'
+import type { NestedSettings } from './settings.ts'
+import { nestedSnapshot } from './snapshot.ts'
+import { spawn } from './spawn.ts'
+import { nestedSuspend } from './suspend.ts'
+import { watch } from './watch.ts'
+
+/**
+ * A host whose guests are servers of one project of another cloud: an OpenStack, or another Weir. Returns before the cloud
+ * has answered: one that is away makes every call throw `unavailable` until it is back. Throws `invalid` for an address
+ * that the settings do not allow.
+ */
+export async function createNestedDriver(
+  environment: DriverEnvironment,
+  settings: NestedSettings,
+  logger?: Logger,
+): Promise<Driver> {
+  const host = await createHost(environment, settings, logger)
+  return {
+    name: 'nested',
+    simulated: false,
+    inventory: (signal) => inventory(host, signal),
+    spawn: (spec, signal) => spawn(host, spec, signal),
+    destroy: (id, signal) => destroy(host, id, signal),
+    list: (signal) => list(host, signal),
+    start: (id, signal) => start(host, id, signal),
+    stop: (id, _graceMs, signal) => stop(host, id, signal),
+    reboot: (id, how, _graceMs, signal) => reboot(host, id, how, signal),
+    watch: (listener) => watch(host, listener),
+    pause: nestedPause(host),
+    suspend: nestedSuspend(host),
+    rescue: nestedRescue(host),
+    password: nestedPassword(host),
+    crashDump: nestedCrashDump(host),
+    diagnostics: nestedDiagnostics(host),
+    interfaces: nestedInterfaces(host),
+    consoleLog: nestedConsoleLog(host),
+    console: nestedConsole(host),
+    snapshot: nestedSnapshot(host),
+    rebuild: nestedRebuild(host),
+    resize: nestedResize(host),
+    async [Symbol.asyncDispose]() {
+      await host.view[Symbol.asyncDispose]()
+      await host.images[Symbol.asyncDispose]()
+      await host.cloud[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function createHost(
+  { owner, stateDirectory, images: source }: DriverEnvironment,
+  settings: NestedSettings,
+  logger: Logger | undefined,
+): Promise<NestedHost> {
+  const cloud = new Cloud(settings, owner.cellId)
+  await mkdir(stateDirectory, { recursive: true, mode: 0o700 })
+  const versions = new ComputeVersions(cloud)
+  const records = await Records.open(stateDirectory)
+  const view = new ServerView({
+    marker: markerKey(owner),
+    list: async (since, signal) => {
+      const microversion = await versions.ifServed(FLAVOR_SHOWN_SINCE, signal)
+      return listServers(cloud, { since, microversion }, signal)
+    },
+    everyMs: settings.pollMs,
+    onList: (seen) => {
+      removeSeconds({ cloud, records, view: seen }).catch((error: unknown) => {
+        logger?.warn(errorFields(error), 'a second server of an instance is left')
+      })
+    },
+  })
+  return {
+    owner,
+    settings,
+    cloud,
+    versions,
+    view,
+    records,
+    images: new CloudImages({ cloud, owner, source, named: settings.images }),
+    networks: new CloudNetworks(cloud),
+    keypairs: new Keypairs(cloud, versions, owner),
+    locks: new InstanceLocks(),
+    logger,
+  }
+}

@@ -1,0 +1,26 @@
+import type { Logger } from '#common/log.ts'
+import type { Owner } from '../driver.ts'
+import type { InstanceLocks } from '../instance-locks.ts'
+import type { Cloud } from './cloud/cloud.ts'
+import type { ComputeVersions } from './compute/compute-versions.ts'
+import type { ServerView } from './compute/server-view.ts'
+import type { CloudImages } from './image/cloud-images.ts'
+import type { Keypairs } from './map/keypairs.ts'
+import type { CloudNetworks } from './network/cloud-networks.ts'
+import type { Records } from './records.ts'
+import type { NestedSettings } from './settings.ts'
+
+/** What every operation of the nested driver works with; built once by `createNestedDriver`. */
+export interface NestedHost {
+  readonly owner: Owner
+  readonly settings: NestedSettings
+  readonly cloud: Cloud
+  readonly versions: ComputeVersions
+  readonly view: ServerView
+  readonly records: Records
+  readonly images: CloudImages
+  readonly networks: CloudNetworks
+  readonly keypairs: Keypairs
+  readonly locks: InstanceLocks
+  readonly logger: Logger | undefined
+}

@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure, isFailure } from '#common/errors.ts'
+import { abortable } from '../../abortable.ts'
+import type { ImageSource, ImageSpec, Owner } from '../../driver.ts'
+import type { Cloud } from '../cloud/cloud.ts'
+import { HOST_PROPERTY, IMAGE_PROPERTY, imageBody, SHA256_PROPERTY } from './image-body.ts'
+import { verified } from './verified.ts'
+
+/** Of an image as the cloud shows it, what the driver reads. */
+export interface CloudImage {
+  readonly id: string
+  readonly status: string
+  readonly disk_format: string
+  readonly size: number
+  readonly [HOST_PROPERTY]?: string
+}
+
+interface Upload {
+  readonly done: Promise<string>
+  readonly abort: AbortController
+  waiters: number
+}
+
+const SHA256 = /^[0-9a-f]{64}$/
+const REMOVE_MS = 30_000
+const RETRY_MS = 200
+
+export interface CloudImagesOptions {
+  readonly cloud: Cloud
+  readonly owner: Owner
+  readonly source: ImageSource
+  /** Of our images, by id: the id of the one to use below. */
+  readonly named: ReadonlyMap<string, string>
+}
+
+/**
+ * Our images in the cloud below: one copy each, known by our id and the SHA-256 of its content, and
+ * made when it is missing.
+ */
+export class CloudImages implements AsyncDisposable {
+  readonly #options: CloudImagesOptions
+  readonly #uploads = new Map<string, Upload>()
+
+  constructor(options: CloudImagesOptions) {
+    this.#options = options
+  }
+
+  /**
+   * The id below of the image. Callers that want the same one share its upload, which ends early only when none of them
+   * waits any more. Throws `invalid` for a content that is not what was promised.
+   */
+  async ensure(image: ImageSpec, signal: AbortSignal): Promise<string> {
+    const named = this.#options.named.get(image.id)
+    if (named !== undefined) return named
+    if (!SHA256.test(image.sha256))
+      throw new Failure('invalid', `Image ${image.id} has no SHA-256 to verify its content by.`)
+    const upload = this.#uploads.get(image.id) ?? this.#start(image)
+    upload.waiters += 1
+    try {
+      return await abortable(upload.done, signal)
+    } finally {
+      upload.waiters -= 1
+      if (upload.waiters === 0) this.#end(image.id, upload, signal.reason)
+    }
+  }
+
+  async show(id: string, signal: AbortSignal): Promise<CloudImage> {
+    const { cloud } = this.#options
+    const { body } = await cloud.call<CloudImage>('image', 'GET', `/images/${id}`, { signal })
+    return body
+  }
+
+  /** Afterwards the project below has no image of this name. */
+  async removeNamed(name: string, signal: AbortSignal): Promise<void> {
+    const { projectId } = await this.#options.cloud.access(signal)
+    for (const image of await this.#list({ name, owner: projectId }, signal))
+      await this.remove(image.id, signal)
+  }
+
+  /** Afterwards the image is not there. One whose upload broke off is let go a moment later. */
+  async remove(id: string, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.#options.cloud.call('image', 'DELETE', `/images/${id}`, { signal })
+        return
+      } catch (error) {
+        if (isFailure(error, 'not-found')) return
+        if (!isFailure(error, 'conflict')) throw error
+        await sleep(RETRY_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const uploads = [...this.#uploads.values()]
+    for (const { abort } of uploads) abort.abort(new Failure('unavailable', 'The host stops.'))
+    await Promise.allSettled(uploads.map(({ done }) => done))
+  }
+
+  #start(image: ImageSpec): Upload {
+    const abort = new AbortController()
+    const done = this.#findOrUpload(image, abort.signal)
+    const upload: Upload = { done, abort, waiters: 0 }
+    this.#uploads.set(image.id, upload)
+    return upload
+  }
+
+  #end(imageId: string, upload: Upload, reason: unknown): void {
+    if (this.#uploads.get(imageId) === upload) this.#uploads.delete(imageId)
+    upload.abort.abort(reason)
+  }
+
+  async #findOrUpload(image: ImageSpec, signal: AbortSignal): Promise<string> {
+    const { projectId } = await this.#options.cloud.access(signal)
+    // A property is anybody's to set, so only images of our own project are believed.
+    const copies = await this.#list(
+      { [SHA256_PROPERTY]: image.sha256, [IMAGE_PROPERTY]: image.id, owner: projectId },
+      signal,
+    )
+    const copy = copies.find(({ status }) => status === 'active')
+    if (copy !== undefined) return copy.id
+    // What the cloud itself has hashed may be anybody's.
+    const { name, sha256 } = image
+    const hashed = await this.#list({ name, os_hash_value: sha256, status: 'active' }, signal)
+    if (hashed[0] !== undefined) return hashed[0].id
+    for (const left of copies)
+      if (left[HOST_PROPERTY] === this.#options.owner.hostId) await this.remove(left.id, signal)
+    return this.#upload(image, signal)
+  }
+
+  async #list(
+    query: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<readonly CloudImage[]> {
+    const { cloud } = this.#options
+    type Body = { readonly images: readonly CloudImage[] }
+    const { body } = await cloud.call<Body>('image', 'GET', '/images', { query, signal })
+    return body.images
+  }
+
+  async #upload(image: ImageSpec, signal: AbortSignal): Promise<string> {
+    const { cloud, owner, source } = this.#options
+    const content = verified(await source.open(image, signal), image)
+    const body = imageBody(owner, image)
+    const { body: made } = await cloud.call<CloudImage>('image', 'POST', '/images', {
+      body,
+      signal,
+    })
+    try {
+      await cloud.call('image', 'PUT', `/images/${made.id}/file`, { content, signal })
+      return made.id
+    } catch (error) {
+      await this.remove(made.id, AbortSignal.timeout(REMOVE_MS)).catch(() => undefined)
+      throw error
+    }
+  }
+}

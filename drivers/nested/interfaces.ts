@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { Interfaces } from '../driver.ts'
+import type { CloudServer } from './compute/cloud-server.ts'
+import { getServer } from './compute/find-server.ts'
+import type { NestedHost } from './host.ts'
+import type { InstanceRecord } from './records.ts'
+
+interface Attachments {
+  readonly interfaceAttachments: readonly { readonly port_id: string }[]
+}
+
+/** NICs are ports of the server below. */
+export function nestedInterfaces(host: NestedHost): Interfaces {
+  const { cloud, networks, records, settings } = host
+  const pathOf = ({ id }: CloudServer) => `/servers/${id}/os-interface`
+  const has = async (server: CloudServer, port: string, signal: AbortSignal) => {
+    const { body } = await cloud.call<Attachments>('compute', 'GET', pathOf(server), { signal })
+    return body.interfaceAttachments.some(({ port_id }) => port_id === port)
+  }
+  const remember = async (id: InstanceId, change: (was: InstanceRecord) => InstanceRecord) => {
+    const record = records.get(id)
+    if (record !== undefined) await records.write(id, change(record))
+  }
+  return {
+    attach: (id, nic, signal) =>
+      host.locks.run(id, signal, async () => {
+        const server = await getServer(host, id, signal)
+        await remember(id, (was) => ({
+          ...was,
+          portIds: [...new Set([...was.portIds, nic.portId])],
+          networkIds: [...new Set([...was.networkIds, nic.networkId])],
+        }))
+        const projectId = records.get(id)?.projectId ?? ''
+        const port = await networks.ensurePort(nic, projectId, signal)
+        if (await has(server, port, signal)) return
+        const body = { interfaceAttachment: { port_id: port } }
+        await cloud.call('compute', 'POST', pathOf(server), { body, signal })
+      }),
+    detach: (id, nic, signal) =>
+      host.locks.run(id, signal, async () => {
+        const server = await getServer(host, id, signal)
+        const port = await networks.findPort(nic.portId, signal)
+        if (port !== undefined && (await has(server, port, signal))) {
+          const path = `${pathOf(server)}/${port}`
+          await cloud.call('compute', 'DELETE', path, { signal }).catch((error: unknown) => {
+            if (!isFailure(error, 'not-found')) throw error
+          })
+          while (await has(server, port, signal))
+            await sleep(settings.pollMs, undefined, { signal })
+        }
+        await networks.removePort(nic.portId, signal)
+        await remember(id, (was) => ({
+          ...was,
+          portIds: was.portIds.filter((portId) => portId !== nic.portId),
+        }))
+      }),
+  }
+}

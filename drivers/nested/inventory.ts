@@ -1,0 +1,62 @@
+import type { HostInventory } from '../driver.ts'
+import type { NestedHost } from './host.ts'
+
+/** Of what `GET /limits` answers, what the driver reads. -1: no limit. */
+interface Limits {
+  readonly limits: {
+    readonly absolute: {
+      readonly maxTotalCores: number
+      readonly totalCoresUsed: number
+      readonly maxTotalRAMSize: number
+      readonly totalRAMUsed: number
+    }
+  }
+}
+
+const TRAITS: Readonly<Record<string, string>> = {
+  qcow2: 'COMPUTE_IMAGE_TYPE_QCOW2',
+  raw: 'COMPUTE_IMAGE_TYPE_RAW',
+}
+
+/** What the project's limits leave for us, within the share the operator gives: what others use there is not ours. */
+export async function inventory(host: NestedHost, signal: AbortSignal): Promise<HostInventory> {
+  const { cloud, settings, versions, view } = host
+  const { body } = await cloud.call<Limits>('compute', 'GET', '/limits', { signal })
+  const newest = await versions.newest(signal)
+  const { absolute } = body.limits
+  const ours = view.all().map(({ flavor }) => flavor)
+  const sum = (amounts: readonly (number | undefined)[]) =>
+    amounts.reduce<number>((total, amount = 0) => total + amount, 0)
+  const usedVcpus = absolute.totalCoresUsed - sum(ours.map(({ vcpus }) => vcpus))
+  const usedMb = absolute.totalRAMUsed - sum(ours.map(({ ram }) => ram))
+  const vcpus = left(absolute.maxTotalCores, usedVcpus, settings.vcpus)
+  return {
+    vcpus,
+    memoryMb: left(absolute.maxTotalRAMSize, usedMb, settings.memoryMb),
+    diskGb: settings.diskGb,
+    hypervisor: {
+      type: settings.hypervisorType,
+      version: versionNumber(newest),
+      hostname: new URL(settings.authUrl).hostname,
+    },
+    architecture: settings.architecture,
+    cpu: {
+      vendor: '',
+      model: '',
+      features: [],
+      topology: { sockets: 1, cores: vcpus, threads: 1 },
+    },
+    imageFormats: settings.imageFormats,
+    traits: ['COMPUTE_NODE', ...settings.imageFormats.flatMap((format) => TRAITS[format] ?? [])],
+  }
+}
+
+function left(limit: number, usedByOthers: number, share: number): number {
+  return limit < 0 ? share : Math.max(0, Math.min(limit - Math.max(0, usedByOthers), share))
+}
+
+/** As libvirt counts versions: 2.96 is 2096000. */
+function versionNumber(microversion: string): number {
+  const [major = 0, minor = 0] = microversion.split('.').map(Number)
+  return major * 1_000_000 + minor * 1_000
+}

@@ -1,0 +1,70 @@
+import { Failure } from '#common/errors.ts'
+import type { FlavorSpec } from '../../driver.ts'
+import type { NestedHost } from '../host.ts'
+
+/** Of a flavor as the cloud shows it, what the driver reads. */
+export interface CloudFlavor {
+  readonly id: string
+  readonly name: string
+  readonly vcpus: number
+  readonly ram: number
+  readonly disk: number
+  readonly 'OS-FLV-EXT-DATA:ephemeral'?: number
+  /** '' for none, before 2.75. */
+  readonly swap: number | ''
+}
+
+const PAGE_SIZE = '1000'
+
+/**
+ * The id of the cloud's flavor for one of ours: the one the operator named, else among those of the same size the one of
+ * the same id, of the same name, or the first. Throws `invalid` when there is none.
+ */
+export async function flavorBelow(
+  { cloud, settings }: NestedHost,
+  flavor: FlavorSpec,
+  signal: AbortSignal,
+): Promise<string> {
+  const named = settings.flavors.get(flavor.id) ?? settings.flavors.get(flavor.name)
+  if (named !== undefined) return named
+  const { body } = await cloud.call<{ flavors: readonly CloudFlavor[] }>(
+    'compute',
+    'GET',
+    '/flavors/detail',
+    { query: { limit: PAGE_SIZE }, signal },
+  )
+  const found = matchFlavor(flavor, body.flavors)
+  if (found !== undefined) return found.id
+  throw new Failure(
+    'invalid',
+    `The cloud below has no flavor of the size of ${flavor.name}: ${sizeOf(flavor)}.`,
+  )
+}
+
+export function matchFlavor(
+  flavor: FlavorSpec,
+  candidates: readonly CloudFlavor[],
+): CloudFlavor | undefined {
+  const same = candidates
+    .filter((candidate) => isSameSize(flavor, candidate))
+    .toSorted((a, b) => a.id.localeCompare(b.id))
+  return (
+    same.find(({ id }) => id === flavor.id) ??
+    same.find(({ name }) => name === flavor.name) ??
+    same[0]
+  )
+}
+
+function isSameSize(flavor: FlavorSpec, candidate: CloudFlavor): boolean {
+  return (
+    candidate.vcpus === flavor.vcpus &&
+    candidate.ram === flavor.memoryMb &&
+    candidate.disk === flavor.rootGb &&
+    (candidate['OS-FLV-EXT-DATA:ephemeral'] ?? 0) === flavor.ephemeralGb &&
+    Number(candidate.swap) === flavor.swapMb
+  )
+}
+
+function sizeOf({ vcpus, memoryMb, rootGb, ephemeralGb, swapMb }: FlavorSpec): string {
+  return `${vcpus} vCPU, ${memoryMb} MiB, disks of ${rootGb} and ${ephemeralGb} GiB, swap of ${swapMb} MiB`
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import { type InstanceId, isUuid, type NetworkId, type PortId } from '#common/ids.ts'
+import type { Owner } from '../driver.ts'
+
+/** What marks things of ours below. Part of what is stored there: it never changes. */
+const MARK = 'weir:'
+const PREFIX = 'weir-'
+const FINGERPRINT_LENGTH = 24
+
+/**
+ * The metadata key by which a server is known as ours, with `markerValue`. A server that came through several clouds has
+ * one of each.
+ */
+export function markerKey(owner: Owner): string {
+  return `${MARK}${owner.hostId}`
+}
+
+/** The instance's id, and the cell that sends it further down. */
+export function markerValue(owner: Owner, id: InstanceId): string {
+  return `${id} ${owner.cellId}`
+}
+
+export function instanceOfMarker(value: string | undefined): InstanceId | undefined {
+  const [id = ''] = value?.split(' ') ?? []
+  return isUuid(id) ? (id as InstanceId) : undefined
+}
+
+/** The cells that have sent a server down to this one, from its metadata. */
+export function viaOf(metadata: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(metadata)
+    .filter(([key]) => key.startsWith(MARK))
+    .map(([, value]) => value.split(' ')[1] ?? '')
+    .filter(isUuid)
+}
+
+/** One network below for each of ours, whoever of our hosts uses the project. */
+export function networkName(id: NetworkId): string {
+  return `${PREFIX}${id}`
+}
+
+export function portName(id: PortId): string {
+  return `${PREFIX}${id}`
+}
+
+/** The ids in names that are ours. */
+export function idsOf<Id extends NetworkId | PortId>(names: readonly string[]): readonly Id[] {
+  return names
+    .filter((name) => name.startsWith(PREFIX))
+    .map((name) => name.slice(PREFIX.length))
+    .filter((id) => isUuid(id)) as Id[]
+}
+
+export function groupName(projectId: string): string {
+  return `${PREFIX}${projectId}`
+}
+
+export function snapshotName(owner: Owner, id: InstanceId): string {
+  return `${PREFIX}${id}-${owner.hostId.slice(-12)}`
+}
+
+/** Users may call different keys the same, so ours are named by what they are. */
+export function keypairName(owner: Owner, publicKey: string): string {
+  const fingerprint = createHash('sha256').update(publicKey).digest('hex')
+  return `${PREFIX}${fingerprint.slice(0, FINGERPRINT_LENGTH)}-${owner.hostId.slice(-12)}`
+}

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { subnetBody } from './subnet-body.ts'
+
+const fixed = { address: '', gateway: null, dhcp: true, dnsServers: [] }
+
+test.each([
+  ['10.1.2.0/24', 4, [{ start: '10.1.2.252', end: '10.1.2.254' }]],
+  ['10.1.2.0/30', 4, undefined],
+  ['fd00::/64', 6, undefined],
+])('subnetBody() of %s leaves the cloud few addresses to choose', (cidr, version, pools) => {
+  const body = subnetBody('network', 'name', { ...fixed, cidr })
+
+  expect(body).toMatchObject({ cidr, ip_version: version })
+  expect('allocation_pools' in body ? body.allocation_pools : undefined).toEqual(pools)
+})

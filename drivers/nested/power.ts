@@ -1,0 +1,64 @@
+import type { InstanceId } from '#common/ids.ts'
+import type { RebootKind } from '../driver.ts'
+import { actOnServer } from './compute/act-on-server.ts'
+import { type CloudServer, powerStateOf } from './compute/cloud-server.ts'
+import { getServer } from './compute/find-server.ts'
+import type { NestedHost } from './host.ts'
+
+/** Afterwards the guest runs. */
+export async function start(host: NestedHost, id: InstanceId, signal: AbortSignal): Promise<void> {
+  await host.locks.run(id, signal, async () => {
+    await powerOn(host, await getServer(host, id, signal), signal)
+  })
+}
+
+/** Afterwards the guest is off. How long it may take to shut down by itself, its cloud decides. */
+export async function stop(host: NestedHost, id: InstanceId, signal: AbortSignal): Promise<void> {
+  await host.locks.run(id, signal, async () => {
+    await powerOff(host, await getServer(host, id, signal), signal)
+  })
+}
+
+/** Afterwards the guest has started anew. */
+export async function reboot(
+  host: NestedHost,
+  id: InstanceId,
+  how: RebootKind,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.run(id, signal, async () => {
+    const server = await getServer(host, id, signal)
+    if (powerStateOf(server) === 'shutdown') return powerOn(host, server, signal)
+    // A frozen guest hears nothing.
+    const type = server.status === 'PAUSED' ? 'HARD' : how.toUpperCase()
+    await actOnServer(host, server, { body: { reboot: { type } }, until: ['ACTIVE'] }, signal)
+  })
+}
+
+const ON: Readonly<Record<string, string>> = {
+  PAUSED: 'unpause',
+  SUSPENDED: 'resume',
+  SHUTOFF: 'os-start',
+}
+
+/** Afterwards the guest runs. The caller holds the instance's lock. */
+export async function powerOn(
+  host: NestedHost,
+  server: CloudServer,
+  signal: AbortSignal,
+): Promise<void> {
+  const action = ON[server.status]
+  if (action === undefined) return
+  await actOnServer(host, server, { body: { [action]: null }, until: ['ACTIVE'] }, signal)
+}
+
+/** Afterwards the guest is off. The caller holds the instance's lock. */
+export async function powerOff(
+  host: NestedHost,
+  server: CloudServer,
+  signal: AbortSignal,
+): Promise<void> {
+  if (powerStateOf(server) === 'shutdown') return
+  if (server.status === 'PAUSED') await powerOn(host, server, signal)
+  await actOnServer(host, server, { body: { 'os-stop': null }, until: ['SHUTOFF'] }, signal)
+}

@@ -1,0 +1,87 @@
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type InstanceId, isUuid } from '#common/ids.ts'
+
+/** What a host must remember of an instance: what was made for it below, and whether its server was asked for. */
+export interface InstanceRecord {
+  readonly version: 1
+  readonly projectId: string
+  /** Sent with the request to create, so that a cloud that knows it creates once. */
+  readonly key: string
+  /** When the server was last asked for, in epoch milliseconds; null: never. */
+  readonly sentAt: number | null
+  /** Of the server below, once known. */
+  readonly serverId: string | null
+  /** It came up: an error since is none of its making. */
+  readonly hasRun: boolean
+  /** Of ours, by id: names of what is below are made from them. */
+  readonly portIds: readonly string[]
+  readonly networkIds: readonly string[]
+  readonly keypair: string | null
+}
+
+/** The records of a host, on disk before what they name exists, and in memory. */
+export class Records {
+  readonly #folder: string
+  readonly #records = new Map<InstanceId, InstanceRecord>()
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  static async open(stateDirectory: string): Promise<Records> {
+    const records = new Records(join(stateDirectory, 'instances'))
+    await mkdir(records.#folder, { recursive: true, mode: 0o700 })
+    for (const name of await readdir(records.#folder)) {
+      const id = name.replace(/\.json$/, '')
+      if (!isUuid(id)) continue
+      const text = await readFile(join(records.#folder, name), 'utf8')
+      records.#records.set(id as InstanceId, JSON.parse(text) as InstanceRecord)
+    }
+    return records
+  }
+
+  get(id: InstanceId): InstanceRecord | undefined {
+    return this.#records.get(id)
+  }
+
+  /** Of every instance but one. */
+  others(id: InstanceId): readonly InstanceRecord[] {
+    return [...this.#records].filter(([other]) => other !== id).map(([, record]) => record)
+  }
+
+  /** Afterwards the record is on disk, whole. */
+  async write(id: InstanceId, record: InstanceRecord): Promise<void> {
+    const path = this.#path(id)
+    const partial = `${path}.part`
+    const file = await open(partial, 'w', 0o600)
+    try {
+      await file.writeFile(JSON.stringify(record))
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(partial, path)
+    await syncFolder(this.#folder)
+    this.#records.set(id, record)
+  }
+
+  async remove(id: InstanceId): Promise<void> {
+    await rm(this.#path(id), { force: true })
+    this.#records.delete(id)
+  }
+
+  #path(id: InstanceId): string {
+    return join(this.#folder, `${id}.json`)
+  }
+}
+
+/** A rename is on disk once its folder is. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,75 @@
+import { Failure } from '#common/errors.ts'
+import type { InstanceSpec, Resize, ResizeOptions } from '../driver.ts'
+import { actOnServer } from './compute/act-on-server.ts'
+import { type CloudServer, FLAVOR_SHOWN_SINCE } from './compute/cloud-server.ts'
+import { getServer } from './compute/find-server.ts'
+import type { NestedHost } from './host.ts'
+import { flavorBelow } from './map/match-flavor.ts'
+import { powerOff, powerOn } from './power.ts'
+
+const RESIZED = 'VERIFY_RESIZE'
+const AT_REST = ['ACTIVE', 'SHUTOFF']
+
+/** The cloud keeps what the disks were until it is told; a server it has resized cannot be started or stopped before. */
+export function nestedResize(host: NestedHost): Resize {
+  return {
+    resize: (spec, how, signal) =>
+      host.locks.runPreemptible(spec.id, signal, (lockSignal) =>
+        resize(host, spec, how, lockSignal),
+      ),
+    confirm: (id, signal) =>
+      host.locks.run(id, signal, async () => {
+        const server = await getServer(host, id, signal)
+        if (server.status === RESIZED)
+          await actOnServer(host, server, { body: { confirmResize: null }, until: AT_REST }, signal)
+      }),
+    revert: (spec, { runs }, signal) =>
+      host.locks.run(spec.id, signal, async () => {
+        const server = await getServer(host, spec.id, signal)
+        if (server.status === RESIZED)
+          await actOnServer(host, server, { body: { revertResize: null }, until: AT_REST }, signal)
+        await setPower(host, spec, runs, signal)
+      }),
+  }
+}
+
+async function resize(
+  host: NestedHost,
+  spec: InstanceSpec,
+  { runs }: ResizeOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const server = await getServer(host, spec.id, signal)
+  if (server.status === RESIZED) return
+  const diskGb = await diskOf(host, server, signal)
+  if (diskGb > spec.flavor.rootGb && spec.flavor.rootGb > 0)
+    throw new Failure('invalid', 'Unable to resize disk down.')
+  const flavorRef = await flavorBelow(host, spec.flavor, signal)
+  const before = await setPower(host, spec, runs, signal)
+  await actOnServer(host, before, { body: { resize: { flavorRef } }, until: [RESIZED] }, signal)
+}
+
+async function setPower(
+  host: NestedHost,
+  { id }: InstanceSpec,
+  runs: boolean,
+  signal: AbortSignal,
+): Promise<CloudServer> {
+  await (runs ? powerOn : powerOff)(host, await getServer(host, id, signal), signal)
+  return getServer(host, id, signal)
+}
+
+/** 0 where the cloud does not show it. */
+async function diskOf(
+  { cloud, versions }: NestedHost,
+  { id }: CloudServer,
+  signal: AbortSignal,
+): Promise<number> {
+  const microversion = await versions.ifServed(FLAVOR_SHOWN_SINCE, signal)
+  if (microversion === undefined) return 0
+  const { body } = await cloud.call<{ server: CloudServer }>('compute', 'GET', `/servers/${id}`, {
+    microversion,
+    signal,
+  })
+  return body.server.flavor.disk ?? 0
+}

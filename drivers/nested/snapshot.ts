@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { DiskImage, Snapshot } from '../driver.ts'
+import { isBusy } from './compute/cloud-server.ts'
+import { getServer } from './compute/find-server.ts'
+import type { NestedHost } from './host.ts'
+import type { CloudImage } from './image/cloud-images.ts'
+import { snapshotName } from './names.ts'
+
+const REMOVE_MS = 30_000
+const FORMATS = ['qcow2', 'raw', 'docker'] as const
+/** Since then the answer names the image. */
+const NAMED_SINCE = '2.45'
+
+/** Has the cloud make an image of the server, which is there until it has been read. */
+export function nestedSnapshot(host: NestedHost): Snapshot {
+  return {
+    take: (id, signal) =>
+      host.locks.runPreemptible(id, signal, (lockSignal) => take(host, id, lockSignal)),
+  }
+}
+
+async function take(host: NestedHost, id: InstanceId, signal: AbortSignal): Promise<DiskImage> {
+  const { cloud, images, versions } = host
+  const server = await getServer(host, id, signal)
+  const name = snapshotName(host.owner, id)
+  await images.removeNamed(name, signal)
+  const { body } = await cloud.call<{ image_id: string }>(
+    'compute',
+    'POST',
+    `/servers/${server.id}/action`,
+    {
+      body: { createImage: { name } },
+      microversion: await versions.need(NAMED_SINCE, 'a snapshot', signal),
+      signal,
+    },
+  )
+  const imageId = body.image_id
+  try {
+    const image = await whole(host, imageId, signal)
+    await host.view.until(server.id, (seen) => !isBusy(seen), signal)
+    return diskImage(host, image)
+  } catch (error) {
+    await remove(host, imageId)
+    throw error
+  }
+}
+
+async function whole(
+  { images, settings }: NestedHost,
+  id: string,
+  signal: AbortSignal,
+): Promise<CloudImage> {
+  for (;;) {
+    const image = await images.show(id, signal)
+    if (image.status === 'active') return image
+    if (!['queued', 'saving'].includes(image.status))
+      throw new Failure('internal', 'The cloud below could not make the snapshot.', {
+        detail: `its image is ${image.status}`,
+      })
+    await sleep(settings.pollMs, undefined, { signal })
+  }
+}
+
+function diskImage(host: NestedHost, { id, disk_format, size }: CloudImage): DiskImage {
+  const diskFormat = FORMATS.find((format) => format === disk_format)
+  if (diskFormat === undefined)
+    throw new Failure('unsupported', `The cloud below makes snapshots of format ${disk_format}.`)
+  const reading = new AbortController()
+  return {
+    diskFormat,
+    sizeBytes: size,
+    async *content() {
+      yield* await host.cloud.open('image', `/images/${id}/file`, reading.signal)
+    },
+    async [Symbol.asyncDispose]() {
+      reading.abort(new Failure('unavailable', 'The snapshot is not read any more.'))
+      await remove(host, id)
+    },
+  }
+}
+
+/** The caller's signal may have ended the snapshot, so this has a limit of its own. */
+async function remove({ images, logger }: NestedHost, id: string): Promise<void> {
+  await images.remove(id, AbortSignal.timeout(REMOVE_MS)).catch(() => {
+    logger?.warn({ image: id }, 'a snapshot is left behind in the cloud below')
+  })
+}

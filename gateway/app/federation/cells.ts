@@ -1,0 +1,67 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { Cell } from '../../cells/cell.ts'
+import {
+  type CellChoices,
+  type CellMapping,
+  listCellMappings,
+  updateCellMapping,
+} from '../../db/cell-mappings.ts'
+import type { Cells } from '../hosts/host-state.ts'
+
+/** A cell as an operator sees it: what was decided about it, and what is heard of it. */
+export interface OperatedCell extends CellMapping {
+  /** Undefined in the second before this gateway has noticed it. */
+  readonly heard: Cell | undefined
+}
+
+/** By name. */
+export async function listOperatedCells(
+  db: Executor,
+  cells: Cells,
+): Promise<readonly OperatedCell[]> {
+  const mappings = await listCellMappings(db)
+  return mappings.map((mapping) => ({ ...mapping, heard: cells.cell(mapping.id) }))
+}
+
+/** The cell of this id or name. Throws `not-found`, saying which there are. */
+export async function findOperatedCell(
+  db: Executor,
+  cells: Cells,
+  idOrName: string,
+): Promise<OperatedCell> {
+  const all = await listOperatedCells(db, cells)
+  const found = all.find(({ id, name }) => id === idOrName || name === idOrName)
+  if (found !== undefined) return found
+  const names = all.map(({ name }) => name).join(', ')
+  throw new Failure('not-found', `There is no cell ${idOrName}. There are: ${names || 'none'}.`)
+}
+
+/** What to decide anew; the rest stays. */
+export interface CellChange {
+  readonly isEnabled?: boolean | undefined
+  readonly disabledReason?: string | null | undefined
+  readonly weight?: number | undefined
+}
+
+/**
+ * Afterwards it is decided, and every gateway follows within a second. Throws `invalid` for a reason that explains
+ * nothing, and `conflict` when another operator was quicker.
+ */
+export async function updateCell(
+  db: Executor,
+  cell: OperatedCell,
+  change: CellChange,
+): Promise<void> {
+  if (!(await updateCellMapping(db, cell, choices(cell, change))))
+    throw new Failure('conflict', `Cell ${cell.name} was changed meanwhile. Read it again.`)
+}
+
+/** Enabling a cell forgets why it was not. */
+function choices(cell: CellMapping, change: CellChange): CellChoices {
+  const isDisabled = change.isEnabled === undefined ? cell.isDisabled : !change.isEnabled
+  if (!isDisabled && typeof change.disabledReason === 'string')
+    throw new Failure('invalid', 'Only a cell that is not enabled has a disabled_reason.')
+  const { disabledReason = cell.disabledReason, weight = cell.weight } = change
+  return { isDisabled, disabledReason: isDisabled ? disabledReason : null, weight }
+}

@@ -1,0 +1,11 @@
+/** Who may ask what of the federation API: its operators. */
+export const FEDERATION_POLICY = {
+  'federation:cells:list': 'system-reader',
+  'federation:cells:show': 'system-reader',
+  'federation:cells:update': 'admin',
+  'federation:drivers:list': 'system-reader',
+  'federation:hosts:list': 'system-reader',
+  'federation:hosts:show': 'system-reader',
+  'federation:hosts:update': 'admin',
+  'federation:servers:trace': 'admin',
+} as const

@@ -1,0 +1,15 @@
+import type { RequestedAddress } from './address-wishes.ts'
+
+/** What requests may say of a port whenever they speak of it. */
+export interface PortFields {
+  readonly name?: string
+  readonly description?: string
+  readonly admin_state_up?: boolean
+  /** Absent in a new port: one address per IP version of the network; empty: none. */
+  readonly fixed_ips?: readonly RequestedAddress[]
+  readonly security_groups?: readonly string[]
+  readonly device_id?: string
+  readonly device_owner?: string
+  readonly port_security_enabled?: boolean
+  readonly 'binding:host_id'?: string
+}

@@ -1,0 +1,71 @@
+import { Failure } from '#common/errors.ts'
+import type { RequestedDisk, ServerRequest } from './server-request.ts'
+
+/**
+ * Throws `invalid`, in Nova's words (nova/block_device.py and nova/exception.py), for disks that are neither the one
+ * made from the image, which clients describe as a block device too, nor a blank one of the host's.
+ */
+export function refuseDisks({ disks, imageRef }: Pick<ServerRequest, 'disks' | 'imageRef'>): void {
+  for (const disk of disks) {
+    refuseVolume(disk)
+    if (disk.sourceType === 'blank') refuseBlank(disk)
+    else if (disk.sourceId !== imageRef || (disk.bootIndex ?? 0) !== 0)
+      refuse('Mapping image to local is not supported.')
+  }
+  if (disks.filter(({ sourceType }) => sourceType === 'image').length > 1)
+    refuse(
+      'Boot sequence for the instance and image/block device mapping combination is not valid.',
+    )
+}
+
+/** There is no block storage service, so that no volume or snapshot is ever found. */
+function refuseVolume({ sourceType, sourceId, destinationType }: RequestedDisk): void {
+  if (sourceType === 'volume' || sourceType === 'snapshot') {
+    if (sourceId === undefined) refuse('Missing device UUID.')
+    refuse(`failed to get ${sourceType} ${sourceId}.`)
+  }
+  if (destinationType === 'volume')
+    refuse('no volume can be made, as there is no block storage service.')
+}
+
+function refuseBlank({ sourceId, bootIndex, guestFormat }: RequestedDisk): void {
+  if (sourceId !== undefined) refuse('Invalid device UUID.')
+  if ((bootIndex ?? -1) >= 0)
+    refuse(
+      'Boot sequence for the instance and image/block device mapping combination is not valid.',
+    )
+  if (guestFormat !== undefined && guestFormat !== 'swap')
+    refuse(`guests format their disks themselves; guest_format '${guestFormat}' is not supported.`)
+}
+
+/**
+ * Throws `invalid` for blank disks that the flavor does not bring. One ephemeral disk and one for swapping come with
+ * the flavor, in its sizes, whether they are asked for or not.
+ */
+export function refuseBlankBeyond(
+  disks: readonly RequestedDisk[],
+  flavor: { readonly ephemeralGb: number; readonly swapMb: number },
+): void {
+  const blank = disks.filter(({ sourceType }) => sourceType === 'blank')
+  const swap = blank.filter(({ guestFormat }) => guestFormat === 'swap')
+  const ephemeral = blank.filter(({ guestFormat }) => guestFormat !== 'swap')
+  if (swap.length > 1) refuse('More than one swap drive requested.')
+  const swapMb = swap[0]?.size ?? flavor.swapMb
+  if (swapMb > flavor.swapMb)
+    throw new Failure('invalid', 'Swap drive requested is larger than instance type allows.')
+  if (swapMb < flavor.swapMb) refuse(`the swap drive has the flavor's ${flavor.swapMb} MiB.`)
+  const sizes = ephemeral.map(({ size }) => size ?? flavor.ephemeralGb)
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  if (total > flavor.ephemeralGb)
+    throw new Failure(
+      'invalid',
+      'Ephemeral disks requested are larger than the instance type allows. ' +
+        'If no size is given in one block device mapping, flavor ephemeral size will be used.',
+    )
+  if (sizes.length > 0 && sizes[0] !== flavor.ephemeralGb)
+    refuse(`the ephemeral disk is one and has the flavor's ${flavor.ephemeralGb} GiB.`)
+}
+
+function refuse(details: string): never {
+  throw new Failure('invalid', `Block Device Mapping is Invalid: ${details}`)
+}

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { type CellId, newId } from '#common/ids.ts'
+import type { MigrationView } from '#openapi/wire/migration.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { findMigrationByUuid } from './server-migration-list.ts'
+import { applyMigrations } from './server-migrations.ts'
+
+const cell = newId<CellId>()
+let db: Database
+
+beforeAll(async () => {
+  const url = await freshDatabase('server_migrations')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  db = new Database({ url, connectionsMax: 2 })
+})
+
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+test('a migration shows what its newest version says, in whatever order they come', async () => {
+  const first: MigrationView = {
+    id: newId(),
+    serverId: newId(),
+    version: 1,
+    type: 'resize',
+    status: 'migrating',
+    sourceHost: 'host-1',
+    sourceNode: 'host-1',
+    destHost: 'host-1',
+    destNode: 'host-1',
+    oldFlavorId: '1',
+    newFlavorId: '2',
+    userId: 'user',
+    projectId: 'project',
+    createdAt: 0,
+    updatedAt: 0,
+  }
+  const later: readonly MigrationView[] = [
+    { ...first, version: 3, status: 'confirmed', destHost: 'host-2' },
+    { ...first, version: 2, status: 'finished' },
+  ]
+  for (const view of [first, ...later])
+    await db.transaction(async (tx) => applyMigrations(tx, cell, [view]))
+
+  expect(await findMigrationByUuid(db, first.id)).toMatchObject({
+    status: 'confirmed',
+    destHost: 'host-2',
+  })
+})

@@ -1,0 +1,42 @@
+import type { CellSummary } from '#openapi/wire/feed.ts'
+import type { OperatedCell } from '../../app/federation/cells.ts'
+import { resources } from './resources.ts'
+
+/** A cell as the federation API shows it. */
+export function cellView(cell: OperatedCell) {
+  const { heard } = cell
+  const lastHeardAt = heard?.lastHeardAt ?? cell.lastHeartbeatAt?.getTime()
+  const summary = heard?.summary ?? cell.summary
+  return {
+    id: cell.id,
+    name: cell.name,
+    is_enabled: !cell.isDisabled,
+    disabled_reason: cell.disabledReason,
+    weight: cell.weight,
+    is_alive: heard?.isAlive ?? false,
+    last_heard_at: lastHeardAt === undefined ? null : new Date(lastHeardAt).toISOString(),
+    needs_resync: cell.needsResync,
+    created_at: cell.createdAt.toISOString(),
+    summary: summary === null ? null : summaryView(summary),
+  }
+}
+
+/** Changes with every change an operator makes, and not with what the cell says of itself. */
+export function cellTag({ revision }: OperatedCell): string {
+  return `"${revision}"`
+}
+
+function summaryView(summary: CellSummary) {
+  return {
+    hosts: summary.hosts,
+    hosts_up: summary.hostsUp,
+    servers: summary.instances,
+    is_simulated: summary.simulated,
+    zones: summary.zones,
+    hypervisor_types: summary.hypervisorTypes,
+    architectures: summary.architectures,
+    image_formats: summary.imageFormats,
+    free: resources(summary.free),
+    largest: resources(summary.largest),
+  }
+}

@@ -1,0 +1,6 @@
+import type { Resources } from '../../cells/cell.ts'
+
+/** Memory in MiB, disk in GiB. */
+export function resources({ vcpus, memoryMb, diskGb }: Resources) {
+  return { vcpus, memory_mb: memoryMb, disk_gb: diskGb }
+}

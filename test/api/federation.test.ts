@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import type { ApiClient, CallOptions, Loose } from '#test/env/api/client.ts'
+import { createServer, untilStatus } from '#test/env/api/servers.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+
+let cloud: Cloud
+let admin: ApiClient
+let demo: ApiClient
+
+beforeAll(async () => {
+  cloud = await startCloud()
+  admin = cloud.as('admin')
+  demo = cloud.as('demo')
+})
+
+afterAll(async () => {
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+interface Host {
+  readonly id: string
+  readonly name: string
+  readonly cell_id: string
+  readonly is_cordoned: boolean
+}
+
+interface Trace {
+  readonly cell_id: string
+  readonly host: string
+  readonly decisions: readonly { readonly level: string; readonly chosen: string | null }[]
+}
+
+const FOLLOWS_MS = 5_000
+const get = <Body = Loose>(path: string, options?: CallOptions) =>
+  admin.get<Body>(`/federation${path}`, options)
+const patch = (path: string, body: Loose, options?: CallOptions) =>
+  admin.call('PATCH', `/federation${path}`, body, options)
+const traceOf = async (serverId: string) => (await get<Trace>(`/v1/servers/${serverId}/trace`)).body
+const hosts = async (query = '') =>
+  (await get<{ hosts: readonly Host[] }>(`/v1/hosts${query}`)).body.hosts
+
+describe('the federation API', () => {
+  test('is found without a token, and is its operators’ alone', async () => {
+    const { body } = await get<{ versions: readonly { id: string }[] }>('')
+    expect(body.versions.map(({ id }) => id)).toEqual(['v1.0'])
+
+    for (const path of ['/v1/cells', '/v1/hosts', '/v1/drivers'])
+      expect(await demo.get(`/federation${path}`)).toMatchObject({
+        status: 403,
+        headers: { 'content-type': 'application/problem+json' },
+        body: { type: 'urn:weir:problem:forbidden', status: 403 },
+      })
+  })
+
+  test('tells what the drivers of all hosts can do', async () => {
+    const { body } = await get('/v1/drivers')
+
+    expect(body).toMatchObject({ drivers: [{ name: 'fake', is_simulated: true, hosts: 4 }] })
+  })
+})
+
+describe('cells', () => {
+  test('are listed by name, and found by name or id', async () => {
+    const { body } = await get<{ cells: readonly { id: string; name: string }[] }>('/v1/cells')
+    expect(body.cells.map(({ name }) => name)).toEqual(['north', 'south'])
+
+    const { id } = body.cells[0]!
+    expect((await get(`/v1/cells/${id}`)).body).toEqual((await get('/v1/cells/north')).body)
+    expect((await get('/v1/cells/north')).body).toMatchObject({
+      is_enabled: true,
+      is_alive: true,
+      weight: 1,
+      summary: { hosts: 2, hosts_up: 2, is_simulated: true, hypervisor_types: ['fake'] },
+    })
+    expect(await get('/v1/cells/west')).toMatchObject({
+      status: 404,
+      body: { detail: 'There is no cell west. There are: north, south.' },
+    })
+  })
+
+  test('get no server while they are not enabled, and say why', async () => {
+    const { headers } = await get('/v1/cells/north')
+    const disabled = await patch(
+      '/v1/cells/north',
+      { is_enabled: false, disabled_reason: 'power works' },
+      { headers: { 'if-match': headers['etag']! } },
+    )
+    expect(disabled.body).toMatchObject({ is_enabled: false, disabled_reason: 'power works' })
+    expect(disabled.headers['etag']).not.toBe(headers['etag'])
+
+    // Whoever has read it before that decides on what is no longer so.
+    const late = await patch(
+      '/v1/cells/north',
+      { weight: 2 },
+      { headers: { 'if-match': headers['etag']! } },
+    )
+    expect(late).toMatchObject({ status: 412, body: { type: 'urn:weir:problem:http-412' } })
+
+    const filtersOf = async () => {
+      const id = await createServer(cloud, demo)
+      await untilStatus(demo, id, 'ACTIVE')
+      return JSON.stringify(await traceOf(id))
+    }
+    const refused = '"candidate":"north","reason":"disabled"'
+    await waitFor(
+      'every gateway to follow',
+      async () => (await filtersOf()).includes(refused),
+      FOLLOWS_MS,
+    )
+
+    const enabled = await patch('/v1/cells/north', { is_enabled: true })
+    expect(enabled.body).toMatchObject({ is_enabled: true, disabled_reason: null })
+  })
+
+  test.each([
+    ['nothing', {}],
+    ['a weight below 0', { weight: -1 }],
+    ['a reason for being enabled', { disabled_reason: 'none' }],
+    ['a field there is not', { name: 'other' }],
+  ])('cannot be given %s', async (_what, change) => {
+    const { status, body } = await patch('/v1/cells/south', change)
+
+    expect(status).toBe(400)
+    expect(body).toMatchObject({ type: 'urn:weir:problem:invalid' })
+  })
+})
+
+describe('hosts', () => {
+  test('come a page at a time, of all cells or of one', async () => {
+    const all = await hosts()
+    expect(all).toHaveLength(4)
+    const names = (await hosts('?cell=south')).map(({ name }) => name)
+    expect(names.toSorted()).toEqual(['south-1', 'south-2'])
+
+    const paged: Host[] = []
+    let path: string | undefined = '/v1/hosts?limit=3'
+    while (path !== undefined) {
+      const page: { body: { hosts: readonly Host[] }; headers: Readonly<Record<string, string>> } =
+        await get<{ hosts: readonly Host[] }>(path)
+      paged.push(...page.body.hosts)
+      const [, next] =
+        /^<[^>]*\/federation([^>]+)>; rel="next"$/.exec(page.headers['link'] ?? '') ?? []
+      path = next
+    }
+    expect(paged).toEqual(all)
+    expect((await get('/v1/hosts?cursor=x')).status).toBe(400)
+    expect((await get('/v1/hosts?cell=west')).status).toBe(404)
+  })
+
+  test('are cordoned, with a reason, and taken back', async () => {
+    const [host] = await hosts('?cell=south')
+    const path = `/v1/hosts/${host!.id}`
+
+    const cordoned = await patch(path, { is_cordoned: true, cordon_reason: 'a fan' })
+    expect(cordoned.body).toMatchObject({ is_cordoned: true, cordon_reason: 'a fan' })
+    expect((await get(path)).body).toMatchObject({ is_cordoned: true })
+    const stale = await patch(path, { is_cordoned: false }, { headers: { 'if-match': '"0"' } })
+    expect(stale.status).toBe(412)
+
+    const back = await patch(path, { is_cordoned: false })
+    expect(back.body).toMatchObject({ is_cordoned: false, cordon_reason: null })
+    expect((await get('/v1/hosts/none')).status).toBe(404)
+  })
+})
+
+describe('the trace of a server', () => {
+  test('says which cell and host it is on, and every decision', async () => {
+    const id = await createServer(cloud, demo)
+    await untilStatus(demo, id, 'ACTIVE')
+
+    const { cell_id, host, decisions } = await traceOf(id)
+
+    expect(decisions.map(({ level }) => level)).toEqual(['cells', 'hosts'])
+    const cell = (await get<{ name: string }>(`/v1/cells/${cell_id}`)).body.name
+    expect(decisions.map(({ chosen }) => chosen)).toEqual([cell, host])
+    expect(decisions[0]).toMatchObject({ attempt: 1, considered: 2, lost_claims: [] })
+    expect((await get(`/v1/servers/${cell_id}/trace`)).status).toBe(404)
+    expect((await demo.get(`/federation/v1/servers/${id}/trace`)).status).toBe(403)
+  })
+})

@@ -1,0 +1,176 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { createDriver } from '#drivers/registry.ts'
+import { type Cloud, startCloud } from '../env/cloud.ts'
+import { startNestedHost } from '../env/nested-host.ts'
+import { nestedSettingsFor } from '../env/nested-settings.ts'
+
+const STATE_MS = 30_000
+const NEWEST = { version: '2.90' } as const
+const PUBLIC_KEY =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIO7oZSgXG2kXLHzpIEJPoAyN1X0w1ZMLOMmSyrpMTnYb somebody'
+const USER_DATA = Buffer.from('#cloud-config\n').toString('base64')
+
+interface Server {
+  readonly id: string
+  readonly name: string
+  readonly status: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly config_drive: string
+  readonly key_name: string | null
+  readonly flavor: Readonly<Record<string, unknown>>
+  readonly image: { readonly id: string }
+  readonly addresses: Readonly<
+    Record<string, readonly { readonly addr: string; readonly 'OS-EXT-IPS-MAC:mac_addr': string }[]>
+  >
+}
+
+/** The clouds, outermost first: each but the last has one host, which is a project of the next. */
+describe('a server that goes down through three clouds', () => {
+  const clouds: Cloud[] = []
+  const owned = new AsyncDisposableStack()
+  let order: Readonly<Record<string, unknown>>
+  const top = () => clouds[0]!
+  const serversOf = async (cloud: Cloud) => {
+    const path = '/compute/v2.1/servers/detail'
+    return (await cloud.as('demo').get<{ servers: readonly Server[] }>(path, NEWEST)).body.servers
+  }
+  const untilStatus = (id: string, status: string) =>
+    expect
+      .poll(async () => (await serversOf(top())).find((server) => server.id === id)?.status, {
+        timeout: STATE_MS,
+      })
+      .toBe(status)
+  const act = (id: string, body: object) =>
+    top().as('demo').post(`/compute/v2.1/servers/${id}/action`, body)
+
+  beforeAll(async () => {
+    const small = { gateways: 1, cells: 1, processesPerCell: 1 }
+    for (const hostsPerCell of [0, 0, 1])
+      clouds.push(owned.use(await startCloud({ ...small, hostsPerCell })))
+    for (const [index, child] of clouds.entries())
+      if (index > 0) owned.use(await startNestedHost(clouds[index - 1]!, nestedSettingsFor(child)))
+    const keypair = { name: 'mine', public_key: PUBLIC_KEY }
+    await top().as('demo').post('/compute/v2.1/os-keypairs', { keypair })
+    order = {
+      name: 'through',
+      hostname: 'another-name',
+      imageRef: top().catalog.image,
+      flavorRef: top().catalog.tiny,
+      networks: [{ uuid: top().catalog.network }],
+      key_name: 'mine',
+      metadata: { purpose: 'test', 'with space': 'and: colon' },
+      user_data: USER_DATA,
+      adminPass: 'a-password-of-mine',
+      config_drive: true,
+    }
+  })
+  afterAll(() => owned.disposeAsync())
+
+  test('is at the bottom what it was asked to be at the top, and goes from all at once', async () => {
+    const path = '/compute/v2.1/servers'
+    const created = await top()
+      .as('demo')
+      .post<{ server: { id: string } }>(path, { server: order }, NEWEST)
+    expect(created.status).toBe(202)
+    const { id } = created.body.server
+    await untilStatus(id, 'ACTIVE')
+
+    const levels = await Promise.all(clouds.map((cloud) => serversOf(cloud)))
+    expect(levels.map(({ length }) => length)).toEqual([1, 1, 1])
+    const [atTop, , atBottom] = levels.map(([server]) => server!)
+    expect(comparable(atBottom!)).toEqual(comparable(atTop!))
+    expect(Object.keys(atBottom!.metadata)).toHaveLength(2 + clouds.length - 1)
+    expect(await insides(clouds[2]!, atBottom!)).toEqual({
+      hostname: order['hostname'],
+      userData: order['user_data'],
+      publicKey: PUBLIC_KEY,
+      groups: [expect.stringMatching(/^weir-/)],
+    })
+    expect(await imageAs(clouds[2]!, atBottom!)).toEqual(await imageAs(top(), atTop!))
+
+    await act(id, { 'os-stop': null })
+    await untilStatus(id, 'SHUTOFF')
+    expect((await serversOf(clouds[2]!))[0]?.status).toBe('SHUTOFF')
+    await act(id, { 'os-start': null })
+    await untilStatus(id, 'ACTIVE')
+
+    await top().as('demo').delete(`${path}/${id}`)
+    await expect
+      .poll(async () => (await Promise.all(clouds.map((cloud) => serversOf(cloud)))).flat(), {
+        timeout: STATE_MS,
+      })
+      .toEqual([])
+    for (const cloud of clouds.slice(1)) expect(await leftOf(cloud)).toEqual([])
+  })
+
+  test('is not sent to a cloud that it came from', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'weir-nested-'))
+    owned.defer(() => rm(directory, { recursive: true, force: true }))
+    const owner = { cellId: top().cells[0]!.id as CellId, hostId: newId<HostId>() }
+    const images = { open: () => Promise.reject(new Error('No image is opened here')) }
+    const environment = { owner, stateDirectory: directory, images }
+    await using driver = await createDriver('nested', environment, nestedSettingsFor(top()))
+
+    await expect(driver.inventory(AbortSignal.timeout(STATE_MS))).rejects.toMatchObject({
+      kind: 'conflict',
+      detail: expect.stringContaining('its clouds form a ring'),
+    })
+  })
+})
+
+/** What of a server is the same at every level. */
+function comparable({ name, config_drive, flavor, addresses, metadata }: Server) {
+  const nics = Object.values(addresses)
+    .flat()
+    .map((nic) => [nic.addr, nic['OS-EXT-IPS-MAC:mac_addr']])
+  const own = Object.entries(metadata).filter(([key]) => !key.startsWith('weir:'))
+  return { name, config_drive, flavor, nics, metadata: Object.fromEntries(own) }
+}
+
+interface Insides {
+  readonly server: Readonly<Record<string, unknown>>
+  readonly keypair: { readonly public_key: string }
+  readonly security_groups: readonly { readonly name: string }[]
+}
+
+/** What only the cloud's administrators, or other calls, show of it. */
+async function insides(cloud: Cloud, { id, key_name }: Server) {
+  const path = `/compute/v2.1/servers/${id}`
+  const { body } = await cloud.as('admin').get<Insides>(path, NEWEST)
+  const groups = await cloud.as('demo').get<Insides>(`${path}/os-security-groups`)
+  const key = await cloud.as('demo').get<Insides>(`/compute/v2.1/os-keypairs/${key_name}`)
+  return {
+    hostname: body.server['OS-EXT-SRV-ATTR:hostname'],
+    userData: body.server['OS-EXT-SRV-ATTR:user_data'],
+    publicKey: key.body.keypair.public_key,
+    groups: groups.body.security_groups.map(({ name }) => name),
+  }
+}
+
+async function imageAs(cloud: Cloud, { image }: Server) {
+  type Image = Readonly<Record<string, unknown>>
+  const { body } = await cloud.as('demo').get<Image>(`/image/v2/images/${image.id}`)
+  const { name, size, os_hash_value, disk_format, hypervisor_type } = body
+  return { name, size, os_hash_value, disk_format, hypervisor_type }
+}
+
+/** What was made for servers of the cloud above and is there yet; copies of images stay. */
+async function leftOf(cloud: Cloud): Promise<readonly string[]> {
+  type Named = readonly { readonly name: string }[]
+  const demo = cloud.as('demo')
+  const names = await Promise.all(
+    ['networks', 'subnets', 'ports', 'security-groups'].map(async (what) => {
+      const { body } = await demo.get<Readonly<Record<string, Named>>>(`/networking/v2.0/${what}`)
+      return Object.values(body).flat()
+    }),
+  )
+  type Keys = { readonly keypairs: readonly { readonly keypair: { readonly name: string } }[] }
+  const { body } = await demo.get<Keys>('/compute/v2.1/os-keypairs')
+  return [...names.flat(), ...body.keypairs.map(({ keypair }) => keypair)]
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith('weir-'))
+}

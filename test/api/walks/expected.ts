@@ -1,0 +1,45 @@
+/** What valid requests are answered whose answer is not the usual one, and why. */
+const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] = [
+  [200, 'any class has quotas', 'compute updateQuotaClassSet'],
+  [200, 'any project has quotas', 'network updateQuota'],
+  [204, 'it had quotas by then', 'network deleteQuota'],
+  [
+    400,
+    'the id of an aggregate is a number',
+    'compute updateAggregate, compute deleteAggregate, compute addAggregateHost, compute removeAggregateHost, compute setAggregateMetadata',
+  ],
+  [400, 'a reason without disabling', 'compute updateService'],
+  [
+    400,
+    'no project has this id, and Nova checks that',
+    'compute updateQuotaSet, compute deleteQuotaSet',
+  ],
+  [400, 'without the token that is meant', 'identity showToken, identity revokeToken'],
+  [400, 'no such way to import', 'image importImage'],
+  [
+    400,
+    'without a parameter that must be there',
+    'placement listAllocationCandidates, placement listUsages',
+  ],
+  [
+    401,
+    'no such way to log in, and not the old password',
+    'identity createToken, identity changePassword',
+  ],
+  [401, 'only with a ticket', 'image downloadImageWithTicket, image uploadImageWithTicket'],
+  [403, 'for oneself only', 'identity createApplicationCredential'],
+  [
+    404,
+    'nothing moves, and no console is open',
+    'compute showServerMigration, compute showConsoleToken',
+  ],
+  [404, 'there is no task', 'image showTask'],
+  [404, 'a resource class and no trait', 'placement checkTrait'],
+  [501, 'a driver without it', 'compute startHostUp, compute shutHostDown, compute rebootHost'],
+  [501, 'a driver without it', 'compute showHypervisorUptime'],
+]
+
+/** By operation. */
+export const EXPECTED: ReadonlyMap<string, number> = new Map(
+  ANSWERS.flatMap(([status, , ids]) => ids.split(', ').map((id): [string, number] => [id, status])),
+)

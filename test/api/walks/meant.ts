@@ -1,0 +1,82 @@
+import type { DocumentName } from '#openapi/load-document.ts'
+import type { Microversion } from '#openapi/microversions.ts'
+import { isNode } from '#openapi/projection/annotations.ts'
+import { NAMED, type Targets } from './targets.ts'
+import { bodyOf, validBody, type Walked } from './walked.ts'
+
+/** Of which service and parameter a real thing's id is what a property of a body asks for. */
+const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter: string]>> = {
+  domain_id: ['identity', 'domain_id'],
+  flavorRef: ['compute', 'flavor_id'],
+  host: ['compute', 'host_name'],
+  imageRef: ['compute', 'image_id'],
+  network_id: ['network', 'network_id'],
+  parent_group_id: ['network', 'security_group_id'],
+  parent_id: ['identity', 'domain_id'],
+  project_id: ['identity', 'project_id'],
+  remote_group_id: ['network', 'security_group_id'],
+  security_group_id: ['network', 'security_group_id'],
+  service_id: ['identity', 'service_id'],
+  tenant_id: ['identity', 'project_id'],
+  uuid: ['network', 'network_id'],
+}
+
+/** What a text of any kind may not be, though its schema says no more. */
+const TEXTS: Readonly<Record<string, string>> = {
+  binary: 'nova-compute',
+  cidr: '10.99.0.0/24',
+  gateway_ip: '10.99.0.1',
+  ip_protocol: 'tcp',
+  protocol: 'tcp',
+  public_key:
+    'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJqLTRMyvjlpKdDpuMZzQTEFEfOr1g1FW3GHZ8SfPFJ5 sample',
+}
+
+/** What no sample is valid for with everything else: what excludes another property, or nothing here can do. */
+const LEFT_OUT = new Set(
+  [
+    'accessIPv4 accessIPv6 adminPass device_id device_owner fixed_address address allocation_pools allowed_address_pairs availability_zone config_drive',
+    'block_device_mapping block_device_mapping_v2 default_project_id dns_nameservers expires_at fixed_ip',
+    'fixed_ips group_id host_routes hypervisor_hostname is_domain key_name OS-SCH-HNT:scheduler_hints',
+    'os:scheduler_hints parent_region_id personality port remote_address_group_id remote_ip_prefix rules',
+    'security_groups trusted_image_certificates user_id',
+  ].flatMap((line) => line.split(' ')),
+)
+
+let names = 0
+
+/** A valid body that means real things: so much of it as can be had at once, each name new. */
+export function meantBody(walked: Walked, version: Microversion, targets: Targets): unknown {
+  const { action } = walked.operation
+  const body = validBody(walked, version)
+  if (action === undefined) return meant(body, version, targets)
+  return bodyOf(
+    walked,
+    meant((body as Readonly<Record<string, unknown>>)[action], version, targets),
+  )
+}
+
+function meant(value: unknown, version: Microversion, targets: Targets): unknown {
+  if (Array.isArray(value)) return value.map((item) => meant(item, version, targets))
+  if (!isNode(value)) return value
+  const all = Object.entries(value)
+  const kept = all.filter(([name]) => !LEFT_OUT.has(name))
+  return Object.fromEntries(
+    (kept.length > 0 ? kept : all).map(([name, child]) => [
+      name,
+      meantOne(name, child, version, targets),
+    ]),
+  )
+}
+
+function meantOne(name: string, value: unknown, version: Microversion, targets: Targets): unknown {
+  if (typeof value !== 'string') return meant(value, version, targets)
+  const [service, parameter] = MEANT[name] ?? []
+  if (service !== undefined && parameter !== undefined)
+    return targets(service, parameter, version) ?? value
+  if (name === 'public_key') return TEXTS[name]
+  if (value !== NAMED || (name !== 'name' && name !== 'id'))
+    return value === NAMED ? (TEXTS[name] ?? value) : value
+  names += 1
+  return `${NAMED}-${names}`
+}

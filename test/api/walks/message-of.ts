@@ -1,0 +1,11 @@
+/** The message of a fault in the envelope of any service; '' of what is none. */
+export function messageOf(body: unknown): string {
+  const outer = (body ?? {}) as Readonly<Record<string, unknown>>
+  const [inner] = Object.values(outer)
+  const { message, detail } = {
+    ...outer,
+    ...((Array.isArray(inner) ? inner[0] : inner) as object | undefined),
+  } as { message?: unknown; detail?: unknown }
+  const said = message ?? detail
+  return typeof said === 'string' ? said : ''
+}

@@ -1,0 +1,274 @@
+import type { DocumentName } from '#openapi/load-document.ts'
+import { compareMicroversions, type Microversion } from '#openapi/microversions.ts'
+import type { ApiClient } from '#test/env/api/client.ts'
+import { activeServer, SERVERS } from '#test/env/api/servers.ts'
+import type { Cloud } from '#test/env/cloud.ts'
+
+/** A real thing for every parameter of a path, by service: the project's own where a project can have one. */
+export type Targets = (
+  service: DocumentName,
+  parameter: string,
+  version: Microversion,
+) => string | undefined
+
+type Ids = Readonly<Record<string, string>>
+
+const NET = '/networking/v2.0'
+const ID = '/identity/v3'
+/** Until then hypervisors and services have numbers, where each id is one of theirs; since then UUIDs. */
+const UUIDS_SINCE = '2.53'
+/** What is named by whoever makes it is called this. */
+export const NAMED = 'sample'
+
+interface Identified {
+  readonly id: string
+}
+
+/** Afterwards there is one of everything, in the project of the user `demo` or of the cloud. */
+export async function makeTargets(cloud: Cloud): Promise<Targets> {
+  await liftQuotas(cloud.as('admin'))
+  const network = await networkTargets(cloud.as('demo'))
+  const image = await imageTargets(cloud.as('demo'))
+  const identity = await identityTargets(cloud)
+  const { network_id: own = '', port_id: port = '' } = network
+  const compute: Ids = {
+    ...(await serverTargets(cloud, port)),
+    ...(await adminTargets(cloud.as('admin'), identity['project_id'] ?? '')),
+    image_id: image['image_id'] ?? '',
+    network_id: own,
+    port_id: port,
+    group_id: network['security_group_id'] ?? '',
+    rule_id: network['security_group_rule_id'] ?? '',
+    project_id: identity['project_id'] ?? '',
+  }
+  const placement = {
+    uuid: cloud.cells[0]?.computes[0]?.id ?? '',
+    consumer_uuid: compute['server_id'] ?? '',
+    resource_class: 'VCPU',
+    name: 'VCPU',
+  }
+  const federation = {
+    cell: cloud.cells[0]?.name ?? '',
+    host: cloud.hosts[0]?.id ?? '',
+    server: compute['server_id'] ?? '',
+  }
+  const all: Readonly<Record<DocumentName, Ids>> = {
+    compute,
+    identity,
+    image,
+    network,
+    placement,
+    federation,
+  }
+  const numbers = await numbersOf(cloud.as('admin'))
+  return (service, parameter, version) => {
+    const isNumber = service === 'compute' && compareMicroversions(version, UUIDS_SINCE) < 0
+    return (isNumber ? numbers[parameter] : undefined) ?? all[service][parameter]
+  }
+}
+
+/** A walk makes more than a project may have. */
+async function liftQuotas(admin: ApiClient): Promise<void> {
+  const { body } = await admin.get<{ projects: readonly Identified[] }>(`${ID}/projects`)
+  const quota_set = { instances: -1, cores: -1, ram: -1, key_pairs: -1, server_groups: -1 }
+  const quota = { network: -1, subnet: -1, port: -1, security_group: -1, security_group_rule: -1 }
+  for (const { id } of body.projects) {
+    await made(admin, 'PUT', `/compute/v2.1/os-quota-sets/${id}`, { quota_set })
+    await made(admin, 'PUT', `${NET}/quotas/${id}`, { quota })
+  }
+}
+
+/** What a call that must succeed made, under its one key or without any. */
+async function made<Made>(
+  client: ApiClient,
+  method: 'POST' | 'PUT',
+  path: string,
+  body: object,
+  version: Microversion = '2.90',
+): Promise<Made> {
+  const { status, body: answer } = await client.call<Made & Record<string, Made>>(
+    method,
+    path,
+    body,
+    { version },
+  )
+  if (status >= 300) throw new Error(`${path} answered ${status}: ${JSON.stringify(answer)}`)
+  const [key = '', ...others] = Object.keys(body)
+  return others.length === 0 && answer?.[key] !== undefined ? answer[key] : answer
+}
+
+async function networkTargets(owner: ApiClient): Promise<Ids> {
+  const create = (path: string, body: object) =>
+    made<Identified>(owner, 'POST', `${NET}${path}`, body)
+  const network = await create('/networks', { network: { name: NAMED } })
+  await made(owner, 'PUT', `${NET}/networks/${network.id}/tags`, { tags: [NAMED] })
+  const subnet = await create('/subnets', {
+    subnet: { network_id: network.id, ip_version: 4, cidr: '10.77.0.0/24' },
+  })
+  const group = await create('/security-groups', { security_group: { name: NAMED } })
+  const rule = await create('/security-group-rules', {
+    security_group_rule: { security_group_id: group.id, direction: 'ingress', protocol: 'tcp' },
+  })
+  const port = await create('/ports', { port: { network_id: network.id } })
+  const { body } = await owner.get<{ network: { project_id: string } }>(
+    `${NET}/networks/${network.id}`,
+  )
+  return {
+    network_id: network.id,
+    subnet_id: subnet.id,
+    security_group_id: group.id,
+    security_group_rule_id: rule.id,
+    port_id: port.id,
+    project_id: body.network.project_id,
+    alias: 'security-group',
+    collection: 'networks',
+    object_id: network.id,
+    tag: NAMED,
+  }
+}
+
+async function imageTargets(owner: ApiClient): Promise<Ids> {
+  const image = await made<Identified>(owner, 'POST', '/image/v2/images', {
+    name: NAMED,
+    disk_format: 'raw',
+    container_format: 'bare',
+    tags: [NAMED],
+    [NAMED]: NAMED,
+  })
+  const { status } = await owner.put(`/image/v2/images/${image.id}/file`, undefined, {
+    raw: Buffer.alloc(1024, 'x'),
+    headers: { 'content-type': 'application/octet-stream' },
+  })
+  if (status !== 204) throw new Error(`The upload answered ${status}`)
+  const member = 'c'.repeat(32)
+  await made(owner, 'POST', `/image/v2/images/${image.id}/members`, { member })
+  return { image_id: image.id, tag: NAMED, member_id: member, schema_name: 'image' }
+}
+
+async function serverTargets(cloud: Cloud, port: string): Promise<Ids> {
+  const owner = cloud.as('demo')
+  const group = await made<Identified>(
+    owner,
+    'POST',
+    '/compute/v2.1/os-server-groups',
+    { server_group: { name: NAMED, policies: ['affinity'] } },
+    '2.15',
+  )
+  await made(owner, 'POST', '/compute/v2.1/os-keypairs', { keypair: { name: NAMED } }, '2.1')
+  const metadata = { [NAMED]: NAMED }
+  const { id } = await activeServer(cloud, owner, { metadata, networks: [{ port }] })
+  await owner.put(`${SERVERS}/${id}/tags/${NAMED}`, undefined, { version: '2.26' })
+  const { body } = await owner.get<{ instanceActions: readonly [{ request_id: string }] }>(
+    `${SERVERS}/${id}/os-instance-actions`,
+  )
+  return {
+    server_id: id,
+    key: NAMED,
+    tag: NAMED,
+    keypair_name: NAMED,
+    server_group_id: group.id,
+    request_id: body.instanceActions[0].request_id,
+    network_label: NAMED,
+    quota_class: 'default',
+    alias: 'os-keypairs',
+    before: '2026-11-21 00:00:00',
+  }
+}
+
+async function adminTargets(admin: ApiClient, project: string): Promise<Ids> {
+  const compute = '/compute/v2.1'
+  const flavor = await made<Identified>(admin, 'POST', `${compute}/flavors`, {
+    flavor: { name: NAMED, ram: 64, vcpus: 1, disk: 1, 'os-flavor-access:is_public': false },
+  })
+  const path = `${compute}/flavors/${flavor.id}`
+  await made(admin, 'POST', `${path}/os-extra_specs`, { extra_specs: { [NAMED]: NAMED } }, '2.1')
+  await made(admin, 'POST', `${path}/action`, { addTenantAccess: { tenant: project } })
+  const aggregate = await made<Identified>(admin, 'POST', `${compute}/os-aggregates`, {
+    aggregate: { name: NAMED },
+  })
+  const { body } = await admin.get<{
+    hypervisors: readonly [{ id: string; hypervisor_hostname: string }]
+  }>(`${compute}/os-hypervisors`, { version: '2.90' })
+  const services = await admin.get<{ services: readonly [Identified] }>(
+    `${compute}/os-services?binary=nova-compute`,
+    { version: '2.90' },
+  )
+  const [hypervisor] = body.hypervisors
+  return {
+    flavor_id: flavor.id,
+    aggregate_id: String(aggregate.id),
+    hypervisor_id: hypervisor.id,
+    host_name: hypervisor.hypervisor_hostname,
+    hostname_pattern: hypervisor.hypervisor_hostname,
+    service_id: services.body.services[0].id,
+  }
+}
+
+async function numbersOf(admin: ApiClient): Promise<Ids> {
+  const { body } = await admin.get<{ hypervisors: readonly [{ id: number }] }>(
+    '/compute/v2.1/os-hypervisors',
+  )
+  const services = await admin.get<{ services: readonly [{ id: number }] }>(
+    '/compute/v2.1/os-services?binary=nova-compute',
+  )
+  return {
+    hypervisor_id: String(body.hypervisors[0].id),
+    service_id: String(services.body.services[0].id),
+  }
+}
+
+async function identityTargets(cloud: Cloud): Promise<Ids> {
+  const admin = cloud.as('admin')
+  const owner = cloud.as('demo')
+  const create = (path: string, body: object) =>
+    made<Identified>(admin, 'POST', `${ID}${path}`, body)
+  const found = async (path: string, key: string) => {
+    const { body } = await admin.get<Record<string, readonly Identified[]>>(`${ID}${path}`)
+    return body[key]?.[0]?.id ?? ''
+  }
+  const user = await found('/users?name=demo', 'users')
+  const project = await found('/projects?name=demo', 'projects')
+  await made(admin, 'PUT', `${ID}/projects/${project}/tags`, { tags: [NAMED] })
+  const role = await create('/roles', { role: { name: NAMED } })
+  const implied = await found('/roles?name=reader', 'roles')
+  await made(admin, 'PUT', `${ID}/roles/${role.id}/implies/${implied}`, {})
+  const group = await create('/groups', { group: { name: NAMED } })
+  const region = await create('/regions', { region: { id: NAMED } })
+  const service = await create('/services', { service: { type: NAMED, name: NAMED } })
+  const endpoint = await create('/endpoints', {
+    endpoint: { service_id: service.id, interface: 'public', url: 'http://127.0.0.1/sample' },
+  })
+  const credential = await made<Identified & { access_rules: readonly [Identified] }>(
+    owner,
+    'POST',
+    `${ID}/users/${user}/application_credentials`,
+    {
+      application_credential: {
+        name: NAMED,
+        access_rules: [{ service: 'compute', method: 'GET', path: '/v2.1/servers' }],
+      },
+    },
+  )
+  await made(admin, 'PUT', `${ID}/groups/${group.id}/users/${user}`, {})
+  for (const target of [`projects/${project}`, 'domains/default', 'system'])
+    for (const actor of [`users/${user}`, `groups/${group.id}`]) {
+      const grant = `${target}/${actor}/roles/${role.id}`
+      await made(admin, 'PUT', `${ID}/${grant}`, {})
+      if (target !== 'system')
+        await made(admin, 'PUT', `${ID}/OS-INHERIT/${grant}/inherited_to_projects`, {})
+    }
+  return {
+    user_id: user,
+    project_id: project,
+    domain_id: 'default',
+    role_id: role.id,
+    implied_role_id: implied,
+    group_id: group.id,
+    region_id: region.id,
+    service_id: service.id,
+    endpoint_id: endpoint.id,
+    application_credential_id: credential.id,
+    access_rule_id: credential.access_rules[0].id,
+    value: NAMED,
+  }
+}

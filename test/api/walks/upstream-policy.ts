@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import type { Who } from '#gateway/app/policy.ts'
+
+/** A default of Nova, Keystone, Glance, Neutron or Placement (August 2026), and which of our callers it means. */
+interface UpstreamDefault {
+  readonly check: string
+  /** `manager`: like `member`, from the role above it. `nobody`: not even administrators. */
+  readonly who: Who | 'manager' | 'nobody'
+  /** Who may where the thing is the caller's own, if that makes a difference. */
+  readonly own?: Who
+  readonly rules: readonly string[]
+}
+
+/** Whom a rule allows instead of its upstream default, on purpose. */
+interface Difference {
+  readonly who: Who
+  readonly why: string
+  readonly rules: readonly string[]
+}
+
+const file = new URL('upstream-policy.json', import.meta.url)
+const DEFAULTS = JSON.parse(readFileSync(file, 'utf8')) as readonly UpstreamDefault[]
+
+const DIFFERENCES: readonly Difference[] = [
+  {
+    who: 'admin',
+    why: 'Moving servers tells about hosts, which are no business of a project; so it was up to Nova 2025.1.',
+    rules: [
+      'os_compute_api:os-migrate-server:migrate',
+      'os_compute_api:os-migrate-server:migrate_live',
+      'os_compute_api:os-migrations:index',
+      'os_compute_api:servers:migrations:delete',
+      'os_compute_api:servers:migrations:force_complete',
+      'os_compute_api:servers:migrations:index',
+    ],
+  },
+  {
+    who: 'reader',
+    why: 'Clients show users the limits of their own project.',
+    rules: ['get_quota'],
+  },
+  {
+    who: 'domain-reader',
+    why: 'Whoever reads the grants of a domain reads the names of the roles in them.',
+    rules: [
+      'identity:get_domain_role',
+      'identity:get_role',
+      'identity:list_domain_roles',
+      'identity:list_roles',
+    ],
+  },
+]
+
+/** Rules that only we have, and why. */
+export const OURS: Readonly<Record<string, string>> = {
+  authenticated: 'what any token may',
+  get_quota_of_others: 'what Neutron decides in its code',
+  get_tags: 'what Neutron asks of each kind of resource',
+  update_tags: 'what Neutron asks of each kind of resource',
+  'placement:usages:other_project': 'what Placement decides by its target',
+}
+
+/** Who a rule must allow: of others' things, and of one's own where that differs. */
+export interface Expected {
+  readonly who: Who | 'manager' | 'nobody'
+  readonly own: Who | undefined
+}
+
+/** By the name of the rule. */
+export const UPSTREAM: ReadonlyMap<string, Expected> = new Map([
+  ...DEFAULTS.flatMap(({ who, own, rules }) =>
+    rules.map((rule): [string, Expected] => [rule, { who, own }]),
+  ),
+  ...DIFFERENCES.flatMap(({ who, rules }) =>
+    rules.map((rule): [string, Expected] => [rule, { who, own: undefined }]),
+  ),
+])

@@ -1,0 +1,30 @@
+import { createNetworks, type NetworkDraft } from '#gateway/app/networks/create-networks.ts'
+import { createPorts, type NewPort } from '#gateway/app/networks/create-ports.ts'
+import { createSubnets, type SubnetDraft } from '#gateway/app/networks/create-subnets.ts'
+import type { Networks } from '#gateway/app/networks/networks.ts'
+import type { Requester } from '#gateway/app/requester.ts'
+import type { Network, Port, Subnet } from '#gateway/db/network.ts'
+
+export async function createNetwork(
+  networks: Networks,
+  requester: Requester,
+  draft: NetworkDraft,
+): Promise<Network> {
+  return (await createNetworks(networks, requester, [draft]))[0]!
+}
+
+export async function createSubnet(
+  networks: Networks,
+  requester: Requester,
+  draft: SubnetDraft,
+): Promise<Subnet> {
+  return (await createSubnets(networks, requester, [draft]))[0]!
+}
+
+export async function createPort(
+  networks: Networks,
+  requester: Requester,
+  draft: NewPort,
+): Promise<Port> {
+  return (await createPorts(networks, requester, [draft]))[0]!
+}

@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Bmc } from '#drivers/baremetal/ipmi/bmc.ts'
+import { controlPower, isPoweredOn, setBootOptions } from '#drivers/baremetal/ipmi/chassis.ts'
+import { readEventLog } from '#drivers/baremetal/ipmi/event-log.ts'
+import { readSensors } from '#drivers/baremetal/ipmi/sensors.ts'
+import { openSerialConsole } from '#drivers/baremetal/ipmi/serial-console.ts'
+import { echoDisk } from './machine/echo-disk.ts'
+import { type SimulatedMachine, startMachine } from './machine/simulated-machine.ts'
+import { whyNoGuests } from './requirements.ts'
+
+/** A record of a system event from the BMC's own temperature sensor, up to the sensor's number. */
+const EVENT_OF = '0 0 2 0 0 0 0 0x20 0 4 0x01'
+const why = whyNoGuests(['ipmi_sim', 'ipmitool', 'qemu-system-x86_64'])
+
+describe.skipIf(why !== undefined)(`IPMI${why === undefined ? '' : ` (skipped: ${why})`}`, () => {
+  let machine: SimulatedMachine
+  let bmc: Bmc
+  const signal = () => AbortSignal.timeout(30_000)
+
+  beforeAll(async () => {
+    machine = await startMachine({ diskMb: 1, content: echoDisk() })
+    bmc = new Bmc(machine.bmc)
+  })
+  afterAll(async () => {
+    await bmc?.[Symbol.asyncDispose]()
+    await machine?.[Symbol.asyncDispose]()
+  })
+
+  test('switches a machine that boots from the device it was told', async () => {
+    expect(await isPoweredOn(bmc, signal())).toBe(false)
+
+    const network = { device: 'network', isPersistent: false, usesEfi: false } as const
+    await setBootOptions(bmc, network, signal())
+    expect(await machine.ipmitool('chassis', 'bootparam', 'get', '5')).toContain('Force PXE')
+    await controlPower(bmc, 'on', signal())
+    expect(await isPoweredOn(bmc, signal())).toBe(true)
+    expect(await machine.ipmitool('power', 'status')).toContain('on')
+
+    await controlPower(bmc, 'reset', signal())
+    expect(await isPoweredOn(bmc, signal())).toBe(true)
+    await controlPower(bmc, 'off', signal())
+    expect(await isPoweredOn(bmc, signal())).toBe(false)
+    expect(await machine.ipmitool('power', 'status')).toContain('off')
+  })
+
+  test('reads sensors and events as ipmitool does', async () => {
+    const [sensor] = await readSensors(bmc, signal())
+    const [name, value] = (await machine.ipmitool('sdr', 'list')).split('|')
+    expect(sensor).toEqual({ name: name?.trim(), unit: '°C', value: Number.parseInt(value!, 10) })
+
+    for (const number of ['0x21', '0x22'])
+      await machine.ipmitool('raw', ...`0x0a 0x44 ${EVENT_OF} ${number} 0x01 0x57 0 0`.split(' '))
+    const events = await readEventLog(bmc, 1, signal())
+    expect(events).toMatchObject([{ isAsserted: true, sensorType: 0x01, sensorNumber: 0x22 }])
+  })
+
+  test('carries the serial console both ways, and gives it to who comes last', async () => {
+    await controlPower(bmc, 'on', signal())
+    const first = await openSerialConsole(bmc, signal())
+    const console = await openSerialConsole(bmc, signal())
+    let shown = ''
+    console.setEncoding('latin1').on('data', (text: string) => (shown += text))
+    const said = () => {
+      console.write('.')
+      return shown
+    }
+    // The simulator connects to the machine's serial port some seconds after it is there.
+    await expect.poll(said, { timeout: 30_000 }).toContain('.')
+
+    console.write(`<${'0123456789'.repeat(20)}>`)
+
+    await expect.poll(() => shown, { timeout: 10_000 }).toContain(`<${'0123456789'.repeat(20)}>`)
+    for (const stream of [first, console]) {
+      const closed = once(stream, 'close')
+      stream.destroy()
+      await closed
+    }
+  })
+})

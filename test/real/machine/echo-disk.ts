@@ -1,0 +1,22 @@
+/** A boot sector that greets on the first serial port, and then says whatever it hears there. */
+export function echoDisk(): Buffer {
+  const sector = Buffer.alloc(512)
+  sector.set(CODE)
+  sector.write('READY\r\n', CODE.length, 'latin1')
+  sector.set([0x55, 0xaa], 510)
+  return sector
+}
+
+const CODE = [
+  ...[0x31, 0xc0, 0x8e, 0xd8], // xor ax, ax; mov ds, ax
+  ...[0xbe, 0x31, 0x7c], // mov si, greeting
+  ...[0xac, 0x84, 0xc0, 0x74, 0x05], // next: lodsb; test al, al; jz hear
+  ...[0xe8, 0x13, 0x00, 0xeb, 0xf6], // call say; jmp next
+  ...[0xba, 0xfd, 0x03], // hear: mov dx, line status
+  ...[0xec, 0xa8, 0x01, 0x74, 0xfb], // until a byte is there
+  ...[0xba, 0xf8, 0x03, 0xec], // mov dx, data; in al, dx
+  ...[0xe8, 0x02, 0x00, 0xeb, 0xef], // call say; jmp hear
+  ...[0x50, 0xba, 0xfd, 0x03], // say: push ax; mov dx, line status
+  ...[0xec, 0xa8, 0x20, 0x74, 0xfb], // until there is room
+  ...[0x58, 0xba, 0xf8, 0x03, 0xee, 0xc3], // pop ax; mov dx, data; out dx, al; ret
+]
