@@ -101,6 +101,8 @@ export interface RescueSpec {
   readonly image: ImageSpec
   /** In place of the instance's own for as long as the rescue lasts; absent: as it is. */
   readonly configDrive?: Readonly<Record<string, Uint8Array>>
+  /** How long the guest may take to shut down by itself. */
+  readonly graceMs: number
   /** What the rescued guest's administrator logs in with; null: as it is. */
   readonly adminPassword: string | null
 }

@@ -94,7 +94,8 @@ function perform(
       const image = { ...asked.build.image, id: asked.build.image.id as ImageId }
       const configDrive = configDriveFiles(id, asked.build)
       const { adminPassword } = asked.build
-      return part(driver, 'rescue').rescue(id, { image, configDrive, adminPassword }, signal)
+      const spec = { image, configDrive, adminPassword, graceMs }
+      return part(driver, 'rescue').rescue(id, spec, signal)
     }
     case 'unrescue':
       return part(driver, 'rescue').unrescue(id, signal)

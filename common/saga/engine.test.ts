@@ -25,6 +25,7 @@ interface World {
 }
 interface Params {
   readonly id: string
+  readonly secret?: string
 }
 
 const marks = mysqlTable('marks', { id: token('id').primaryKey() })
@@ -122,6 +123,38 @@ async function leftOf(id: string): Promise<readonly string[]> {
 }
 
 const allOf = (id: string) => [`${id}:active`, `${id}:reserved`, id, `${id}:built`].toSorted()
+
+test.each(['done', 'unwound'] as const)(
+  'a saga that ends %s keeps none of its secrets',
+  async (end) => {
+    const id = newId()
+    const withSecret: Saga<World, Params> = {
+      ...saga,
+      withoutSecrets: (params) => ({ ...params, secret: 'gone' }),
+      steps: [
+        ...saga.steps,
+        {
+          kind: 'local',
+          name: 'look',
+          run: async (_tx, { params }) => {
+            if (params.secret !== 'hunter22' || end === 'unwound')
+              throw new Failure('conflict', 'no')
+            return null
+          },
+          undo: async (_tx, { params }) => expect(params.secret).toBe('hunter22'),
+        },
+      ],
+    }
+    await using engine = await open(withSecret)
+    const start = { subject: id, params: { id, secret: 'hunter22' }, work: workContext({}) }
+
+    const { finished } = await engine.start(withSecret, start)
+
+    expect(await finished).toBe(end)
+    const [row] = await db.orm.select().from(sagas).where(eq(sagas.subject, id))
+    expect(row?.params).toEqual({ id, secret: 'gone' })
+  },
+)
 
 test('a saga that succeeds leaves all its effects, in as many commits as it has remote steps, plus one', async () => {
   const id = newId()

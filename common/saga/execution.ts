@@ -5,6 +5,7 @@ import { errorFields, type Logger } from '../log.ts'
 import type { Lease } from './lease.ts'
 import {
   appendEvents,
+  type Hold,
   holdSaga,
   insertSaga,
   type LogRow,
@@ -65,7 +66,7 @@ async function begin(execution: Execution, tx: Tx): Promise<Progress> {
   const draft: Draft = { progress: new Progress(), rows: [] }
   const isDone = (await runLocals(execution, tx, draft)) === undefined
   appendEvents(tx, record.id, draft.rows)
-  if (isDone) holdSaga(tx, record.id, lease, 'done')
+  if (isDone) holdSaga(tx, record.id, lease, ended(execution, 'done'))
   return draft.progress
 }
 
@@ -119,7 +120,8 @@ async function commit(
       const draft: Draft = { progress: execution.progress!.with(known), rows: [...known] }
       failed = undefined
       const next = await runLocals(execution, tx, draft, (step) => (failed = step))
-      holdSaga(tx, record.id, lease, next === undefined ? 'done' : 'running')
+      const hold = next === undefined ? ended(execution, 'done') : { state: 'running' as const }
+      holdSaga(tx, record.id, lease, hold)
       appendEvents(tx, record.id, draft.rows)
       return draft.progress
     })
@@ -202,7 +204,7 @@ async function askUntilKnown(
 async function rest(execution: Execution, error: unknown): Promise<'handed-over'> {
   const { db, record, lease, log, progress } = execution
   const state = progress!.hasFailed ? 'unwinding' : 'running'
-  await markSaga(db, record.id, lease, state, REST_MS)
+  await markSaga(db, record.id, lease, { state, pauseMs: REST_MS })
   log.info({ ...fieldsOf(record), error: errorChain(error) }, 'saga rests')
   return 'handed-over'
 }
@@ -221,7 +223,7 @@ async function fail(
     data: { kind, message: error instanceof Error ? error.message : '', chain: errorChain(error) },
   }
   await db.transaction((tx) => {
-    holdSaga(tx, record.id, lease, 'unwinding')
+    holdSaga(tx, record.id, lease, { state: 'unwinding' })
     appendEvents(tx, record.id, [...before, failed])
   })
   execution.progress = execution.progress!.with([...before, failed])
@@ -235,7 +237,7 @@ async function unwind(execution: Execution): Promise<SagaOutcome | 'handed-over'
     const outcome = await undoStep(execution, step)
     if (outcome !== 'undone') return outcome
   }
-  await markSaga(db, record.id, lease, 'unwound')
+  await markSaga(db, record.id, lease, ended(execution, 'unwound'))
   return 'unwound'
 }
 
@@ -257,7 +259,7 @@ async function undoStep(
     }
     await db.transaction(async (tx) => {
       if (step.kind === 'local') await undoLocal(execution, step, tx)
-      holdSaga(tx, record.id, lease, 'unwinding')
+      holdSaga(tx, record.id, lease, { state: 'unwinding' })
       appendEvents(tx, record.id, [row])
     })
     execution.progress = execution.progress!.with([row])
@@ -265,7 +267,7 @@ async function undoStep(
   } catch (error) {
     if (isFailure(error, 'unavailable') || execution.signal.aborted) throw error
     log.error({ ...fieldsOf(record), step: step.name, ...errorFields(error) }, 'saga stuck')
-    await markSaga(db, record.id, lease, 'stuck')
+    await markSaga(db, record.id, lease, { state: 'stuck' })
     return 'stuck'
   }
 }
@@ -276,6 +278,11 @@ async function undoLocal(
   tx: Tx,
 ): Promise<void> {
   if (step.undo !== 'none') await step.undo(tx, stepCall(execution, execution.progress!))
+}
+
+/** A saga that has ended needs its secrets no more; one that is stuck may be continued. */
+function ended({ saga, record }: Execution, state: 'done' | 'unwound'): Hold {
+  return { state, params: saga.withoutSecrets?.(record.params as never) }
 }
 
 /** Names the saga and the request that began it in a log. */

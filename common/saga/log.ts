@@ -50,6 +50,7 @@ const HOLD = statement(
     .set({
       state: sql`${sql.placeholder('state')}`,
       endedAt: sql`if(${sql.placeholder('ended')}, now(3), null)`,
+      params: sql`coalesce(${sql.placeholder('params')}, params)`,
       resumeAt: sql`now(3) + interval ${sql.placeholder('pauseMs')} * 1000 microsecond`,
     })
     .where(
@@ -77,12 +78,21 @@ export function insertSaga(tx: Tx, saga: SagaRecord, lease: Lease): void {
   tx.queue(INSERT, { ...saga, owner, generation })
 }
 
+/** What becomes of a saga's row. */
+export interface Hold {
+  readonly state: SagaState
+  /** Not taken up again before; 0 when absent. */
+  readonly pauseMs?: number
+  /** In place of its params; absent: they stay. */
+  readonly params?: object | undefined
+}
+
 /**
  * Sets the saga's state if this process still owns it; fails with `SagaLost` when another process has taken it. Part of
  * every transaction that appends: it is the fence that rolls back what a process without the lease did.
  */
-export function holdSaga(tx: Tx, saga: SagaId, lease: Lease, state: SagaState): void {
-  tx.queue(HOLD, holdValues(saga, lease, state, 0), {
+export function holdSaga(tx: Tx, saga: SagaId, lease: Lease, hold: Hold): void {
+  tx.queue(HOLD, holdValues(saga, lease, hold), {
     rows: 1,
     otherwise: () => new SagaLost(saga),
   })
@@ -93,10 +103,9 @@ export async function markSaga(
   db: Executor,
   saga: SagaId,
   lease: Lease,
-  state: SagaState,
-  pauseMs = 0,
+  hold: Hold,
 ): Promise<void> {
-  const { affectedRows } = await db.run(HOLD, holdValues(saga, lease, state, pauseMs))
+  const { affectedRows } = await db.run(HOLD, holdValues(saga, lease, hold))
   if (affectedRows !== 1) throw new SagaLost(saga)
 }
 
@@ -107,10 +116,11 @@ export class SagaLost extends Failure {
   }
 }
 
-function holdValues(id: SagaId, lease: Lease, state: SagaState, pauseMs: number) {
+function holdValues(id: SagaId, lease: Lease, { state, pauseMs = 0, params }: Hold) {
   const ended = state === 'done' || state === 'unwound'
   const { name: owner, generation } = lease
-  return { id, owner, generation, state, ended, pauseMs }
+  const kept = params === undefined ? null : JSON.stringify(params)
+  return { id, owner, generation, state, ended, pauseMs, params: kept }
 }
 
 /** Adds rows to the log; one that is there already stays as it is. */

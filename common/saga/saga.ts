@@ -19,6 +19,8 @@ export interface Saga<Deps, Params> {
   readonly name: string
   readonly version: number
   readonly steps: readonly Step<Deps, Params>[]
+  /** The params without what is secret, which is all that the saga's row keeps of them once it has ended. */
+  readonly withoutSecrets?: (params: Params) => object
 }
 
 export type Step<Deps, Params> = LocalStep<Deps, Params> | RemoteStep<Deps, Params>

@@ -10,7 +10,7 @@ PART_SECTOR=2048
 
 # Drivers for what the domain has, and for the file systems of config drives.
 MODULES='virtio_pci virtio_blk virtio_net sr_mod ata_piix isofs vfat nls_cp437 nls_iso8859-1 nls_utf8 nls_ascii
- button evdev virtio_balloon virtio_rng'
+ button evdev virtio_balloon virtio_rng virtio_console i6300esb'
 
 package=$(apt-cache depends "$KERNEL_META" | awk '/Depends: linux-image/ { print $2; exit }')
 [ -n "$package" ] || { echo "apt knows no $KERNEL_META: run apt-get update" >&2; exit 1; }

@@ -65,7 +65,9 @@ function figures(
 /** The engine counts by the interface in the guest, and names those in the order of its networks' names. */
 function nicsOf({ NetworkSettings }: Container, stats: ContainerStats): readonly NicFigures[] {
   const counters = Object.values(stats.networks ?? {})
-  return Object.values(NetworkSettings.Networks).map(({ MacAddress }, index) => {
+  // A container on no network is on one that is called `none`, without an address.
+  const networks = Object.values(NetworkSettings.Networks).filter((of) => of.MacAddress !== '')
+  return networks.map(({ MacAddress }, index) => {
     const of = (name: string) => counters[index]?.[name] ?? 0
     return {
       macAddress: MacAddress,

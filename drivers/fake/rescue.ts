@@ -4,7 +4,7 @@ import { refuseRealImage } from './spawn.ts'
 
 export function fakeRescue(host: FakeHost): Rescue {
   return {
-    rescue: (id, { image }, signal) => {
+    rescue: async (id, { image }, signal) => {
       refuseRealImage(image)
       return host.change('rescue', id, signal, () => {
         const guest = host.guests.get(id)

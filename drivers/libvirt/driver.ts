@@ -9,6 +9,7 @@ import { libvirtConsole } from './console.ts'
 import { libvirtConsoleLog } from './console-log.ts'
 import { libvirtCrashDump } from './crash-dump.ts'
 import { destroy } from './destroy.ts'
+import { libvirtDiagnostics } from './diagnostics.ts'
 import { deviceCalls } from './domains/device-calls.ts'
 import { domainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
@@ -22,9 +23,11 @@ import { inventory } from './inventory.ts'
 import { HostNetworks } from './networks/host-networks.ts'
 import { networkCalls } from './networks/network-calls.ts'
 import { nodeCalls } from './node-calls.ts'
+import { libvirtPassword } from './password.ts'
 import { libvirtPause } from './pause.ts'
 import { reboot, start, stop } from './power.ts'
 import { libvirtRebuild } from './rebuild.ts'
+import { libvirtRescue } from './rescue.ts'
 import { libvirtResize } from './resize.ts'
 import { LibvirtSession } from './session.ts'
 import { libvirtSnapshot } from './snapshot.ts'
@@ -75,7 +78,10 @@ export async function createLibvirtDriver(
     watch: (listener) => watch(host, listener),
     pause: libvirtPause(host),
     suspend: libvirtSuspend(host),
+    rescue: libvirtRescue(host),
+    password: libvirtPassword(host),
     crashDump: libvirtCrashDump(host),
+    diagnostics: libvirtDiagnostics(host),
     interfaces: libvirtInterfaces(host),
     firewall: libvirtFirewall(host),
     consoleLog: libvirtConsoleLog(host),

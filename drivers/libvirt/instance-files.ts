@@ -16,6 +16,8 @@ export interface InstanceFiles {
   readonly vncSocket: string
   /** What is being taken off the host. */
   readonly snapshot: string
+  /** What a rescue boots from. */
+  readonly rescue: { readonly disk: string; readonly configDrive: string }
   /** Disks as they were before a resize that may still be taken back. */
   readonly before: { readonly rootDisk: string; readonly ephemeralDisk: string }
 }
@@ -36,6 +38,7 @@ export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceF
       Buffer.from(uuidBytes(id)).toString('base64url'),
     ),
     snapshot: join(folder, 'snapshot.qcow2'),
+    rescue: { disk: join(folder, 'rescue.qcow2'), configDrive: join(folder, 'rescue-config.iso') },
     before: {
       rootDisk: join(folder, 'root-before.qcow2'),
       ephemeralDisk: join(folder, 'ephemeral-before.qcow2'),

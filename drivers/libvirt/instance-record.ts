@@ -1,15 +1,43 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { type InstanceId, isUuid } from '#common/ids.ts'
-import type { NicSpec } from '../driver.ts'
+import type { FlavorSpec, InstanceSpec, NicSpec } from '../driver.ts'
+import type { RescueDevice } from './domains/rescue-device.ts'
 import { type InstanceFiles, instanceFiles, instancesFolder } from './instance-files.ts'
 
-/** What a host must remember of an instance beside its domain: which networks and image it uses. */
+/** What a host must remember of an instance: which networks and images it uses, and what its domain is made of. */
 export interface InstanceRecord {
   readonly version: 1
+  readonly domain: DomainSubject
   readonly imageSha256: string
   /** The image a rebuild is changing it to, or was when it was interrupted. */
   readonly nextImageSha256?: string
   readonly nics: readonly NicSpec[]
+  /** From before a rescue is prepared until nothing of it is left. */
+  readonly rescue?: RescueRecord
+}
+
+/** Of a spec, what the domain shows and nothing that is secret. */
+export interface DomainSubject {
+  readonly displayName: string
+  readonly projectId: string
+  readonly flavor: FlavorSpec
+  readonly imageProperties: Readonly<Record<string, string>>
+}
+
+export interface RescueRecord {
+  readonly imageSha256: string
+  readonly device: RescueDevice
+  /** False: the instance's own config drive, if it has one. */
+  readonly hasConfigDrive: boolean
+}
+
+export function domainSubject({
+  displayName,
+  projectId,
+  flavor,
+  image,
+}: InstanceSpec): DomainSubject {
+  return { displayName, projectId, flavor, imageProperties: image.properties }
 }
 
 /** Afterwards the record is on disk, whole, before any of what it names exists. */
@@ -54,9 +82,10 @@ export async function listInstanceRecords(
 export async function imagesInUse(stateDirectory: string): Promise<ReadonlySet<string>> {
   const records = [...(await listInstanceRecords(stateDirectory)).values()]
   return new Set(
-    records.flatMap(({ imageSha256, nextImageSha256 = imageSha256 }) => [
+    records.flatMap(({ imageSha256, nextImageSha256 = imageSha256, rescue }) => [
       imageSha256,
       nextImageSha256,
+      ...(rescue === undefined ? [] : [rescue.imageSha256]),
     ]),
   )
 }
@@ -65,4 +94,14 @@ export async function imagesInUse(stateDirectory: string): Promise<ReadonlySet<s
 export async function removeInstanceFiles(files: InstanceFiles): Promise<void> {
   await rm(files.vncSocket, { force: true })
   await rm(files.folder, { recursive: true, force: true })
+}
+
+/** Afterwards no file of a rescue is left. */
+export async function removeRescueFiles({ rescue }: InstanceFiles): Promise<void> {
+  for (const path of Object.values(rescue)) await rm(path, { force: true })
+}
+
+/** The record of an instance whose rescue is over. */
+export function withoutRescue({ rescue: _rescue, ...usual }: InstanceRecord): InstanceRecord {
+  return usual
 }

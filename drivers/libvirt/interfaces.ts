@@ -6,8 +6,9 @@ import { isUsedByOthers } from './destroy.ts'
 import { nicXml } from './domains/domain-xml.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
-import { type InstanceRecord, readInstanceRecord, writeInstanceRecord } from './instance-record.ts'
+import { type InstanceRecord, writeInstanceRecord } from './instance-record.ts'
 import { isOff } from './power.ts'
+import { getInstanceRecord } from './redefine.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
 import { attributeAt, elementsAt, parseXml } from './xml/parse.ts'
 
@@ -22,7 +23,7 @@ export function libvirtInterfaces(host: LibvirtHost): Interfaces {
     attach: (id, nic, signal) =>
       host.locks.run(id, signal, async () => {
         const domain = await getOwnDomain(host.domains, host.owner, id, signal)
-        const record = await recordOf(host, id)
+        const record = await getInstanceRecord(host, id)
         await rewrite(host, id, record, [...without(record.nics, nic), nic])
         await host.networks.plug(nic, signal)
         try {
@@ -38,7 +39,7 @@ export function libvirtInterfaces(host: LibvirtHost): Interfaces {
       host.locks.run(id, signal, async () => {
         const domain = await getOwnDomain(host.domains, host.owner, id, signal)
         await takeFromDomain(host, domain, nic, signal)
-        await unplug(host, id, await recordOf(host, id), nic)
+        await unplug(host, id, await getInstanceRecord(host, id), nic)
       }),
   }
 }
@@ -92,12 +93,6 @@ async function hasNic(
     attributeAt(nic, 'address', 'mac').toLowerCase(),
   )
   return macs.includes(macAddress.toLowerCase())
-}
-
-async function recordOf(host: LibvirtHost, id: InstanceId): Promise<InstanceRecord> {
-  const record = await readInstanceRecord(filesOf(host, id))
-  if (record !== undefined) return record
-  throw new Failure('not-found', `Instance ${id} could not be found on this host.`)
 }
 
 async function rewrite(

@@ -1,3 +1,4 @@
+import type { VirtType } from './domains/domain-xml.ts'
 import { PROCEDURES } from './rpc/procedures.ts'
 import { XdrWriter } from './rpc/xdr-writer.ts'
 import type { LibvirtSession } from './session.ts'
@@ -39,6 +40,12 @@ export function nodeCalls(session: LibvirtSession) {
     },
     async capabilities(signal: AbortSignal): Promise<string> {
       return (await session.call(PROCEDURES.connectGetCapabilities, none(), signal)).text()
+    },
+    /** What guests of the kind can have, as XML. */
+    async domainCapabilities(virtType: VirtType, signal: AbortSignal): Promise<string> {
+      const args = none().optionalText(null).optionalText('x86_64').optionalText('pc')
+      args.optionalText(virtType).uint(0)
+      return (await session.call(PROCEDURES.connectGetDomainCapabilities, args, signal)).text()
     },
     async hostname(signal: AbortSignal): Promise<string> {
       return (await session.call(PROCEDURES.connectGetHostname, none(), signal)).text()

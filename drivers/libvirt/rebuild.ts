@@ -1,12 +1,11 @@
 import { rename, rm } from 'node:fs/promises'
-import { Failure } from '#common/errors.ts'
 import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
 import { createRootDisk, imageFormat } from './disks/root-disk.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
-import { readInstanceRecord, writeInstanceRecord } from './instance-record.ts'
+import { writeInstanceRecord } from './instance-record.ts'
 import { cutPower } from './power.ts'
-import { redefine } from './redefine.ts'
+import { getInstanceRecord, redefine } from './redefine.ts'
 import { createOtherDisks, hideFiles } from './spawn.ts'
 
 /** Makes instances anew from an image. */
@@ -29,9 +28,7 @@ async function rebuild(
   imageFormat(spec.image)
   const files = filesOf(host, spec.id)
   const domain = await getOwnDomain(host.domains, host.owner, spec.id, signal)
-  const record = await readInstanceRecord(files)
-  if (record === undefined)
-    throw new Failure('not-found', `Instance ${spec.id} could not be found on this host.`)
+  const record = await getInstanceRecord(host, spec.id)
   const { sha256 } = spec.image
   await writeInstanceRecord(files, { ...record, nextImageSha256: sha256 })
   const nextDisk = `${files.rootDisk}.next`

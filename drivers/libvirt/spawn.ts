@@ -7,12 +7,12 @@ import { removeInstance } from './destroy.ts'
 import { writeConfigDrive } from './disks/config-drive.ts'
 import { createBlank } from './disks/qemu-img.ts'
 import { createRootDisk, imageFormat } from './disks/root-disk.ts'
-import { domainXml } from './domains/domain-xml.ts'
 import { isOwn } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import type { InstanceFiles } from './instance-files.ts'
-import { writeInstanceRecord } from './instance-record.ts'
+import { domainSubject, writeInstanceRecord } from './instance-record.ts'
 import { powerOn } from './power.ts'
+import { defineDomain } from './redefine.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
 
 const CLEAN_UP_MS = 60_000
@@ -60,13 +60,13 @@ async function build(host: LibvirtHost, spec: InstanceSpec, signal: AbortSignal)
   const files = filesOf(host, spec.id)
   await removeInstance(host, spec.id, signal)
   const { nics } = spec
-  await writeInstanceRecord(files, { version: 1, imageSha256: spec.image.sha256, nics })
+  const { sha256: imageSha256 } = spec.image
+  const record = { version: 1, imageSha256, nics, domain: domainSubject(spec) } as const
+  await writeInstanceRecord(files, record)
   const imagePath = await host.images.path(spec.image, signal)
   await createDisks(files, imagePath, spec, signal)
   for (const nic of nics) await host.networks.plug(nic, signal)
-  const virtType = await host.virtType(signal)
-  const xml = domainXml({ spec, owner: host.owner, files, virtType })
-  const domain = await host.domains.define(xml, signal)
+  const domain = await defineDomain(host, spec.id, record, signal)
   await host.domains.start(domain, signal)
 }
 

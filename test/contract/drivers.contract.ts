@@ -26,6 +26,8 @@ export interface DriverHarness extends AsyncDisposable {
   shelve(content: Buffer, diskFormat: string): ImageSpec
   /** What consoles a guest has; absent: all. */
   readonly consoles?: readonly ConsoleKind[]
+  /** False where the backend lets only its own operator read diagnostics. */
+  readonly showsFigures?: false
   /** Whatever is on the backend for this instance, by name. */
   leftovers(id: InstanceId): Promise<readonly string[]>
 }
@@ -259,6 +261,59 @@ export function driversContract(
         await crashDump.trigger(id, signal())
         await driver.stop(id, 0, signal())
         await expect(crashDump.trigger(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
+      }))
+
+    test('a rescue may be repeated and leaves nothing; an image that cannot be had costs nothing', ({
+      skip,
+    }) =>
+      cleaned(async () => {
+        const { rescue } = driver
+        if (rescue === undefined) return skip()
+        const { id } = await spawnNew()
+        const configDrive = { file: Buffer.from('x') }
+        const spec = { image: harness.image, configDrive, adminPassword: null, graceMs: 0 }
+
+        const refused = { ...spec, image: harness.refused[refusals[0]!]! }
+        await expect(rescue.rescue(id, refused, signal())).rejects.toMatchObject({
+          kind: 'invalid',
+        })
+        expect(await stateOf(id)).toBe('running')
+        await driver.stop(id, 0, signal())
+        for (const _ of [1, 2]) await rescue.rescue(id, spec, signal())
+        expect(await driver.list(signal())).toEqual([{ id, powerState: 'running' }])
+        for (const _ of [1, 2]) await rescue.unrescue(id, signal())
+        expect(await stateOf(id)).toBe('running')
+        await rescue.rescue(id, spec, signal())
+        await driver.destroy(id, signal())
+        expect(await harness.leftovers(id)).toEqual([])
+        await expect(rescue.rescue(id, spec, signal())).rejects.toMatchObject({ kind: 'not-found' })
+      }))
+
+    test('a password is for a guest that listens', ({ skip }) =>
+      cleaned(async () => {
+        const { password } = driver
+        if (password === undefined) return skip()
+        const { id } = await spawnNew()
+
+        await driver.stop(id, 0, signal())
+        await expect(password.set(id, 'x', signal())).rejects.toMatchObject({ kind: 'conflict' })
+      }))
+
+    test('figures are of a guest that runs', ({ skip }) =>
+      cleaned(async () => {
+        const { diagnostics } = driver
+        if (diagnostics === undefined || harness.showsFigures === false) return skip()
+        const { id } = await spawnNew()
+
+        const figures = await diagnostics.read(id, signal())
+
+        expect(figures).toMatchObject({ powerState: 'running', hasConfigDrive: false })
+        expect(figures.disks).toHaveLength(1)
+        expect(figures.nics).toEqual([])
+        expect(figures.cpus.length).toBeGreaterThan(0)
+        expect(figures.memory.maximumMb).toBe(128)
+        await driver.stop(id, 0, signal())
+        await expect(diagnostics.read(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
       }))
 
     test('operations on an absent instance are not-found', async () => {

@@ -124,7 +124,7 @@ describe('what a nested host makes in the cloud below', () => {
 
   test('a guest is rescued and back, and given a password', async () => {
     const { id } = await spawnNew()
-    const rescue = { image: harness.image, adminPassword: 'rescued' }
+    const rescue = { image: harness.image, adminPassword: 'rescued', graceMs: 0 }
 
     await driver.password!.set(id, 'a-new-password', signal())
     for (const _ of [1, 2]) await driver.rescue!.rescue(id, rescue, signal())

@@ -63,6 +63,7 @@ export async function startNestedHarness(): Promise<NestedHarness> {
     hanging: (spec) => ({ ...spec, displayName: HANGS }),
     refused: refusedImages(shelf),
     shelve: (content, diskFormat) => shelf.add(content, { ...FAKE, diskFormat }),
+    showsFigures: false,
     leftovers: async (id) => [
       ...(await leftBelow(child, id)),
       ...(await readdir(join(directory, owner.hostId, 'instances'))).filter((name) =>

@@ -239,4 +239,5 @@ export const actSaga: Saga<Conductor, ActParams> = {
   name: 'act',
   version: 1,
   steps: [begin, act, back, settle],
+  withoutSecrets: (params) => ({ ...params, sealed: null }),
 }

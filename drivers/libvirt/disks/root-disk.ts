@@ -1,11 +1,16 @@
 import { Failure } from '#common/errors.ts'
-import type { ImageSpec, InstanceSpec } from '../../driver.ts'
+import type { FlavorSpec, ImageSpec } from '../../driver.ts'
 import { IMAGE_FORMATS, type ImageFormat, imageVirtualSize } from '../images/image-header.ts'
 import { createOverlay } from './qemu-img.ts'
 
 const GIB = 1024 ** 3
 /** The sector size every disk is a multiple of. */
 const SECTOR = 512
+
+interface DiskSubject {
+  readonly image: ImageSpec
+  readonly flavor: Pick<FlavorSpec, 'name' | 'rootGb'>
+}
 
 /**
  * Afterwards `path` is the instance's root disk: as large as its flavor says, showing the image at `imagePath`.
@@ -14,7 +19,7 @@ const SECTOR = 512
 export async function createRootDisk(
   path: string,
   imagePath: string,
-  spec: Pick<InstanceSpec, 'image' | 'flavor'>,
+  spec: DiskSubject,
   signal: AbortSignal,
 ): Promise<void> {
   const format = imageFormat(spec.image)
@@ -36,10 +41,7 @@ export function imageFormat(image: ImageSpec): ImageFormat {
   return format
 }
 
-function tooLarge(
-  { image, flavor }: Pick<InstanceSpec, 'image' | 'flavor'>,
-  size: number,
-): Failure {
+function tooLarge({ image, flavor }: DiskSubject, size: number): Failure {
   const needsGb = Math.ceil(size / GIB)
   return new Failure(
     'invalid',

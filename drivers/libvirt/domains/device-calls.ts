@@ -6,6 +6,8 @@ import type { LibvirtSession } from '../session.ts'
 /** virDomainModificationImpact. */
 const AFFECT_LIVE = 1
 const AFFECT_CONFIG = 2
+/** virDomainStatsTypes: all that the daemon knows of. */
+const ALL_FIGURES = 0
 
 /** libvirt's calls about the devices of a domain, typed. */
 export function deviceCalls(session: LibvirtSession, slow: LibvirtSession) {
@@ -15,6 +17,28 @@ export function deviceCalls(session: LibvirtSession, slow: LibvirtSession) {
     async xml(domain: DomainRef, signal: AbortSignal): Promise<string> {
       const args = onDomain(domain).uint(0)
       return (await session.call(PROCEDURES.domainGetXmlDesc, args, signal)).text()
+    },
+    /** The figures of a domain by libvirt's names, such as `cpu.time` and `net.0.rx.bytes`. */
+    async figures(
+      domain: DomainRef,
+      signal: AbortSignal,
+    ): Promise<ReadonlyMap<string, number | string>> {
+      const args = new XdrWriter().uint(1).domain(domain).uint(ALL_FIGURES).uint(0)
+      const answer = await session.call(PROCEDURES.connectGetAllDomainStats, args, signal)
+      const [figures] = answer.list((reader) => {
+        reader.domain()
+        return reader.parameters()
+      })
+      return figures ?? new Map()
+    },
+    /** Asks the agent in the guest. Throws `conflict` when none answers or the guest is off. */
+    async setUserPassword(
+      domain: DomainRef,
+      { user, password }: { readonly user: string; readonly password: string },
+      signal: AbortSignal,
+    ): Promise<void> {
+      const args = onDomain(domain).optionalText(user).optionalText(password).uint(0)
+      await slow.call(PROCEDURES.domainSetUserPassword, args, signal)
     },
     /** For the next starts, and at once where the guest is live. */
     async attach(

@@ -1,21 +1,36 @@
 import { describe, expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
+import type { InstanceSpec } from '../../driver.ts'
 import { ImageShelf } from '../../testing/image-shelf.ts'
 import { instanceSpec } from '../../testing/instance-spec.ts'
 import { instanceFiles } from '../instance-files.ts'
-import { attributeAt, elementsAt, parseXml, textAt } from '../xml/parse.ts'
+import { domainSubject } from '../instance-record.ts'
+import { attributeAt, elementsAt, parseXml, textAt, type XmlTree } from '../xml/parse.ts'
 import { domainName, instanceOfDomainName } from './domain-name.ts'
-import { domainXml } from './domain-xml.ts'
+import { type DomainPlan, domainXml } from './domain-xml.ts'
+import { guestOptions } from './guest-options.ts'
+import { rescueDevice } from './rescue-device.ts'
 
 const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
 const image = new ImageShelf().add(Buffer.alloc(1))
 const flavor = { ...instanceSpec(image).flavor, ephemeralGb: 2, swapMb: 8 }
 
+function treeOf(spec: InstanceSpec, overrides: Partial<DomainPlan> = {}): XmlTree {
+  const files = instanceFiles('/state', spec.id)
+  const subject = domainSubject(spec)
+  const xml = domainXml({
+    ...{ id: spec.id, subject, options: guestOptions(subject), nics: spec.nics, owner, files },
+    ...{ virtType: 'qemu', rescue: undefined },
+    configDrive: spec.configDrive === undefined ? undefined : files.configDrive,
+    ...overrides,
+  })
+  return parseXml(xml)
+}
+
 describe('domainXml()', () => {
   const plan = (overrides = {}, virtType: 'qemu' | 'kvm' = 'qemu') => {
     const spec = instanceSpec(image, overrides)
-    const files = instanceFiles('/state', spec.id)
-    return { spec, tree: parseXml(domainXml({ spec, owner, files, virtType })) }
+    return { spec, tree: treeOf(spec, { virtType }) }
   }
 
   test('what a user chose is text in the metadata and nothing else', () => {
@@ -48,8 +63,7 @@ describe('domainXml()', () => {
     )
 
     const spec = instanceSpec(image)
-    const files = instanceFiles(`/${'long'.repeat(30)}`, spec.id)
-    const far = parseXml(domainXml({ spec, owner, files, virtType: 'qemu' }))
+    const far = treeOf(spec, { files: instanceFiles(`/${'long'.repeat(30)}`, spec.id) })
     expect(elementsAt(far, 'domain', 'devices', 'graphics')).toEqual([])
   })
 
@@ -62,6 +76,50 @@ describe('domainXml()', () => {
     expect(textAt(tree, 'domain', 'memory')).toBe('128')
     expect(textAt(tree, 'domain', 'vcpu')).toBe('1')
     expect(attributeAt(tree, 'type', 'domain')).toBe('qemu')
+  })
+
+  test.each([
+    [{}, ['vda', 'vdb', 'vdc', 'hda'], 'vda'],
+    [{ hw_rescue_device: 'disk' }, ['vdc', 'vda', 'vdb', 'hda'], 'vdc'],
+    [{ hw_rescue_device: 'cdrom' }, ['hdb', 'vda', 'vdb', 'hda'], 'hdb'],
+    [{ hw_rescue_bus: 'scsi' }, ['sda', 'vda', 'vdb', 'hda'], 'sda'],
+  ])('in rescue by an image with %j it boots from the rescue disk', (properties, names, boots) => {
+    const two = { ...flavor, swapMb: 0 }
+    const spec = instanceSpec(image, { flavor: two, configDrive: {} })
+    const tree = treeOf(spec, { rescue: rescueDevice(properties) })
+    const disks = elementsAt(tree, 'domain', 'devices', 'disk')
+
+    expect(disks.map((disk) => attributeAt(disk, 'dev', 'target'))).toEqual(names)
+    const booted = disks.filter((disk) => elementsAt(disk, 'boot').length > 0)
+    expect(booted.map((disk) => attributeAt(disk, 'file', 'source'))).toEqual([
+      `/state/instances/${spec.id}/rescue.qcow2`,
+    ])
+    expect(attributeAt(booted[0]!, 'dev', 'target')).toBe(boots)
+  })
+
+  test('firmware, watchdog, agent and random numbers are as image and flavor say', () => {
+    const asked = { hw_firmware_type: 'uefi', hw_watchdog_action: 'reset' }
+    const properties = { ...asked, hw_qemu_guest_agent: 'no' }
+    const extraSpecs = { 'hw:watchdog_action': 'poweroff', 'hw_rng:rate_bytes': '64' }
+    const spec = instanceSpec({ ...image, properties }, { flavor: { ...flavor, extraSpecs } })
+    const tree = treeOf(spec)
+    const devices = elementsAt(tree, 'domain', 'devices')[0]!
+
+    expect(attributeAt(tree, 'firmware', 'domain', 'os')).toBe('efi')
+    expect(attributeAt(devices, 'action', 'watchdog')).toBe('poweroff')
+    expect(attributeAt(devices, 'bytes', 'rng', 'rate')).toBe('64')
+    expect(elementsAt(devices, 'channel')).toEqual([])
+    const plain = elementsAt(treeOf(instanceSpec(image)), 'domain', 'devices')[0]!
+    expect(elementsAt(plain, 'watchdog')).toEqual([])
+    expect(attributeAt(plain, 'name', 'channel', 'target')).toBe('org.qemu.guest_agent.0')
+  })
+
+  test.each([
+    { hw_firmware_type: 'coreboot' },
+    { hw_watchdog_action: 'explode' },
+    { hw_rng_model: 'dice' },
+  ])('%j is refused', (properties) => {
+    expect(() => treeOf(instanceSpec({ ...image, properties }))).toThrow(Object.keys(properties)[0])
   })
 
   test('only a KVM guest is given the host CPU', () => {

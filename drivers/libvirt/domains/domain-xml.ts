@@ -1,17 +1,22 @@
-import type { InstanceSpec, NicSpec, Owner } from '../../driver.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { NicSpec, Owner } from '../../driver.ts'
 import { filterName } from '../firewall/filter-name.ts'
-import type { InstanceFiles } from '../instance-files.ts'
+import type { DomainSubject } from '../instance-record.ts'
 import { networkName } from '../networks/network-name.ts'
 import { ownerStamp } from '../ownership.ts'
 import { element, renderXml, type XmlElement } from '../xml/element.ts'
+import { type DiskPlan, diskElements } from './disk-elements.ts'
 import { domainName } from './domain-name.ts'
+import type { GuestOptions, RandomRate } from './guest-options.ts'
 
 export type VirtType = 'qemu' | 'kvm'
 
-export interface DomainPlan {
-  readonly spec: InstanceSpec
+export interface DomainPlan extends DiskPlan {
+  readonly id: InstanceId
+  readonly subject: DomainSubject
+  readonly options: GuestOptions
+  readonly nics: readonly NicSpec[]
   readonly owner: Owner
-  readonly files: InstanceFiles
   readonly virtType: VirtType
 }
 
@@ -20,19 +25,20 @@ export interface DomainPlan {
  * often have no AHCI driver and would not see a SATA one.
  */
 export function domainXml(plan: DomainPlan): string {
-  const { spec, owner, virtType } = plan
-  const { flavor } = spec
+  const { id, subject, options, owner, virtType } = plan
+  const { flavor } = subject
+  const firmware = options.firmware === 'efi' ? 'efi' : undefined
   const kvm = virtType === 'kvm'
   return renderXml(
     element(
       'domain',
       { type: virtType },
-      element('name', {}, domainName(spec.id)),
-      element('uuid', {}, spec.id),
-      element('metadata', {}, ownerStamp(owner, spec.id, displayElement(spec))),
+      element('name', {}, domainName(id)),
+      element('uuid', {}, id),
+      element('metadata', {}, ownerStamp(owner, id, displayElement(subject))),
       element('memory', { unit: 'MiB' }, String(flavor.memoryMb)),
       element('vcpu', {}, String(flavor.vcpus)),
-      element('os', {}, element('type', { arch: 'x86_64', machine: 'pc' }, 'hvm'), bootFrom('hd')),
+      element('os', { firmware }, element('type', { arch: 'x86_64', machine: 'pc' }, 'hvm')),
       element('features', {}, element('acpi'), element('apic')),
       kvm ? element('cpu', { mode: 'host-model' }) : undefined,
       element('clock', { offset: 'utc' }),
@@ -44,55 +50,44 @@ export function domainXml(plan: DomainPlan): string {
   )
 }
 
-function displayElement(spec: InstanceSpec): XmlElement {
+function displayElement(subject: DomainSubject): XmlElement {
   return element(
     'weir:display',
     {},
-    element('weir:name', {}, spec.displayName),
-    element('weir:project', {}, spec.projectId),
-    element('weir:flavor', {}, spec.flavor.name),
+    element('weir:name', {}, subject.displayName),
+    element('weir:project', {}, subject.projectId),
+    element('weir:flavor', {}, subject.flavor.name),
   )
 }
 
-function bootFrom(device: string): XmlElement {
-  return element('boot', { dev: device })
-}
-
-function devices({ spec, owner, files }: DomainPlan): XmlElement[] {
-  const disks = [files.rootDisk]
-  if (spec.flavor.ephemeralGb > 0) disks.push(files.ephemeralDisk)
-  if (spec.flavor.swapMb > 0) disks.push(files.swapDisk)
+function devices(plan: DomainPlan): XmlElement[] {
+  const { nics, owner, files, options } = plan
+  const { rng, watchdog } = options
   return [
-    ...disks.map((path, index) => disk(path, `vd${'abc'[index]}`)),
-    ...(spec.configDrive === undefined ? [] : [cdrom(files.configDrive)]),
-    ...spec.nics.map((nic) => nicElement(owner, nic)),
+    ...diskElements(plan),
+    ...nics.map((nic) => nicElement(owner, nic)),
     // A second name for the same port, which older clients of libvirt look for.
     ...(['serial', 'console'] as const).map((kind) => serialPort(kind, files.consoleLog)),
+    ...(options.hasAgent ? [agentChannel()] : []),
     ...screen(files.vncSocket),
     element('controller', { type: 'usb', model: 'none' }),
     element('memballoon', { model: 'virtio' }, element('stats', { period: 10 })),
-    element('rng', { model: 'virtio' }, element('backend', { model: 'random' }, '/dev/urandom')),
+    ...(rng === null ? [] : [randomSource(rng)]),
+    ...(watchdog === null ? [] : [element('watchdog', { model: 'i6300esb', action: watchdog })]),
   ]
 }
 
-function disk(path: string, target: string): XmlElement {
-  return element(
-    'disk',
-    { type: 'file', device: 'disk' },
-    element('driver', { name: 'qemu', type: 'qcow2', cache: 'none', discard: 'unmap' }),
-    element('source', { file: path }),
-    element('target', { dev: target, bus: 'virtio' }),
-  )
+function agentChannel(): XmlElement {
+  const target = element('target', { type: 'virtio', name: 'org.qemu.guest_agent.0' })
+  return element('channel', { type: 'unix' }, target)
 }
 
-function cdrom(path: string): XmlElement {
+function randomSource({ bytes, periodMs }: RandomRate): XmlElement {
   return element(
-    'disk',
-    { type: 'file', device: 'cdrom' },
-    element('driver', { name: 'qemu', type: 'raw' }),
-    element('source', { file: path }),
-    element('target', { dev: 'hda', bus: 'ide' }),
-    element('readonly'),
+    'rng',
+    { model: 'virtio' },
+    bytes === null ? undefined : element('rate', { bytes, period: periodMs }),
+    element('backend', { model: 'random' }, '/dev/urandom'),
   )
 }
 

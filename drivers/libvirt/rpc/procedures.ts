@@ -42,7 +42,10 @@ export const PROCEDURES = {
   domainGetJobStats: 298,
   domainEventCallbackRegister: 316,
   domainEventCallbackLifecycle: 318,
+  connectGetDomainCapabilities: 342,
+  connectGetAllDomainStats: 344,
   domainDefineXmlFlags: 350,
+  domainSetUserPassword: 357,
   domainBackupBegin: 421,
 } as const
 export type Procedure = (typeof PROCEDURES)[keyof typeof PROCEDURES]

@@ -14,8 +14,13 @@ const KIND_OF_CODE: Readonly<Record<number, ErrorKind>> = {
   62: 'not-found', // NO_NWFILTER
   67: 'unsupported', // CONFIG_UNSUPPORTED
   68: 'unavailable', // OPERATION_TIMEOUT: another job holds the domain
+  74: 'unsupported', // ARGUMENT_UNSUPPORTED
   80: 'not-found', // NO_DOMAIN_METADATA
+  86: 'conflict', // AGENT_UNRESPONSIVE
+  97: 'conflict', // AGENT_UNSYNCED
   99: 'not-found', // DEVICE_MISSING
+  111: 'conflict', // AGENT_COMMAND_TIMEOUT
+  112: 'conflict', // AGENT_COMMAND_FAILED
 }
 
 /** The failure an error answer stands for. libvirt's text may name paths and commands, so it is detail only. */

@@ -56,6 +56,33 @@ export class XdrReader {
     return Array.from({ length: count }, () => item(this))
   }
 
+  /** Typed parameters by name: numbers, and texts; a number above 2^53 is rounded. */
+  parameters(): ReadonlyMap<string, number | string> {
+    return new Map(this.list((reader) => [reader.text(), reader.#parameter()] as const))
+  }
+
+  /** virTypedParameterType says how it is told. */
+  #parameter(): number | string {
+    const type = this.int()
+    switch (type) {
+      case 1:
+      case 6:
+        return this.int()
+      case 2:
+        return this.uint()
+      case 3:
+        return Number(this.#take(8).readBigInt64BE(0))
+      case 4:
+        return Number(this.#take(8).readBigUInt64BE(0))
+      case 5:
+        return this.#take(8).readDoubleBE(0)
+      case 7:
+        return this.text()
+      default:
+        throw new RangeError(`parameter of type ${type} in answer`)
+    }
+  }
+
   #take(length: number): Buffer {
     const end = this.#offset + length
     if (end > this.#bytes.length) throw new RangeError('answer is shorter than it says')

@@ -9,7 +9,7 @@ import { findRequestSpec } from '../../db/request-specs.ts'
 import { recordActions, type ServerAction } from '../../db/server-actions.ts'
 import { applyViews } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { passwordPurpose, type StoredAct } from '../servers/server-act.ts'
+import { passwordPurpose, type StoredAct, withoutSecrets } from '../servers/server-act.ts'
 import {
   type PlannedAct,
   plannedAct,
@@ -125,4 +125,5 @@ export const actOnServerSaga: Saga<ComputeDeps, ActOnServerParams> = {
   name: 'act-on-server',
   version: 1,
   steps: [take, ask, settle],
+  withoutSecrets: (params) => ({ ...params, act: withoutSecrets(params.act) }),
 }

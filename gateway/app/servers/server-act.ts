@@ -41,6 +41,13 @@ export function storedAct(secrets: Secrets, serverId: string, act: ServerAct): S
     : { name: act.name, sealed }
 }
 
+/** The act as it is kept once it is done. */
+export function withoutSecrets(act: StoredAct): StoredAct {
+  if ('sealed' in act) return { ...act, sealed: '' }
+  if (!('plan' in act) || act.plan.kind !== 'rebuild') return act
+  return { ...act, plan: { ...act.plan, sealedUserData: null, sealedPassword: null } }
+}
+
 /** Binds a sealed password to the server it is for. */
 export function passwordPurpose(serverId: string): string {
   return `new password of ${serverId}`

@@ -1,0 +1,82 @@
+import type { InstanceFiles } from '../instance-files.ts'
+import type { DomainSubject } from '../instance-record.ts'
+import { element, type XmlElement } from '../xml/element.ts'
+import type { DiskBus, RescueDevice } from './rescue-device.ts'
+
+export interface DiskPlan {
+  readonly subject: DomainSubject
+  readonly files: InstanceFiles
+  /** The path of the drive the guest is shown. */
+  readonly configDrive: string | undefined
+  /** What it boots from instead of its own first disk. */
+  readonly rescue: RescueDevice | undefined
+}
+
+/** How names of disks begin on a bus. */
+const PREFIXES: Readonly<Record<DiskBus, string>> = {
+  virtio: 'vd',
+  ide: 'hd',
+  sata: 'sd',
+  scsi: 'sd',
+}
+const LETTERS = 'abcde'
+
+/** The disks of a domain: the first of its own is what it boots from, unless it is in rescue. */
+export function diskElements({ subject, files, configDrive, rescue }: DiskPlan): XmlElement[] {
+  const { ephemeralGb, swapMb } = subject.flavor
+  const own = [files.rootDisk]
+  if (ephemeralGb > 0) own.push(files.ephemeralDisk)
+  if (swapMb > 0) own.push(files.swapDisk)
+  const isShifted = rescue?.isStable === false
+  const ownDisks = own.map((path, index) =>
+    disk(path, `vd${LETTERS[isShifted ? index + 1 : index]}`, rescue === undefined && index === 0),
+  )
+  return [
+    ...(rescue === undefined ? [] : rescueElements(rescue, files.rescue.disk, own.length)),
+    ...ownDisks,
+    ...(configDrive === undefined ? [] : [cdrom(configDrive)]),
+  ]
+}
+
+function rescueElements(
+  { kind, bus, isStable }: RescueDevice,
+  path: string,
+  ownDisks: number,
+): XmlElement[] {
+  // The config drive has the first name on the IDE bus.
+  const taken = bus === 'virtio' && isStable ? ownDisks : bus === 'ide' ? 1 : 0
+  const drive = element(
+    'disk',
+    { type: 'file', device: kind },
+    element('driver', { name: 'qemu', type: 'qcow2' }),
+    element('source', { file: path }),
+    element('target', { dev: `${PREFIXES[bus]}${LETTERS[taken]}`, bus }),
+    element('boot', { order: 1 }),
+    kind === 'cdrom' ? element('readonly') : undefined,
+  )
+  // The one QEMU would choose is of a kind that few kernels know.
+  const scsi = element('controller', { type: 'scsi', model: 'virtio-scsi' })
+  return bus === 'scsi' ? [drive, scsi] : [drive]
+}
+
+function disk(path: string, target: string, isBooted: boolean): XmlElement {
+  return element(
+    'disk',
+    { type: 'file', device: 'disk' },
+    element('driver', { name: 'qemu', type: 'qcow2', cache: 'none', discard: 'unmap' }),
+    element('source', { file: path }),
+    element('target', { dev: target, bus: 'virtio' }),
+    isBooted ? element('boot', { order: 1 }) : undefined,
+  )
+}
+
+function cdrom(path: string): XmlElement {
+  return element(
+    'disk',
+    { type: 'file', device: 'cdrom' },
+    element('driver', { name: 'qemu', type: 'raw' }),
+    element('source', { file: path }),
+    element('target', { dev: 'hda', bus: 'ide' }),
+    element('readonly'),
+  )
+}

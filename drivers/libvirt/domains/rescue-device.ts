@@ -1,0 +1,29 @@
+import { Failure } from '#common/errors.ts'
+
+const KINDS = ['disk', 'cdrom'] as const
+const BUSES = ['virtio', 'ide', 'sata', 'scsi'] as const
+type DiskKind = (typeof KINDS)[number]
+export type DiskBus = (typeof BUSES)[number]
+
+/** What a guest in rescue boots from. */
+export interface RescueDevice {
+  readonly kind: DiskKind
+  readonly bus: DiskBus
+  /**
+   * True: the guest's own disks keep their names, and it is one more. False, where its image says nothing of it: it is
+   * the first disk and the others come after it.
+   */
+  readonly isStable: boolean
+}
+
+/** What the rescue image's properties ask for (nova: user/rescue). Throws `invalid` for what no guest can have. */
+export function rescueDevice(properties: Readonly<Record<string, string>>): RescueDevice {
+  const { hw_rescue_device: askedKind, hw_rescue_bus: askedBus } = properties
+  const kind = KINDS.find((known) => known === (askedKind ?? 'disk'))
+  if (kind === undefined)
+    throw new Failure('invalid', `Requested rescue device '${askedKind}' is not supported`)
+  const bus = BUSES.find((known) => known === (askedBus ?? (kind === 'disk' ? 'virtio' : 'ide')))
+  if (bus === undefined || (kind === 'cdrom' && bus === 'virtio'))
+    throw new Failure('invalid', `Requested rescue bus '${askedBus}' is not supported`)
+  return { kind, bus, isStable: askedKind !== undefined || askedBus !== undefined }
+}
