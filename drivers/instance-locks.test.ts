@@ -8,7 +8,9 @@ describe('InstanceLocks', () => {
   const id = newId<InstanceId>()
   const untilAborted = (signal: AbortSignal) =>
     new Promise<never>((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+      const end = () => reject(signal.reason as Error)
+      if (signal.aborted) end()
+      else signal.addEventListener('abort', end, { once: true })
     })
 
   test('work on one instance runs in the order it was asked for, also after a failure', async () => {
