@@ -91,6 +91,7 @@ describe('tokens', () => {
       compute: ['http://cloud.test:8774/compute/v2.1'],
       image: ['http://cloud.test:8774/image'],
       network: ['http://cloud.test:8774/networking'],
+      federation: ['http://cloud.test:8774/federation'],
       placement: ['http://cloud.test:8774/placement'],
     })
     for (const { endpoints } of catalog) {

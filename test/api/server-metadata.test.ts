@@ -162,7 +162,6 @@ test('a server that is being built refuses, in Nova’s words', async () => {
   const { body } = await alice.call<{ readonly server: { readonly id: string } }>('createServer', {
     body: world.body({ metadata: { k: 'v' } }),
   })
-  world.cell.isPrompt = true
   const building = { server_id: body.server.id, key: 'k' }
 
   const put = { params: building, body: { metadata: { k: 'w' } } }
@@ -178,6 +177,7 @@ test('a server that is being built refuses, in Nova’s words', async () => {
   expect(deleted.status).toBe(409)
   const item = await alice.call('showServerMetadataItem', { params: building })
   expect(item.body).toEqual({ meta: { k: 'v' } })
+  world.cell.isPrompt = true
 })
 
 test('another project’s metadata is not found and stays as it is', async () => {

@@ -6,7 +6,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [
     400,
     'the id of an aggregate is a number',
-    'compute updateAggregate, compute deleteAggregate, compute addAggregateHost, compute removeAggregateHost, compute setAggregateMetadata',
+    'compute updateAggregate, compute deleteAggregate, compute addAggregateHost, compute removeAggregateHost, compute setAggregateMetadata, compute cacheAggregateImages',
   ],
   [400, 'a reason without disabling', 'compute updateService'],
   [

@@ -28,8 +28,8 @@ export async function checkedStream(asked: Asked, response: Response): Promise<R
   return response
 }
 
-/** What is no operation of any service: the documents themselves, and pages for people. */
-const UNDESCRIBED = /^\/(openapi|docs)(\/|$)/
+/** What is no operation of any service: the documents themselves, pages for people, and probes. */
+const UNDESCRIBED = /^\/(openapi|docs|version|metrics|healthz|readyz)(\/|$)/
 
 function check({ method, url, headers, body }: Asked, status: number, answer: unknown): void {
   const version = versionAsked(headers)
