@@ -85,7 +85,7 @@ describe('./weir', () => {
   test.each([
     [['--cells', '0'], 'Give a whole number from 1 to 64'],
     [['--port', '99999'], 'Give a whole number from 1 to 65535'],
-    [['--driver', 'vmware'], 'Allowed choices are auto, fake, libvirt'],
+    [['--driver', 'vmware'], 'Allowed choices are auto, docker, fake, libvirt'],
     [['--nonsense'], "unknown option '--nonsense'"],
     [['--cells', '3'], 'has --cells 2, not 3'],
   ])('up %s is refused, and it says why', async (options, reason) => {
