@@ -46,6 +46,7 @@ const KEPT: Readonly<Record<string, string>> = {
   revocation_counter: 'one row',
   feed_state: 'one row',
   cell_mappings: BY_OPERATORS,
+  cell_accounts: 'one row per cell that ever was',
   host_index: 'one row per host that ever was',
   hosts: 'one row per host that ever was',
   resource_providers: 'one row per host that ever was',
