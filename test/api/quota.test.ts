@@ -100,7 +100,7 @@ test("a user's own limit holds within the project's, for new servers and for lar
   await setQuota({ instances: 10, cores: 20, ram: 51_200 })
   const first = await activeServer(cloud, demo)
   const { user_id: userId } = await showServer(demo, first.id)
-  const of = `?user_id=${userId}`
+  const of = `?user_id=${String(userId)}`
   await setQuota({ instances: 2, ram: 512 }, of)
 
   const refused = await askForServer(cloud, demo, { min_count: 2 })
