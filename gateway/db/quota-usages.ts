@@ -157,12 +157,12 @@ function togetherStatement(count: number): Statement {
 }
 
 /** Afterwards the owner's use is lower by so much, but not below zero. */
-export async function refundUsage(
+export function refundUsage(
   tx: Tx,
   entry: Pick<UsageEntry, 'ownerId' | 'resource'>,
   units: number,
-): Promise<void> {
-  await tx.run(refund, { ...entry, amount: units })
+): void {
+  tx.queue(refund, { ...entry, amount: units })
 }
 
 /** The use and the limit that a charge was held against. */

@@ -33,5 +33,5 @@ export async function settleResize(
   if (mapping === undefined || !mapping.isResizing) return
   const { cores, ramMb, projectId } = mapping
   await setCharge(tx, serverId, { cores: vcpus, ramMb: memoryMb, isResizing: false })
-  await refundQuota(tx, projectId, { cores: cores - vcpus, ram: ramMb - memoryMb })
+  refundQuota(tx, projectId, { cores: cores - vcpus, ram: ramMb - memoryMb })
 }
