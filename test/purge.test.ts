@@ -64,6 +64,7 @@ const KEPT: Readonly<Record<string, string>> = {
   application_credentials: BY_USERS,
   flavors: BY_OPERATORS,
   quota_limits: BY_OPERATORS,
+  user_quota_limits: BY_OPERATORS,
   quota_classes: BY_OPERATORS,
   quota_usages: 'a few rows per project or user',
   network_quotas: 'a few rows per project',

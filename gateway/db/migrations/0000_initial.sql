@@ -520,6 +520,14 @@ CREATE TABLE `quota_usages` (
 	CONSTRAINT `quota_usages_owner_id_resource_pk` PRIMARY KEY(`owner_id`,`resource`)
 );
 --> statement-breakpoint
+CREATE TABLE `user_quota_limits` (
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`hard_limit` int NOT NULL,
+	CONSTRAINT `user_quota_limits_project_id_user_id_resource_pk` PRIMARY KEY(`project_id`,`user_id`,`resource`)
+);
+--> statement-breakpoint
 CREATE TABLE `leases` (
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`holder` varchar(64) character set ascii collate ascii_bin NOT NULL,
