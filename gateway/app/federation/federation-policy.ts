@@ -1,5 +1,6 @@
 /** Who may ask what of the federation API: its operators. */
 export const FEDERATION_POLICY = {
+  'federation:cells:delete': 'admin',
   'federation:cells:list': 'system-reader',
   'federation:cells:show': 'system-reader',
   'federation:cells:update': 'admin',
@@ -8,4 +9,7 @@ export const FEDERATION_POLICY = {
   'federation:hosts:show': 'system-reader',
   'federation:hosts:update': 'admin',
   'federation:servers:trace': 'admin',
+  'federation:tokens:create': 'admin',
+  'federation:tokens:delete': 'admin',
+  'federation:tokens:list': 'system-reader',
 } as const
