@@ -6,14 +6,18 @@ import { listDrivers } from './drivers/list-drivers.ts'
 import { listHosts } from './hosts/list-hosts.ts'
 import { showHost } from './hosts/show-host.ts'
 import { updateHost } from './hosts/update-host.ts'
+import { cancelIntent } from './intents/cancel-intent.ts'
+import { listIntents } from './intents/list-intents.ts'
 import { showTrace } from './servers/show-trace.ts'
 import { listVersions } from './versions/list-versions.ts'
 
 /** A handler for every operation of openapi/federation.yaml. */
 export const federationHandlers: Handlers = {
+  cancelIntent,
   listCells,
   listDrivers,
   listHosts,
+  listIntents,
   listVersions,
   showCell,
   showHost,

@@ -1,4 +1,4 @@
-/** Who may ask what of the federation API: its operators. */
+/** Who may ask what of the federation API: its operators, and of intents also those whose servers they are about. */
 export const FEDERATION_POLICY = {
   'federation:cells:list': 'system-reader',
   'federation:cells:show': 'system-reader',
@@ -7,5 +7,7 @@ export const FEDERATION_POLICY = {
   'federation:hosts:list': 'system-reader',
   'federation:hosts:show': 'system-reader',
   'federation:hosts:update': 'admin',
+  'federation:intents:cancel': 'member',
+  'federation:intents:list': 'reader',
   'federation:servers:trace': 'admin',
 } as const
