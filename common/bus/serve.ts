@@ -3,7 +3,8 @@ import type { WorkContext } from '../context.ts'
 import { Failure, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
 import type { Envelope } from './envelope.ts'
-import { deadlineOf, workOf } from './headers.ts'
+import { patienceOf, workOf } from './headers.ts'
+import { Lateness } from './lateness.ts'
 
 export interface Service {
   readonly subject: string
@@ -24,9 +25,7 @@ export function serve(nats: NatsConnection, service: Service, log: Logger): Asyn
         log.error({ subject: service.subject, error: error.message }, 'subscription failed')
         return
       }
-      // Whoever asked has given up by then and may have asked somebody else.
-      const deadline = deadlineOf(message.headers)
-      if (deadline !== undefined && deadline < Date.now()) return
+      if (isTooLate(message)) return
       const answered = answer(service, message, log).then((envelope) => {
         respond(message, envelope, log)
       })
@@ -40,6 +39,16 @@ export function serve(nats: NatsConnection, service: Service, log: Logger): Asyn
       await Promise.allSettled(open)
     },
   }
+}
+
+const lateness = new Lateness()
+
+/** Whoever asked has given up by then and may have asked somebody else. */
+function isTooLate({ headers }: Msg): boolean {
+  const patience = patienceOf(headers)
+  if (patience === undefined) return false
+  const { sender, sentAt, timeoutMs } = patience
+  return lateness.of(sender, sentAt, Date.now()) > timeoutMs
 }
 
 async function answer(service: Service, message: Msg, log: Logger): Promise<Envelope> {
