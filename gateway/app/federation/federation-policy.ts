@@ -1,5 +1,6 @@
 /** Who may ask what of the federation API: its operators, and of intents also those whose servers they are about. */
 export const FEDERATION_POLICY = {
+  'federation:cells:delete': 'admin',
   'federation:cells:list': 'system-reader',
   'federation:cells:show': 'system-reader',
   'federation:cells:update': 'admin',
@@ -10,4 +11,7 @@ export const FEDERATION_POLICY = {
   'federation:intents:cancel': 'member',
   'federation:intents:list': 'reader',
   'federation:servers:trace': 'admin',
+  'federation:tokens:create': 'admin',
+  'federation:tokens:delete': 'admin',
+  'federation:tokens:list': 'system-reader',
 } as const

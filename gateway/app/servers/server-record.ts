@@ -64,3 +64,9 @@ export interface ServerRecord {
   /** Set once the server is gone; its row stays for the retention time. */
   readonly deletedAt: Date | null
 }
+
+/** One server, with what lists do not tell. */
+export interface FoundServer extends ServerRecord {
+  /** The group it is in; null: none. */
+  readonly groupId: string | null
+}
