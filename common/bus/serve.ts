@@ -69,7 +69,6 @@ export function servedTogether(services: readonly AsyncDisposable[]): AsyncDispo
     },
   }
 }
-}
 
 async function answer(service: Service, message: Msg, log: Logger): Promise<Envelope> {
   const work = workOf(message.headers)
