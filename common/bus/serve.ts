@@ -5,7 +5,8 @@ import { Failure, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
 import { settledWithin } from '../settled-within.ts'
 import type { Envelope } from './envelope.ts'
-import { deadlineOf, workOf } from './headers.ts'
+import { patienceOf, workOf } from './headers.ts'
+import { Lateness } from './lateness.ts'
 
 export interface Service {
   readonly subject: string
@@ -32,9 +33,7 @@ export function serve(nats: NatsConnection, service: Service, log: Logger): Asyn
         log.error({ subject: service.subject, error: error.message }, 'subscription failed')
         return
       }
-      // Whoever asked has given up by then and may have asked somebody else.
-      const deadline = deadlineOf(message.headers)
-      if (deadline !== undefined && deadline < Date.now()) return
+      if (isTooLate(message)) return
       const answered = answer(service, message, log).then((envelope) => {
         respond(message, envelope, log)
       })
@@ -50,6 +49,16 @@ export function serve(nats: NatsConnection, service: Service, log: Logger): Asyn
       await Promise.allSettled(open)
     },
   }
+}
+
+const lateness = new Lateness()
+
+/** Whoever asked has given up by then and may have asked somebody else. */
+function isTooLate({ headers }: Msg): boolean {
+  const patience = patienceOf(headers)
+  if (patience === undefined) return false
+  const { sender, sentAt, timeoutMs } = patience
+  return lateness.of(sender, sentAt, Date.now()) > timeoutMs
 }
 
 /** Several services that end at the same time: each may have to wait for the bus's last word. */
