@@ -6,6 +6,7 @@ import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { secretsOf } from '#common/secrets.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
+import { EventTail } from './app/events/event-tail.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -35,6 +36,7 @@ export interface Gateway extends AsyncDisposable {
   readonly networks: Networks
   readonly compute: RunningCompute
   readonly consoles: Consoles
+  readonly events: EventTail
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -75,6 +77,8 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     }),
   )
 
+  const watchersMax = config.eventWatchersMax
+  const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
   observeMissing(metrics.registry, compute)
 
   const owned = parts.move()
@@ -89,6 +93,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     networks,
     compute,
     consoles: { ...compute, ...config.consoles },
+    events,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -11,6 +11,7 @@ export function readRetention(read: EnvReader): Retention {
   return {
     idempotencyKeysMs: days('IDEMPOTENCY_KEYS', 1),
     actionsMs: days('ACTIONS', 90),
+    eventsMs: days('EVENTS', 7),
     sagasMs: days('SAGAS', 7),
     deletedServersMs: days('DELETED_SERVERS', 30),
   }

@@ -2,6 +2,7 @@ import type { Transactional } from '#common/db/database.ts'
 import { inBatches } from '#common/in-batches.ts'
 import { purgeSagas } from '#common/saga/purge.ts'
 import { purgeConsoleSessions } from '../db/console-sessions.ts'
+import { purgeEvents } from '../db/events.ts'
 import { purgeTasks } from '../db/image-tasks.ts'
 import { purgeActionEvents, purgeActions, purgeDeletedServers, purgeKeys } from '../db/purges.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
@@ -10,6 +11,7 @@ import { purgeReleasedAddresses } from '../db/released-addresses.ts'
 export interface Retention {
   readonly idempotencyKeysMs: number
   readonly actionsMs: number
+  readonly eventsMs: number
   readonly sagasMs: number
   /** Of the rows of deleted servers, with all their history. */
   readonly deletedServersMs: number
@@ -36,6 +38,7 @@ export async function purge(
     idempotency_keys: (rows) => purgeKeys(db, before(retention.idempotencyKeysMs), rows),
     server_action_events: (rows) => purgeActionEvents(db, before(retention.actionsMs), rows),
     server_actions: (rows) => purgeActions(db, before(retention.actionsMs), rows),
+    events: (rows) => purgeEvents(db, before(retention.eventsMs), rows),
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
     released_addresses: (rows) => purgeReleasedAddresses(db, rows),
     console_sessions: (rows) => purgeConsoleSessions(db, rows),

@@ -1,5 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
+import { addEvents } from '../../db/event-inbox.ts'
 import type { InstanceMapping } from '../../db/instance-mappings.ts'
 import { lockDeleting, removeMappings } from '../../db/mapping-batches.ts'
 import type { ServerAttempt } from '../../db/server-attempts.ts'
@@ -25,6 +26,10 @@ export async function recordDeleted(
   removeMappings(tx, going)
   markIndexedDeleted(tx, going)
   const ids = going.map(({ serverId }) => serverId)
+  addEvents(
+    tx,
+    ids.map((serverId) => ({ type: 'server.deleted', serverId, details: { state: 'deleted' } })),
+  )
   await leaveServerGroups(tx, ids)
   await deps.network.release(tx, ids)
   await refund(tx, going)

@@ -28,6 +28,7 @@ CREATE TABLE `cell_mappings` (
 	`incarnation` char(36) character set ascii collate ascii_bin,
 	`applied_position` bigint NOT NULL DEFAULT 0,
 	`needs_resync` boolean NOT NULL DEFAULT true,
+	`is_dark` boolean NOT NULL DEFAULT false,
 	`last_heartbeat_at` datetime(3),
 	`summary` json,
 	`created_at` datetime(3) NOT NULL,
@@ -58,9 +59,10 @@ CREATE TABLE `traces` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`attempt` int NOT NULL,
 	`level` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`decided_at` bigint NOT NULL,
 	`trace` json NOT NULL,
 	`created_at` datetime(3) NOT NULL,
-	CONSTRAINT `traces_server_id_attempt_level_pk` PRIMARY KEY(`server_id`,`attempt`,`level`)
+	CONSTRAINT `traces_server_id_attempt_level_decided_at_pk` PRIMARY KEY(`server_id`,`attempt`,`level`,`decided_at`)
 );
 --> statement-breakpoint
 CREATE TABLE `console_sessions` (
@@ -76,6 +78,34 @@ CREATE TABLE `console_sessions` (
 	`alive_until` datetime(3),
 	CONSTRAINT `console_sessions_id` PRIMARY KEY(`id`),
 	CONSTRAINT `console_sessions_token_hash_unique` UNIQUE(`token_hash`)
+);
+--> statement-breakpoint
+CREATE TABLE `event_inbox` (
+	`id` bigint AUTO_INCREMENT NOT NULL,
+	`type` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`at` datetime(3) NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`details` mediumtext NOT NULL,
+	CONSTRAINT `event_inbox_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `event_state` (
+	`id` int NOT NULL,
+	`last` bigint NOT NULL,
+	`removed` bigint NOT NULL,
+	CONSTRAINT `event_state_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `events` (
+	`n` bigint NOT NULL,
+	`type` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`at` datetime(3) NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin,
+	`server_id` char(36) character set ascii collate ascii_bin,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`details` mediumtext NOT NULL,
+	CONSTRAINT `events_n` PRIMARY KEY(`n`)
 );
 --> statement-breakpoint
 CREATE TABLE `access_rules` (
@@ -682,6 +712,10 @@ CREATE INDEX `aggregate_hosts_by_host` ON `aggregate_hosts` (`host_id`);--> stat
 CREATE INDEX `console_sessions_project` ON `console_sessions` (`project_id`,`alive_until`);--> statement-breakpoint
 CREATE INDEX `console_sessions_server` ON `console_sessions` (`server_id`);--> statement-breakpoint
 CREATE INDEX `console_sessions_expires` ON `console_sessions` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `events_project` ON `events` (`project_id`);--> statement-breakpoint
+CREATE INDEX `events_server` ON `events` (`server_id`);--> statement-breakpoint
+CREATE INDEX `events_cell` ON `events` (`cell_id`);--> statement-breakpoint
+CREATE INDEX `events_type` ON `events` (`type`);--> statement-breakpoint
 CREATE INDEX `application_credentials_project` ON `application_credentials` (`project_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_service` ON `catalog_endpoints` (`service_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_region` ON `catalog_endpoints` (`region_id`);--> statement-breakpoint
