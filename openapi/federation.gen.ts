@@ -134,6 +134,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/placements": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Where a server would go now, and why. Nothing is built, claimed or kept.
+         * @description Quotas are not looked at.
+         */
+        readonly post: operations["explainPlacement"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What has happened to servers, hosts and cells, in order: as a page, or as a stream that goes on.
+         * @description Asked with `Accept: text/event-stream`, it answers with server-sent events as things happen: the id of a message is that of the event, its name the event's type, its data the event as JSON. Whoever was cut off sends the last id he has as Last-Event-ID and misses nothing. A stream ends after a quarter of an hour, so that its token is looked at anew; clients of server-sent events come back by themselves. A project sees what happens to its servers, administrators see everything. 410 says that what follows the id is not kept any more.
+         */
+        readonly get: operations["listEvents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -205,6 +245,8 @@ export interface components {
             readonly attempt: number;
             /** @enum {string} */
             readonly level: "cells" | "hosts";
+            /** @description Of hosts: the cell that decided, by name. */
+            readonly cell: string | null;
             readonly at: components["schemas"]["Time"];
             readonly considered: number;
             /** @description In the order they ran, with a few of those they refused. */
@@ -227,7 +269,46 @@ export interface components {
             /** @description Those that filled up before they were claimed. */
             readonly lost_claims: readonly string[];
             readonly chosen: string | null;
+            /** @description The filter that removed the last candidate, where nobody was chosen. */
+            readonly emptied_by: string | null;
             readonly took_ms: number;
+        };
+        /** @description A part of the way from the request to the running server. */
+        readonly Phase: {
+            readonly name: string;
+            readonly started_at: components["schemas"]["Time"];
+            /** @description Null while it goes on. */
+            readonly took_ms: number | null;
+            /** @enum {string|null} */
+            readonly result: "success" | "error" | null;
+        };
+        /** @description Something that has happened. What does not apply is null. */
+        readonly Event: {
+            /** @description Its place among all events; a later event has a larger one. */
+            readonly id: string;
+            /**
+             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned) and a cell (alive, dark, enabled, disabled).
+             * @enum {string}
+             */
+            readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state";
+            readonly at: components["schemas"]["Time"];
+            readonly project_id: string | null;
+            /** Format: uuid */
+            readonly server_id: string | null;
+            /** Format: uuid */
+            readonly cell_id: string | null;
+            /** @description For administrators. */
+            readonly host: string | null;
+            readonly request_id: string | null;
+            readonly user_id: string | null;
+            /** @description What was asked for, or the step of it. */
+            readonly action: string | null;
+            /** @enum {string|null} */
+            readonly result: "success" | "error" | null;
+            readonly state: string | null;
+            readonly task_state: string | null;
+            readonly power_state: string | null;
+            readonly message: string | null;
         };
     };
     responses: {
@@ -274,6 +355,8 @@ export type Cell = components['schemas']['Cell'];
 export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
 export type Decision = components['schemas']['Decision'];
+export type Phase = components['schemas']['Phase'];
+export type Event = components['schemas']['Event'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterCell = components['parameters']['cell'];
 export type ParameterHost = components['parameters']['host'];
@@ -558,15 +641,125 @@ export interface operations {
                         readonly server_id: string;
                         /** Format: uuid */
                         readonly cell_id: string | null;
+                        /** @description Its name. */
+                        readonly cell: string | null;
                         readonly host: string | null;
-                        /** @description The oldest first; of one attempt, cells before hosts. */
+                        readonly state: string;
+                        /** @description What went wrong, in full. */
+                        readonly fault: string | null;
+                        /** @description The oldest first; of one attempt, cells before hosts. A second choice of hosts in an attempt is for a host that failed to build the server. */
                         readonly decisions: readonly components["schemas"]["Decision"][];
+                        /** @description As they began; the last is the whole. */
+                        readonly phases: readonly components["schemas"]["Phase"][];
                     };
                 };
             };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly explainPlacement: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Its id or name. */
+                    readonly flavor: string;
+                    /** @description Its id or name. */
+                    readonly image: string;
+                    readonly zone?: string;
+                    /** @description The only host it may go to. */
+                    readonly host?: string;
+                    /** @description Their ids or names; absent: no network keeps it from any cell. */
+                    readonly networks?: readonly string[];
+                    readonly hints?: {
+                        /** Format: uuid */
+                        readonly group?: string;
+                        readonly same_host?: readonly string[];
+                        readonly different_host?: readonly string[];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer, also where no host would take it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /**
+                         * Format: uuid
+                         * @description Null where none would take it.
+                         */
+                        readonly cell_id: string | null;
+                        readonly cell: string | null;
+                        readonly host: string | null;
+                        /** @description As they would fall: a cell, a host in it, and the next cell where there is none. */
+                        readonly decisions: readonly components["schemas"]["Decision"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listEvents: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Goes on after the event with this id; 0: from the oldest that is kept. Absent: a page holds the newest, a stream begins now. */
+                readonly after?: string;
+                /** @description Of a page: how many at most, 100 unless told. */
+                readonly limit?: number;
+                /** @description Of the servers of this project. */
+                readonly project?: string;
+                /** @description Of this server. */
+                readonly server?: string;
+                /** @description In this cell, by id or name; for administrators. */
+                readonly cell?: string;
+                /** @description Of this type, or of every type that begins so. */
+                readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "host" | "host.state" | "cell" | "cell.state";
+            };
+            readonly header?: {
+                /** @description Of a stream: goes on after this event. */
+                readonly "Last-Event-ID"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page, or a stream. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @description The oldest first. */
+                        readonly events: readonly components["schemas"]["Event"][];
+                        /** @description Send it as `after` for what follows. There is nothing more at present when it is what was sent. */
+                        readonly next: string;
+                    };
+                    readonly "text/event-stream": string;
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import type { ApiClient, CallOptions, Loose } from '#test/env/api/client.ts'
-import { createServer, untilStatus } from '#test/env/api/servers.ts'
+import { createServer, showServer, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
 let cloud: Cloud
@@ -25,13 +25,24 @@ interface Host {
   readonly is_cordoned: boolean
 }
 
-interface Trace {
-  readonly cell_id: string
-  readonly host: string
-  readonly decisions: readonly { readonly level: string; readonly chosen: string | null }[]
+interface Decision {
+  readonly level: string
+  readonly cell: string | null
+  readonly chosen: string | null
+  readonly emptied_by: string | null
+  readonly filters: readonly { readonly name: string; readonly examples: readonly Loose[] }[]
 }
 
-const FOLLOWS_MS = 5_000
+interface Trace {
+  readonly cell_id: string
+  readonly cell: string | null
+  readonly host: string
+  readonly fault: string | null
+  readonly decisions: readonly Decision[]
+  readonly phases: readonly { readonly name: string; readonly took_ms: number | null }[]
+}
+
+const FOLLOWS_MS = 15_000
 const get = <Body = Loose>(path: string, options?: CallOptions) =>
   admin.get<Body>(`/federation${path}`, options)
 const patch = (path: string, body: Loose, options?: CallOptions) =>
@@ -170,13 +181,209 @@ describe('the trace of a server', () => {
     const id = await createServer(cloud, demo)
     await untilStatus(demo, id, 'ACTIVE')
 
-    const { cell_id, host, decisions } = await traceOf(id)
+    const { cell_id, host, decisions, phases } = await traceOf(id)
 
     expect(decisions.map(({ level }) => level)).toEqual(['cells', 'hosts'])
     const cell = (await get<{ name: string }>(`/v1/cells/${cell_id}`)).body.name
     expect(decisions.map(({ chosen }) => chosen)).toEqual([cell, host])
+    expect(phases.slice(0, 2).map(({ name }) => name)).toEqual(['choose-cell', 'choose-host'])
+    expect(phases.at(-1)).toMatchObject({ name: 'total', result: 'success' })
     expect(decisions[0]).toMatchObject({ attempt: 1, considered: 2, lost_claims: [] })
     expect((await get(`/v1/servers/${cell_id}/trace`)).status).toBe(404)
     expect((await demo.get(`/federation/v1/servers/${id}/trace`)).status).toBe(403)
   })
 })
+
+describe('a placement', () => {
+  const explain = (body: Loose) => admin.post<Trace>('/federation/v1/placements', body)
+
+  test('is told without building anything', async () => {
+    const servers = async () => {
+      const { body } = await demo.get<{ servers: readonly { id: string }[] }>(
+        '/compute/v2.1/servers',
+      )
+      return body.servers.map(({ id }) => id)
+    }
+    const before = await servers()
+
+    const { status, body } = await explain({
+      flavor: 'm1.tiny',
+      image: cloud.catalog.image,
+      networks: ['private'],
+      zone: 'south',
+    })
+
+    expect(status).toBe(200)
+    expect(body.cell).toBe('south')
+    expect(body.host).toMatch(/^south-/)
+    expect(body.decisions).toMatchObject([
+      { level: 'cells', chosen: 'south', cell: null, emptied_by: null },
+      { level: 'hosts', chosen: body.host, cell: 'south', emptied_by: null },
+    ])
+    expect(body.decisions[0]!.filters).toContainEqual({
+      name: 'AvailabilityZoneFilter',
+      refused: 1,
+      examples: [{ candidate: 'north', reason: "has no zone 'south'" }],
+    })
+    expect(await servers()).toEqual(before)
+  })
+
+  test('that no host has room for names the filter and the numbers, as the fault of such a server does', async () => {
+    const flavor = { name: 'giant', ram: 128, vcpus: 1, disk: 2 ** 20, id: 'giant' }
+    await admin.post('/compute/v2.1/flavors', { flavor })
+
+    const { body } = await explain({ flavor: 'giant', image: cloud.catalog.image })
+    const server = await createServer(cloud, demo, { flavorRef: 'giant' })
+
+    expect(body).toMatchObject({ cell: null, host: null })
+    const levels = body.decisions.map(({ level, emptied_by }) => [level, emptied_by])
+    const inCell = ['hosts', 'DiskFilter']
+    expect(levels).toEqual([
+      ['cells', null],
+      inCell,
+      ['cells', null],
+      inCell,
+      ['cells', 'RetryFilter'],
+    ])
+    const disk = body.decisions[1]!.filters.find(({ name }) => name === 'DiskFilter')
+    expect(disk?.examples[0]?.['reason']).toMatch(/^has \d+ GiB of disk free, 1048576 are needed$/)
+
+    await expect(untilStatus(demo, server, 'ACTIVE')).rejects.toThrow('DiskFilter')
+    const { fault } = await showServer(demo, server)
+    expect(fault?.message).toBe('No valid host was found. DiskFilter removed the last of 2 hosts.')
+    const trace = await traceOf(server)
+    expect(trace.decisions.map(({ level, emptied_by }) => [level, emptied_by])).toEqual(levels)
+    expect(trace.fault).toContain('1048576 are needed')
+  })
+
+  test.each([
+    [400, { flavor: 'none' }],
+    [400, { networks: ['none'] }],
+    [400, { zone: 'mars' }],
+    [400, { flavour: 'm1.tiny' }],
+  ])('answers %i to %j', async (status, change) => {
+    const asked = { flavor: 'm1.tiny', image: cloud.catalog.image, ...change }
+
+    expect((await explain(asked)).status).toBe(status)
+    expect((await demo.post('/federation/v1/placements', asked)).status).toBe(403)
+  })
+})
+
+interface Page {
+  readonly events: readonly (Loose & { readonly id: string; readonly type: string })[]
+  readonly next: string
+}
+
+describe('events', () => {
+  const eventsOf = async (who: ApiClient, query: string) =>
+    (await who.get<Page>(`/federation/v1/events?${query}`)).body
+  const kinds = ({ events }: Pick<Page, 'events'>) =>
+    events.map(({ type, action, state }) => `${type} ${action ?? state}`)
+
+  test('of a server are told in order, to its project and to administrators', async () => {
+    const id = await createServer(cloud, demo)
+    await untilStatus(demo, id, 'ACTIVE')
+    const page = await waitFor(
+      'the events of the boot',
+      async () => {
+        const found = await eventsOf(demo, `server=${id}&after=0`)
+        return kinds(found).includes('server.state active') ? found : undefined
+      },
+      FOLLOWS_MS,
+    )
+
+    expect(kinds(page)[0]).toBe('server.action create')
+    const ids = page.events.map((event) => Number(event.id))
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+    expect(page.events.every(({ host, cell_id }) => host === null && cell_id === null)).toBe(true)
+    const [active] = (await eventsOf(admin, `server=${id}&type=server.state`)).events
+    expect(active).toMatchObject({ state: 'active', power_state: 'running' })
+    expect(active!['host']).toMatch(/^(north|south)-/)
+    expect(await eventsOf(demo, `server=${id}&after=${page.next}`)).toMatchObject({ events: [] })
+    expect((await eventsOf(cloud.as('stranger'), `server=${id}&after=0`)).events).toEqual([])
+  })
+
+  test('of cells and hosts are the operators’ alone', async () => {
+    const [host] = await hosts('?cell=south')
+    await patch(`/v1/hosts/${host!.id}`, { is_cordoned: true, cordon_reason: 'a fan' })
+    await patch(`/v1/hosts/${host!.id}`, { is_cordoned: false })
+    await waitFor(
+      'the host’s events',
+      async () => {
+        const { events } = await eventsOf(admin, 'type=host&cell=south')
+        const told = events.filter((event) => event['host'] === host!.name)
+        return told
+          .map(({ state }) => state)
+          .join(' ')
+          .endsWith('cordoned up')
+      },
+      FOLLOWS_MS,
+    )
+    expect(kinds(await eventsOf(admin, 'type=cell.state&cell=north'))).toContain(
+      'cell.state disabled',
+    )
+
+    expect((await eventsOf(demo, 'type=host')).events).toEqual([])
+    for (const query of ['cell=south', 'project=other'])
+      expect((await demo.get(`/federation/v1/events?${query}`)).status).toBe(403)
+    expect(await get('/v1/events?after=999999999')).toMatchObject({
+      status: 410,
+      body: { type: 'urn:weir:problem:http-410' },
+    })
+  })
+
+  test('stream on from where a client was cut off, on any gateway', async () => {
+    const id = await createServer(cloud, demo)
+    await untilStatus(demo, id, 'ACTIVE')
+    const first = await waitFor(
+      'its first event',
+      async () => (await eventsOf(demo, `server=${id}&after=0`)).events[0],
+      FOLLOWS_MS,
+    )
+
+    const told: string[] = []
+    for (const endpoint of cloud.endpoints) {
+      await using stream = await followEvents(endpoint, `server=${id}`, told.at(-1) ?? first.id)
+      if (told.length > 0) await demo.delete(`/compute/v2.1/servers/${id}`)
+      const until = told.length > 0 ? 'server.deleted' : 'server.state'
+      for await (const event of stream.events) {
+        told.push(event.id)
+        if (event.type === until) break
+      }
+    }
+
+    const all = await eventsOf(demo, `server=${id}&after=${first.id}`)
+    // The step of the delete may end after it.
+    expect(told).toEqual(all.events.slice(0, told.length).map((event) => event.id))
+  })
+})
+
+/** The events of a stream as they come. */
+async function followEvents(endpoint: string, query: string, lastId: string) {
+  const cut = new AbortController()
+  const response = await fetch(`${endpoint}/federation/v1/events?${query}`, {
+    headers: {
+      accept: 'text/event-stream',
+      'last-event-id': lastId,
+      'x-auth-token': await demo.token(),
+    },
+    signal: cut.signal,
+  })
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  return {
+    events: eventsIn(response.body!),
+    [Symbol.asyncDispose]: async () => cut.abort(),
+  }
+}
+
+async function* eventsIn(body: ReadableStream<Uint8Array>) {
+  let text = ''
+  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+    const messages = (text + chunk).split('\n\n')
+    text = messages.pop() ?? ''
+    for (const message of messages) {
+      const data = /^data: (.*)$/m.exec(message)?.[1]
+      if (data !== undefined) yield JSON.parse(data) as Page['events'][number]
+    }
+  }
+}

@@ -1,11 +1,13 @@
-/** Who may ask what of the federation API: its operators. */
+/** Who may ask what of the federation API: its operators, and of what happened to their servers all. */
 export const FEDERATION_POLICY = {
   'federation:cells:list': 'system-reader',
   'federation:cells:show': 'system-reader',
   'federation:cells:update': 'admin',
   'federation:drivers:list': 'system-reader',
+  'federation:events:list': 'reader',
   'federation:hosts:list': 'system-reader',
   'federation:hosts:show': 'system-reader',
   'federation:hosts:update': 'admin',
+  'federation:placements:explain': 'admin',
   'federation:servers:trace': 'admin',
 } as const
