@@ -5,6 +5,7 @@ import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { secretsOf } from '#common/secrets.ts'
+import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
 import { EventTail } from './app/events/event-tail.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
@@ -37,6 +38,7 @@ export interface Gateway extends AsyncDisposable {
   readonly compute: RunningCompute
   readonly consoles: Consoles
   readonly events: EventTail
+  readonly audit: AuditTrail
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -77,6 +79,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     }),
   )
 
+  const audit = parts.use(new AuditTrail({ db, clock: systemClock, log }))
   const watchersMax = config.eventWatchersMax
   const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
   observeMissing(metrics.registry, compute)
@@ -94,6 +97,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     compute,
     consoles: { ...compute, ...config.consoles },
     events,
+    audit,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -14,6 +14,7 @@ import { numberNewEvents } from './events/number-events.ts'
 import { Feeds } from './feed/feeds.ts'
 import type { Retention } from './purge.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
+import { drainHosts } from './reconcilers/drain-hosts.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
 import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
@@ -101,6 +102,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     dueActs(compute, options.dueTimes),
     filterPorts(compute),
     purgeOld(compute, options.retention),
+    drainHosts(compute),
     numberNewEvents(compute, newId()),
   ].map(run)
   const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))

@@ -12,6 +12,7 @@ export const EVENT_TYPES = [
   'server.deleted',
   'host.state',
   'cell.state',
+  'operation.state',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
