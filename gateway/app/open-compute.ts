@@ -13,6 +13,7 @@ import type { Compute, ComputeDeps } from './compute.ts'
 import { numberNewEvents } from './events/number-events.ts'
 import { Feeds } from './feed/feeds.ts'
 import type { Retention } from './purge.ts'
+import { carryOutIntents } from './reconcilers/carry-out-intents.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
 import { drainHosts } from './reconcilers/drain-hosts.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
@@ -94,6 +95,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const retries = run(retryBuilds(compute))
   const others = [
     finishDeletes(compute),
+    carryOutIntents(compute, processName),
     quotaUsage(compute),
     darkCells(compute),
     tellAggregates(compute),
@@ -105,7 +107,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     drainHosts(compute),
     numberNewEvents(compute, newId()),
   ].map(run)
-  const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))
+  const feeds = parts.use(new Feeds({ deps, nats, processName, onNotBuilt: () => retries.nudge() }))
   const owned = parts.move()
   return {
     ...compute,

@@ -5,6 +5,7 @@ import { purgeAuditRecords } from '../db/audit-records.ts'
 import { purgeConsoleSessions } from '../db/console-sessions.ts'
 import { purgeEvents } from '../db/events.ts'
 import { purgeTasks } from '../db/image-tasks.ts'
+import { purgeJoinTokens } from '../db/join-tokens.ts'
 import { purgeOperations } from '../db/operations.ts'
 import { purgeActionEvents, purgeActions, purgeDeletedServers, purgeKeys } from '../db/purges.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
@@ -48,6 +49,7 @@ export async function purge(
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
     operations: (rows) => purgeOperations(db, before(retention.operationsMs), rows),
     released_addresses: (rows) => purgeReleasedAddresses(db, rows),
+    join_tokens: (rows) => purgeJoinTokens(db, rows),
     console_sessions: (rows) => purgeConsoleSessions(db, rows),
     image_tasks: (rows) => purgeTasks(db, new Date(), rows),
     server_index: (rows) => purgeDeletedServers(db, before(retention.deletedServersMs), rows),
