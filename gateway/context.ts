@@ -5,7 +5,9 @@ import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { secretsOf } from '#common/secrets.ts'
+import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
+import { EventTail } from './app/events/event-tail.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -38,6 +40,8 @@ export interface Gateway extends AsyncDisposable {
   readonly compute: RunningCompute
   readonly access: CellAccess
   readonly consoles: Consoles
+  readonly events: EventTail
+  readonly audit: AuditTrail
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -79,6 +83,9 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     }),
   )
 
+  const audit = parts.use(new AuditTrail({ db, clock: systemClock, log }))
+  const watchersMax = config.eventWatchersMax
+  const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
   observeMissing(metrics.registry, compute)
 
   const owned = parts.move()
@@ -94,6 +101,8 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     compute,
     access,
     consoles: { ...compute, ...config.consoles },
+    events,
+    audit,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

@@ -40,6 +40,8 @@ export async function listen(gateway: Gateway): Promise<Listening> {
     port: (server.address() as AddressInfo).port,
     [Symbol.asyncDispose]: async () => {
       await consoles[Symbol.asyncDispose]()
+      // Their streams would never end by themselves.
+      await gateway.events[Symbol.asyncDispose]()
       await stop(server)
     },
   }

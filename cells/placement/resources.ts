@@ -1,4 +1,4 @@
-import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import type { FlavorSnapshot, ImageSnapshot } from '#openapi/wire/instance.ts'
 
 /** Amounts of what a host offers. Memory in MiB, disk in GiB. */
 export interface Resources {
@@ -17,7 +17,13 @@ export const RESOURCE_CLASSES = {
 const MIB_PER_GIB = 1024
 
 /** What a server takes of its host: swap counts as disk, and a flavor without root disk takes what its image asks. */
-export function resourcesOf({ flavor, image }: Pick<InstanceBuild, 'flavor' | 'image'>): Resources {
+export function resourcesOf({
+  flavor,
+  image,
+}: {
+  readonly flavor: FlavorSnapshot
+  readonly image: Pick<ImageSnapshot, 'minDiskGb'>
+}): Resources {
   const rootGb = flavor.rootGb === 0 ? image.minDiskGb : flavor.rootGb
   return {
     vcpus: flavor.vcpus,

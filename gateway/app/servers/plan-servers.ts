@@ -137,7 +137,7 @@ function plan(
       accessIPv6: accessIPv6 && canonicalIp(accessIPv6, 'accessIPv6'),
       vmState: isPlaced ? 'building' : 'error',
       taskState: isPlaced ? 'scheduling' : null,
-      fault: isPlaced ? null : noValidHost(now, choice, undefined),
+      fault: isPlaced ? null : noValidHost(now, choice.trace),
     },
     spec: {
       projectId,
