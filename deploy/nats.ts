@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { waitFor } from '#common/wait-for.ts'
 import { connectSystem } from './nats/connect-system.ts'
-import { type NatsPorts, natsConfig } from './nats/nats-config.ts'
+import { type NatsPorts, natsConfig, type Uplink } from './nats/nats-config.ts'
 import { type NatsKeys, natsKeys, operatorSeedFile } from './nats/nats-keys.ts'
 import { findProgram } from './process/find-program.ts'
 import { freePort } from './process/free-port.ts'
@@ -30,9 +30,14 @@ const READY_LIMIT_MS = 30_000
 
 /**
  * Afterwards a nats-server runs from `directory`, with the accounts pushed to it earlier. One that runs already is
- * left as it is. Keys and port are remembered there (0600); a port taken meanwhile is exchanged for a free one.
+ * left as it is. Keys and port are remembered there (0600); a port taken meanwhile is exchanged for a free one. With an
+ * uplink it dials out to another server, and goes on where that cannot be reached.
  */
-export async function startNats(directory: string, lifetime: Lifetime): Promise<Nats> {
+export async function startNats(
+  directory: string,
+  lifetime: Lifetime,
+  uplink?: Uplink,
+): Promise<Nats> {
   const home = resolve(directory)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const keys = natsKeys(home)
@@ -40,7 +45,7 @@ export async function startNats(directory: string, lifetime: Lifetime): Promise<
   if (old?.process !== undefined && isRunning(old.process))
     return handle(home, old, old.process, keys)
   const ports = { port: await freePort(old?.port), leafPort: await freePort(old?.leafPort) }
-  writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, ports, keys))
+  writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, ports, keys, uplink))
   const identity = await startProcess({
     command: findProgram('nats-server'),
     args: ['-c', `${home}/nats.conf`],

@@ -15,12 +15,22 @@ export interface DeploymentState {
   readonly region: string
   readonly gateways: readonly GatewayRecord[]
   readonly cells: readonly CellRecord[]
+  /** Set where this is a cell of a deployment elsewhere: there is no gateway here then. */
+  readonly joined?: JoinedDeployment
   /** By program name, as last started. */
   readonly processes: Readonly<Record<string, StartedProgram>>
   /** Of every host that runs real servers: chosen once, so that what is used later does not shrink it. */
   readonly hostShare?: HostShare
   /** True once the demo's flavors, image, network and first server were made. */
   readonly isReady: boolean
+}
+
+/** The deployment elsewhere that a cell belongs to. */
+export interface JoinedDeployment {
+  /** Without a slash at its end. */
+  readonly gatewayUrl: string
+  /** Where its bus takes that of the cell. */
+  readonly leafUrl: string
 }
 
 export interface ChosenDriver {
@@ -44,6 +54,7 @@ export interface GatewayRecord {
 export interface CellRecord {
   readonly id: CellId
   readonly name: string
+  /** On the bus that is started here. */
   readonly account: OwnedCellAccount
   readonly hosts: readonly HostRecord[]
 }

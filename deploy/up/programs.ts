@@ -21,6 +21,12 @@ export interface Wiring {
   readonly databases: DatabaseFiles
 }
 
+/** The same where there is no gateway. */
+export interface CellWiring extends Pick<Wiring, 'nats'> {
+  readonly credentials: Pick<BusCredentials, 'of'>
+  readonly databases: Pick<DatabaseFiles, 'cells'>
+}
+
 /** Gateways and cells: what serves without a hypervisor. */
 export async function serverPrograms(
   layout: Layout,
@@ -41,22 +47,32 @@ export async function serverPrograms(
       imageDirectory: layout.images,
     }),
   )
-  const cells = state.cells.map(async (cell) =>
-    cellProgram(cell, {
-      databaseUrlFile: given(databases.cells, cell.id),
-      secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
-      natsUrl: nats.url,
-      natsCredentialsFile: given(credentials.of, cell.id),
-    }),
+  return [...gateways, ...(await cellPrograms(layout, state, wiring))]
+}
+
+/** The cells alone. */
+export async function cellPrograms(
+  layout: Layout,
+  state: DeploymentState,
+  { nats, credentials, databases }: CellWiring,
+): Promise<readonly Program[]> {
+  return Promise.all(
+    state.cells.map(async (cell) =>
+      cellProgram(cell, {
+        databaseUrlFile: given(databases.cells, cell.id),
+        secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
+        natsUrl: nats.url,
+        natsCredentialsFile: given(credentials.of, cell.id),
+      }),
+    ),
   )
-  return [...gateways, ...(await Promise.all(cells))]
 }
 
 /** A compute for every host, with the settings of its driver by host id. */
 export function computePrograms(
   layout: Layout,
   state: DeploymentState,
-  { nats, credentials }: Wiring,
+  { nats, credentials }: Pick<CellWiring, 'nats' | 'credentials'>,
   driverSettings: ReadonlyMap<string, Readonly<Record<string, string>>>,
 ): readonly Program[] {
   const compute = (cell: CellRecord, host: HostRecord) =>

@@ -50,6 +50,10 @@ export async function bringUp(
   const known = loadState(layout)
   if (known !== undefined) assertSame(options, known)
   if (known !== undefined && (await isUp(layout, known))) return { state: known, what: 'already' }
+  if (known?.joined !== undefined) {
+    const { startCell } = await import('../join/start-cell.ts')
+    return { state: await startCell(layout, known, progress), what: 'started' }
+  }
   if (known === undefined && options.port !== undefined) await assertPortFree(options.port)
   makeFolders(layout)
   await installPackages(['base'], progress)
