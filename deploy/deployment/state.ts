@@ -15,6 +15,8 @@ export interface DeploymentState {
   readonly region: string
   readonly gateways: readonly GatewayRecord[]
   readonly cells: readonly CellRecord[]
+  /** Where cells and clients of other machines are served; absent: nowhere. */
+  readonly exposed?: ExposedAddress
   /** Set where this is a cell of a deployment elsewhere: there is no gateway here then. */
   readonly joined?: JoinedDeployment
   /** By program name, as last started. */
@@ -23,6 +25,12 @@ export interface DeploymentState {
   readonly hostShare?: HostShare
   /** True once the demo's flavors, image, network and first server were made. */
   readonly isReady: boolean
+}
+
+/** An address of this machine, and the port of HTTPS there. */
+export interface ExposedAddress {
+  readonly address: string
+  readonly port: number
 }
 
 /** The deployment elsewhere that a cell belongs to. */

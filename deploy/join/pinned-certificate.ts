@@ -1,16 +1,11 @@
-import { createHash, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:tls'
 import { Failure } from '#common/errors.ts'
+import { certificatePin } from '#gateway/http/certificate.ts'
 
 const CONNECT_LIMIT_MS = 10_000
 const PORT_USUAL = 443
-
-/** SHA-256 of a certificate's public key, base64url: the same for every certificate of that key. */
-export function pinOf(certificate: X509Certificate): string {
-  const key = certificate.publicKey.export({ type: 'spki', format: 'der' })
-  return createHash('sha256').update(key).digest('base64url')
-}
 
 /** The certificate that is served there, as PEM. Throws `forbidden` when its key is not the one of the pin. */
 export async function pinnedCertificate(url: URL, pin: string): Promise<string> {
@@ -25,7 +20,7 @@ export async function pinnedCertificate(url: URL, pin: string): Promise<string> 
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(CONNECT_LIMIT_MS) })
     const der = socket.getPeerCertificate().raw
     const certificate = new X509Certificate(der)
-    if (pinOf(certificate) === pin) return certificate.toString()
+    if (certificatePin(certificate) === pin) return certificate.toString()
   } catch (cause) {
     throw new Failure('unavailable', `${url.origin} does not answer over TLS.`, { cause })
   } finally {

@@ -27,7 +27,7 @@ export async function startCell(
     startMariadb(layout.mariadb, 'detached').then((mariadb) =>
       prepareCellDatabases(layout, mariadb, state),
     ),
-    startNats(layout.nats, 'detached', uplinkOf(layout, joined, cell)),
+    startNats(layout.nats, 'detached', { uplink: uplinkOf(layout, joined, cell) }),
     issueCellCredentials(layout, state),
   ])
   const wiring = { nats, credentials: { of: credentials }, databases: { cells: databases } }

@@ -1,6 +1,7 @@
 import { type Account, encodeAccount, encodeOperator } from '@nats-io/jwt'
 import type { KeyPair } from '@nats-io/nkeys'
 import { systemAccount } from '#gateway/bus/accounts.ts'
+import type { CertificateFiles } from '#gateway/http/certificate.ts'
 import { keyPair, type NatsKeys } from './nats-keys.ts'
 
 /** Accounts one server keeps on disk: cells, the system's and the gateways'. */
@@ -29,6 +30,17 @@ export interface Uplink {
   readonly caFile?: string | undefined
 }
 
+/** An address of this machine at which servers of cells elsewhere are taken, over TLS. */
+export interface Exposure extends CertificateFiles {
+  readonly address: string
+}
+
+/** How a server and those of other machines reach each other: not at all where nothing is set. */
+export interface NatsReach {
+  readonly uplink?: Uplink | undefined
+  readonly exposure?: Exposure | undefined
+}
+
 /**
  * The configuration of a private NATS in operator mode. Only the system account is in it; others are pushed and
  * kept by the server's own resolver, so adding a cell never rewrites this file.
@@ -37,7 +49,7 @@ export async function natsConfig(
   directory: string,
   { port, leafPort }: NatsPorts,
   keys: NatsKeys,
-  uplink?: Uplink,
+  { uplink, exposure }: NatsReach = {},
 ): Promise<string> {
   const operator = keyPair(keys.operatorSeed)
   const system = keyPair(keys.systemSeed).getPublicKey()
@@ -46,7 +58,7 @@ export async function natsConfig(
   return [
     'host: "127.0.0.1"',
     `port: ${port}`,
-    ...leafnodes(leafPort, uplink),
+    ...leafnodes(leafPort, uplink, exposure),
     'server_name: "weir"',
     `pid_file: ${JSON.stringify(`${directory}/nats.pid`)}`,
     `max_payload: ${PAYLOAD_MAX_BYTES}`,
@@ -70,10 +82,21 @@ export async function natsConfig(
   ].join('\n')
 }
 
-function leafnodes(port: number, uplink: Uplink | undefined): readonly string[] {
+function leafnodes(
+  port: number,
+  uplink: Uplink | undefined,
+  exposure: Exposure | undefined,
+): readonly string[] {
   // Whoever dials is told one address, and that is the one to use: others may not be reachable from there.
   if (uplink === undefined)
-    return [`leafnodes { host: "127.0.0.1", port: ${port}, no_advertise: true }`]
+    return [
+      'leafnodes {',
+      `  host: ${JSON.stringify(exposure?.address ?? '127.0.0.1')}`,
+      `  port: ${port}`,
+      '  no_advertise: true',
+      ...(exposure === undefined ? [] : [tlsBlock(exposure)]),
+      '}',
+    ]
   const { url, credentialsFile, account, caFile } = uplink
   return [
     'leafnodes {',
@@ -86,6 +109,12 @@ function leafnodes(port: number, uplink: Uplink | undefined): readonly string[] 
     '  } ]',
     '}',
   ]
+}
+
+function tlsBlock({ certificateFile, keyFile }: Exposure): string {
+  const files = { cert_file: certificateFile, key_file: keyFile }
+  const lines = Object.entries(files).map(([name, file]) => `${name}: ${JSON.stringify(file)}`)
+  return `  tls { ${lines.join(', ')} }`
 }
 
 /** The account of an uplink must be there before the server starts. */
