@@ -135,6 +135,43 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/intents": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What waits for cells that cannot be reached, in the order it was asked for; a project's own, or all. */
+        readonly get: operations["listIntents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/intents/{intent}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an intent. */
+                readonly intent: components["parameters"]["intent"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Take it back, as long as nobody has begun to carry it out. */
+        readonly delete: operations["cancelIntent"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/tokens": {
         readonly parameters: {
             readonly query?: never;
@@ -288,6 +325,23 @@ export interface components {
             readonly chosen: string | null;
             readonly took_ms: number;
         };
+        /** @description What shall be true of a server once its cell can be reached again. A server has one at most. */
+        readonly Intent: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: uuid */
+            readonly server_id: string;
+            /** Format: uuid */
+            readonly cell_id: string | null;
+            readonly project_id: string;
+            /** @description Who asked for it. */
+            readonly user_id: string;
+            /** @enum {string} */
+            readonly wish: "start" | "stop" | "delete";
+            /** @description Of the request that asked for it; its action of the server tells the outcome. */
+            readonly request_id: string;
+            readonly created_at: components["schemas"]["Time"];
+        };
         readonly JoinToken: {
             /** Format: uuid */
             readonly id: string;
@@ -339,6 +393,8 @@ export interface components {
         readonly limit: number;
         /** @description Where the page before ended; from its `next`. */
         readonly cursor: string;
+        /** @description The id of an intent. */
+        readonly intent: string;
         /** @description The id of a join token. */
         readonly joinToken: string;
         /** @description A repeat under the same key within a day makes nothing and is told what was made. */
@@ -354,6 +410,7 @@ export type Cell = components['schemas']['Cell'];
 export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
 export type Decision = components['schemas']['Decision'];
+export type Intent = components['schemas']['Intent'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterCell = components['parameters']['cell'];
@@ -362,6 +419,7 @@ export type ParameterServer = components['parameters']['server'];
 export type ParameterIfMatch = components['parameters']['ifMatch'];
 export type ParameterLimit = components['parameters']['limit'];
 export type ParameterCursor = components['parameters']['cursor'];
+export type ParameterIntent = components['parameters']['intent'];
 export type ParameterJoinToken = components['parameters']['joinToken'];
 export type ParameterIdempotencyKey = components['parameters']['idempotencyKey'];
 export type $defs = Record<string, never>;
@@ -681,6 +739,67 @@ export interface operations {
                         readonly decisions: readonly components["schemas"]["Decision"][];
                     };
                 };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listIntents: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The id or the name of a cell. */
+                readonly cell?: string;
+                /** @description The id of a server. */
+                readonly server?: string;
+                /** @description How many at most, 1000 unless told. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Where the page before ended; from its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. Its Link header names the next page, if there is one. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly intents: readonly components["schemas"]["Intent"][];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly cancelIntent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an intent. */
+                readonly intent: components["parameters"]["intent"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The server stays as it is. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];

@@ -19,6 +19,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   saga_events: 'sagas',
   instance_mappings: 'the end of the delete',
   request_specs: 'the end of the delete',
+  server_intents: 'being carried out, or its server',
   port_addresses: 'its port',
   port_security_groups: 'its port',
   image_tags: 'its image',

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { noun } from '#gateway/cli/noun.ts'
 import { layoutIn } from '../../deployment/layout.ts'
 import { lockDeployment } from '../../deployment/lock.ts'
 import { LAUNCHED_DRIVERS, type LaunchedDriver } from '../../hypervisors/launched-driver.ts'
@@ -8,7 +9,7 @@ import { upTo } from '../up-to.ts'
 const HOSTS_MAX = 64
 
 export function addCellCommand(program: Command): void {
-  const cell = program.command('cell').description('the cells of the deployment')
+  const cell = noun(program, 'cell', 'units of scheduling and failure')
   addJoinCommand(cell)
   cell
     .command('resync')

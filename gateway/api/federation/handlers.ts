@@ -7,6 +7,8 @@ import { listDrivers } from './drivers/list-drivers.ts'
 import { listHosts } from './hosts/list-hosts.ts'
 import { showHost } from './hosts/show-host.ts'
 import { updateHost } from './hosts/update-host.ts'
+import { cancelIntent } from './intents/cancel-intent.ts'
+import { listIntents } from './intents/list-intents.ts'
 import { join } from './join/join.ts'
 import { showTrace } from './servers/show-trace.ts'
 import { createJoinToken } from './tokens/create-join-token.ts'
@@ -16,6 +18,7 @@ import { listVersions } from './versions/list-versions.ts'
 
 /** A handler for every operation of openapi/federation.yaml. */
 export const federationHandlers: Handlers = {
+  cancelIntent,
   createJoinToken,
   deleteCell,
   deleteJoinToken,
@@ -23,6 +26,7 @@ export const federationHandlers: Handlers = {
   listCells,
   listDrivers,
   listHosts,
+  listIntents,
   listJoinTokens,
   listVersions,
   showCell,

@@ -672,6 +672,7 @@ CREATE TABLE `server_index` (
 	`access_ip_v4` varchar(15) character set ascii collate ascii_bin,
 	`access_ip_v6` varchar(45) character set ascii collate ascii_bin,
 	`is_deleting` boolean NOT NULL DEFAULT false,
+	`wish` varchar(8) character set ascii collate ascii_bin,
 	`vm_state` varchar(20) character set ascii collate ascii_bin NOT NULL,
 	`task_state` varchar(32) character set ascii collate ascii_bin,
 	`power_state` tinyint NOT NULL,
@@ -688,6 +689,20 @@ CREATE TABLE `server_index` (
 	`deleted_at` datetime(3),
 	`missing_since` datetime(3),
 	CONSTRAINT `server_index_server_id` PRIMARY KEY(`server_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `server_intents` (
+	`serial` bigint AUTO_INCREMENT NOT NULL,
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`wish` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`work` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `server_intents_serial` PRIMARY KEY(`serial`),
+	CONSTRAINT `server_intents_id` UNIQUE(`id`),
+	CONSTRAINT `server_intents_server` UNIQUE(`server_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `server_migrations` (
