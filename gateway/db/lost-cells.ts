@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
@@ -75,6 +75,21 @@ export async function listServersLeft(
 ): Promise<readonly InstanceId[]> {
   const rows = await db.rows<{ server_id: InstanceId }>(LEFT, { cellId, max: String(max) })
   return rows.map((row) => row.server_id)
+}
+
+/** The servers among these that are the cell's, each with its current attempt. */
+export async function currentAttempts(
+  db: Executor,
+  cellId: CellId,
+  serverIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (serverIds.length === 0) return new Map()
+  const { serverId, attempt } = instanceMappings
+  const rows = await db.orm
+    .select({ serverId, attempt })
+    .from(instanceMappings)
+    .where(and(eq(instanceMappings.cellId, cellId), inArray(serverId, [...serverIds])))
+  return new Map(rows.map((row) => [row.serverId, row.attempt]))
 }
 
 /** Where a server of a lost cell goes. */

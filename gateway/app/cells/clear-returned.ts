@@ -2,7 +2,7 @@ import { workContext } from '#common/context.ts'
 import { newId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { CellRef } from '../../cells/client.ts'
-import { ownServers } from '../../db/server-index.ts'
+import { currentAttempts } from '../../db/lost-cells.ts'
 import type { ComputeDeps } from '../compute.ts'
 
 const PAGE_ROWS = 500
@@ -34,9 +34,9 @@ async function destroyStale(
   cell: CellRef,
   instances: readonly InstanceView[],
 ): Promise<number> {
-  const ids = new Set(instances.map(({ serverId }) => serverId))
-  const own = await ownServers(deps.db, cell.id, ids)
-  const stale = instances.filter(({ serverId, attempt }) => own.get(serverId) !== attempt)
+  const ids = instances.map(({ serverId }) => serverId)
+  const current = await currentAttempts(deps.db, cell.id, ids)
+  const stale = instances.filter(({ serverId, attempt }) => current.get(serverId) !== attempt)
   for (const { serverId, attempt } of stale) {
     const operation = { id: newId<string>(), serverId, attempt }
     await deps.askCell(cell, 'instance.delete', { operation }, { work: workContext({}) })
