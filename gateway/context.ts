@@ -21,6 +21,7 @@ import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import { CellAccess } from './cells/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
+import { CertificateWatch } from './http/certificate-watch.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeMissing } from './observe-missing.ts'
 import { openAccess } from './open-access.ts'
@@ -39,6 +40,8 @@ export interface Gateway extends AsyncDisposable {
   readonly networks: Networks
   readonly compute: RunningCompute
   readonly access: CellAccess
+  /** Undefined where it serves no HTTPS. */
+  readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
   readonly events: EventTail
   readonly audit: AuditTrail
@@ -87,6 +90,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const watchersMax = config.eventWatchersMax
   const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
   observeMissing(metrics.registry, compute)
+  const certificate = openCertificate(parts, config, log)
 
   const owned = parts.move()
   return {
@@ -100,11 +104,20 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     networks,
     compute,
     access,
+    certificate,
     consoles: { ...compute, ...config.consoles },
     events,
     audit,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function openCertificate(
+  parts: AsyncDisposableStack,
+  { tls }: GatewayConfig,
+  log: Logger,
+): CertificateWatch | undefined {
+  return tls === undefined ? undefined : parts.use(new CertificateWatch(tls, systemClock, log))
 }
 
 async function openImages(
