@@ -49,7 +49,7 @@ export interface Driver extends AsyncDisposable {
   readonly resize?: Resize
 }
 
-export const DRIVER_NAMES = ['docker', 'fake', 'libvirt', 'nested'] as const
+export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'libvirt', 'nested'] as const
 export type DriverName = (typeof DRIVER_NAMES)[number]
 
 /** The optional parts, by the name of the property that holds them. The matrix in the docs is made from this. */
