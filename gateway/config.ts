@@ -42,11 +42,23 @@ export interface GatewayConfig {
   readonly processName: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
+  /** Where cells elsewhere find the bus. */
+  readonly natsPublicUrl: string
+  /** Where the bus of a cell's own reaches this one; undefined where it cannot. */
+  readonly natsLeafUrl: string | undefined
+  /** The right to let cells in and to shut them out; undefined: this gateway cannot. */
+  readonly natsOperator: NatsOperator | undefined
   readonly consoles: ConsoleSettings
   readonly retention: Retention
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
   readonly dueTimes: DueTimes
+}
+
+/** Nkey seed of the bus's operator, and a credential of its system account. */
+export interface NatsOperator {
+  readonly seed: string
+  readonly systemCredentialsFile: string
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -91,6 +103,9 @@ export function configFromEnv(env: Env): GatewayConfig {
     processName: read.text('PROCESS'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    natsPublicUrl: read.optionalText('NATS_PUBLIC_URL') ?? read.text('NATS_URL'),
+    natsLeafUrl: read.optionalText('NATS_LEAF_URL'),
+    natsOperator: readOperator(read),
     consoles: {
       tokenLifetimeS: read.integer('CONSOLE_TOKEN_LIFETIME_S', 300, 10, 3_600),
       openMax: read.integer('CONSOLE_OPEN_MAX', 16, 1, 10_000),
@@ -109,6 +124,12 @@ export function configFromEnv(env: Env): GatewayConfig {
     throw new Error('Configuration:\n  GATEWAY_SECRET_KEY: 64 hexadecimal digits are needed')
   if (config.publicUrl !== undefined) assertPublicUrl(config.publicUrl)
   return config
+}
+
+function readOperator(read: EnvReader): NatsOperator | undefined {
+  const seed = read.optionalSecret('NATS_OPERATOR_SEED')
+  if (seed === undefined) return undefined
+  return { seed, systemCredentialsFile: read.text('NATS_SYSTEM_CREDENTIALS_FILE') }
 }
 
 function assertPublicUrl(text: string): void {

@@ -17,9 +17,11 @@ import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
 import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
+import { CellAccess } from './cells/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeMissing } from './observe-missing.ts'
+import { openAccess } from './open-access.ts'
 import { readVersion } from './version.ts'
 
 /** Everything a gateway is made of, built once by hand. Several may live in one process. */
@@ -34,6 +36,7 @@ export interface Gateway extends AsyncDisposable {
   readonly images: Images
   readonly networks: Networks
   readonly compute: RunningCompute
+  readonly access: CellAccess
   readonly consoles: Consoles
 }
 
@@ -58,6 +61,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const images = await openImages(parts, config, db, log)
   const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
 
+  const access = await openAccess(parts, config, db, log)
   const compute = await openBus(parts, config, log, (nats) =>
     openCompute({
       db,
@@ -88,6 +92,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     images,
     networks,
     compute,
+    access,
     consoles: { ...compute, ...config.consoles },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

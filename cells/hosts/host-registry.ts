@@ -6,6 +6,7 @@ import { findHosts, hostUsage } from '../db/hosts.ts'
 import { addResources, type Resources } from '../placement/resources.ts'
 import type { HostState } from '../scheduler/host-state.ts'
 import type { Host, Provider } from './host.ts'
+import { hostsAsRead } from './hosts-as-read.ts'
 
 export interface HostRegistryOptions {
   readonly db: Executor
@@ -44,14 +45,8 @@ export class HostRegistry {
       db,
       changed.map(({ id }) => id),
     )
-    const byId = new Map(fresh.map((host) => [host.id, host]))
-    const hosts = new Map<HostId, Host>()
-    for (const { id, provider, shownGeneration } of usage) {
-      const host = byId.get(id) ?? this.#hosts.get(id)
-      if (host !== undefined) hosts.set(id, { ...host, provider })
-      this.#shown.set(id, shownGeneration)
-    }
-    this.#hosts = hosts
+    this.#hosts = hostsAsRead(this.#hosts, usage, fresh)
+    for (const { id, shownGeneration } of usage) this.#shown.set(id, shownGeneration)
   }
 
   all(): readonly Host[] {

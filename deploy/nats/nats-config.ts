@@ -7,11 +7,22 @@ const ACCOUNTS_MAX = 100_000
 /** The largest wire message: a build request with the longest user data and personality Nova allows, with room. */
 const PAYLOAD_MAX_BYTES = 4 * 1024 * 1024
 
+/** Where a server listens. */
+export interface NatsPorts {
+  readonly port: number
+  /** For servers of cells elsewhere. */
+  readonly leafPort: number
+}
+
 /**
  * The configuration of a private NATS in operator mode. Only the system account is in it; others are pushed and
  * kept by the server's own resolver, so adding a cell never rewrites this file.
  */
-export async function natsConfig(directory: string, port: number, keys: NatsKeys): Promise<string> {
+export async function natsConfig(
+  directory: string,
+  { port, leafPort }: NatsPorts,
+  keys: NatsKeys,
+): Promise<string> {
   const operator = keyPair(keys.operatorSeed)
   const system = keyPair(keys.systemSeed).getPublicKey()
   const operatorJwt = await encodeOperator('weir', operator, { system_account: system })
@@ -19,11 +30,12 @@ export async function natsConfig(directory: string, port: number, keys: NatsKeys
   return [
     'host: "127.0.0.1"',
     `port: ${port}`,
+    `leafnodes { host: "127.0.0.1", port: ${leafPort} }`,
     'server_name: "weir"',
     `pid_file: ${JSON.stringify(`${directory}/nats.pid`)}`,
     `max_payload: ${PAYLOAD_MAX_BYTES}`,
-    // A peer that vanished without closing is noticed within a minute.
-    'ping_interval: "20s"',
+    // A process that hangs is out of its queue group in 15 s: until then it is handed its share of the requests.
+    'ping_interval: "5s"',
     'ping_max: 2',
     `operator: ${operatorJwt}`,
     `system_account: ${system}`,

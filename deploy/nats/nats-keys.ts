@@ -12,10 +12,15 @@ export interface NatsKeys {
 /** The keys kept in `directory` (0600), made on first use. */
 export function natsKeys(directory: string): NatsKeys {
   return {
-    operatorSeed: keepSeed(`${directory}/operator.nk`, createOperator),
+    operatorSeed: keepSeed(operatorSeedFile(directory), createOperator),
     systemSeed: keepSeed(`${directory}/system-account.nk`, createAccount),
     gatewaySeed: keepSeed(`${directory}/gateway-account.nk`, createAccount),
   }
+}
+
+/** Where the operator's seed is kept. */
+export function operatorSeedFile(directory: string): string {
+  return `${directory}/operator.nk`
 }
 
 /** The key pair a seed stands for. */

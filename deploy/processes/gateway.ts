@@ -6,6 +6,9 @@ export interface GatewayFiles {
   readonly databaseUrlFile: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string
+  readonly natsLeafUrl: string
+  readonly natsOperatorSeedFile: string
+  readonly natsSystemCredentialsFile: string
   readonly secretKeyFile: string
   readonly imageDirectory: string
 }
@@ -25,6 +28,9 @@ export function gatewayProgram(
       GATEWAY_DATABASE_URL_FILE: files.databaseUrlFile,
       GATEWAY_NATS_URL: files.natsUrl,
       GATEWAY_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
+      GATEWAY_NATS_LEAF_URL: files.natsLeafUrl,
+      GATEWAY_NATS_OPERATOR_SEED_FILE: files.natsOperatorSeedFile,
+      GATEWAY_NATS_SYSTEM_CREDENTIALS_FILE: files.natsSystemCredentialsFile,
       GATEWAY_SECRET_KEY_FILE: files.secretKeyFile,
       GATEWAY_IMAGE_DIRECTORY: files.imageDirectory,
       ...passedOn(process.env, 'GATEWAY_RETENTION_'),

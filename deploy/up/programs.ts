@@ -28,12 +28,15 @@ export async function serverPrograms(
   wiring: Wiring,
 ): Promise<readonly Program[]> {
   const { nats, credentials, databases } = wiring
-  const secretKeyFile = await keyFile(layout, 'gateway.key')
+  const secretKeyFile = await gatewayKeyFile(layout)
   const gateways = state.gateways.map((gateway) =>
     gatewayProgram(state, gateway, {
       databaseUrlFile: databases.gateway,
       natsUrl: nats.url,
       natsCredentialsFile: credentials.gateway,
+      natsLeafUrl: nats.leafUrl,
+      natsOperatorSeedFile: nats.operatorSeedFile,
+      natsSystemCredentialsFile: credentials.operator,
       secretKeyFile,
       imageDirectory: layout.images,
     }),
@@ -66,6 +69,11 @@ export function computePrograms(
       driverSettings: driverSettings.get(host.id) ?? {},
     })
   return state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host)))
+}
+
+/** What gateways seal secrets with. */
+export function gatewayKeyFile(layout: Layout): Promise<string> {
+  return keyFile(layout, 'gateway.key')
 }
 
 /** The path of a key that is made once: what it has sealed opens with no other. */

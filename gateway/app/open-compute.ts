@@ -11,6 +11,7 @@ import { CellRegistry } from '../cells/registry.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { Feeds } from './feed/feeds.ts'
 import type { Retention } from './purge.ts'
+import { carryOutIntents } from './reconcilers/carry-out-intents.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
 import { filterPorts } from './reconcilers/filter-ports.ts'
@@ -91,6 +92,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const retries = run(retryBuilds(compute))
   const others = [
     finishDeletes(compute),
+    carryOutIntents(compute, processName),
     quotaUsage(compute),
     darkCells(compute),
     tellAggregates(compute),
@@ -100,7 +102,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     filterPorts(compute),
     purgeOld(compute, options.retention),
   ].map(run)
-  const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))
+  const feeds = parts.use(new Feeds({ deps, nats, processName, onNotBuilt: () => retries.nudge() }))
   const owned = parts.move()
   return {
     ...compute,

@@ -80,7 +80,7 @@ async function promise(
       if (error instanceof GroupPlacedElsewhere && tries < TRIES_MAX) continue
       if (!isFailure(error, 'over-quota') || count === request.minCount) throw error
       const { flavor } = order.servers[0]!.row
-      const fitting = await fittingCount(boot.compute.db, context.projectId, flavor)
+      const fitting = await fittingCount(boot.compute.db, context, flavor)
       if (fitting < request.minCount || tries === TRIES_MAX) throw error
       count = Math.min(fitting, count)
     }
@@ -97,7 +97,7 @@ async function wantedCount(
   if (maxCount > SERVERS_MAX)
     throw new Failure('invalid', `max_count must be at most ${SERVERS_MAX}.`)
   const flavor = await flavorForBoot(compute.db, context, flavorRef)
-  const fitting = await fittingCount(compute.db, context.projectId, flavor)
+  const fitting = await fittingCount(compute.db, context, flavor)
   return Math.min(maxCount, Math.max(fitting, minCount))
 }
 

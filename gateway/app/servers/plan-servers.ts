@@ -58,7 +58,7 @@ export async function planServers(
   const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
   const keypair =
     request.keyName === null ? null : await keypairForBoot(db, context, request.keyName)
-  await limitMetadata(db, context.projectId, request.metadata)
+  await limitMetadata(db, context, request.metadata)
   const nics = await planEmbeddedNics(networks, context, {
     networks: request.networks,
     securityGroups: request.securityGroups,

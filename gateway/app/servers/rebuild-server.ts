@@ -54,7 +54,7 @@ export async function rebuildServer(
   const before = await findRequestSpec(db, server.id)
   if (before === undefined)
     throw new Failure('not-found', `Instance ${server.id} could not be found.`)
-  await limitMetadata(db, server.projectId, request.metadata ?? {})
+  await limitMetadata(db, server, request.metadata ?? {})
   const { spec, shown } = await wanted({ compute, images }, context, { server, before, request })
   const { keepsEphemeral, password } = request
   const userData = request.userData === undefined ? userDataOf(compute, before) : request.userData

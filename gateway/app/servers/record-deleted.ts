@@ -24,10 +24,16 @@ export async function recordDeleted(
   if (going.length === 0) return 0
   removeMappings(tx, going)
   markIndexedDeleted(tx, going)
-  const ids = going.map(({ serverId }) => serverId)
-  await leaveServerGroups(tx, ids)
-  await deps.network.release(tx, ids)
-  await refund(tx, going)
+  const members = going.filter(({ groupId }) => groupId !== null)
+  await leaveServerGroups(
+    tx,
+    members.map(({ serverId }) => serverId),
+  )
+  await deps.network.release(
+    tx,
+    going.map(({ serverId }) => serverId),
+  )
+  refund(tx, going)
   return going.length
 }
 
@@ -36,12 +42,12 @@ function inOrder(servers: readonly ServerAttempt[]): readonly ServerAttempt[] {
   return servers.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
 }
 
-async function refund(tx: Tx, gone: readonly InstanceMapping[]): Promise<void> {
+function refund(tx: Tx, gone: readonly InstanceMapping[]): void {
   const byProject = [...Map.groupBy(gone, (mapping) => mapping.projectId)]
   for (const [projectId, mappings] of byProject.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const sum = (of: (mapping: InstanceMapping) => number) =>
       mappings.reduce((total, mapping) => total + of(mapping), 0)
-    await refundQuota(tx, projectId, {
+    refundQuota(tx, projectId, {
       instances: mappings.length,
       cores: sum(({ cores }) => cores),
       ram: sum(({ ramMb }) => ramMb),

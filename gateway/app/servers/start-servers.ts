@@ -9,6 +9,7 @@ import { insertRequestSpecs, type NewRequestSpec } from '../../db/request-specs.
 import { recordActions } from '../../db/server-actions.ts'
 import { insertServers } from '../../db/server-index.ts'
 import { recordTraces } from '../../db/traces.ts'
+import type { ProjectUser } from '../../db/user-quota-limits.ts'
 import type { Compute } from '../compute.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from '../quotas/charge-quota.ts'
 import type { QuotaDeltas } from '../quotas/resources.ts'
@@ -53,7 +54,7 @@ export async function startServers(
   return runs
 }
 
-type Charge = (tx: Tx, projectId: string, deltas: QuotaDeltas) => Promise<void> | void
+type Charge = (tx: Tx, owner: ProjectUser, deltas: QuotaDeltas) => Promise<void> | void
 
 interface Beginning {
   readonly order: ServerOrder
@@ -76,7 +77,7 @@ function begin(
     })),
     {
       before: (tx) => record(tx, compute, work, order, begun),
-      after: (tx) => charge(tx, order.servers[0]!.row.projectId, quotaDeltas(order)),
+      after: (tx) => charge(tx, order.servers[0]!.row, quotaDeltas(order)),
     },
   )
 }
