@@ -29,6 +29,7 @@ export function describeUp(layout: Layout, { state, what }: UpResult): readonly 
     '  eval "$(./weir env)"',
     '  openstack server list',
     '  openstack server create --flavor m1.tiny --image tiny --network private --wait second',
+    '  ./weir why second --os-cloud weir-admin',
     '',
   ]
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
+import { noun } from '#gateway/cli/noun.ts'
 import { layoutIn } from '../../deployment/layout.ts'
 import { say } from '../say.ts'
 
 export function addCellCommand(program: Command): void {
-  const cell = program.command('cell').description('the cells of the deployment')
-  cell
+  noun(program, 'cell', 'units of scheduling and failure')
     .command('resync')
     .argument('<name>')
     .description('have what the gateways show of a cell rebuilt from a full copy of it')
