@@ -33,12 +33,11 @@ export interface BaremetalHarness extends DriverHarness {
   readonly stateDirectory: string
   /** What is remembered of a machine, by its place. */
   record(index: number): Promise<NodeRecord>
-  /** How much a machine's disk takes of this one's: 0 when it is empty. */
-  diskBlocks(index: number): Promise<number>
 }
 
-/** Sparse. */
-const DISK_MB = 1024
+/** Sparse, so that a gigabyte costs nothing; what an emulated machine writes zeros over is not. */
+const QUICK_DISK_MB = 1024
+const EMULATED_DISK_MB = 16
 const NODES = 2
 /** Software emulation on a busy machine. */
 const PROVIDE_MS = 200_000
@@ -72,14 +71,11 @@ export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHa
   const endless = shelf.addEndless()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const record = (index: number) => readRecord(stateDirectory, index)
-  const diskBlocks = async (index: number) =>
-    (await stat(join(machines[index]!.directory, 'disk.img'))).blocks
   return {
     machines,
     shelf,
     stateDirectory,
     record,
-    diskBlocks,
     open: () => openProvided({ owner, stateDirectory, images: shelf }, settings),
     image: shelf.add(echoDisk()),
     extraSpecs: { [`resources:${RESOURCE_CLASS}`]: '1' },
@@ -94,7 +90,7 @@ export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHa
       for (let index = 0; index < NODES; index += 1) {
         const { state, instance } = await record(index)
         if (instance === id) names.push(`node ${index} of it, ${state}`)
-        if (state === 'available' && (await diskBlocks(index)) > 0)
+        if (state === 'available' && !(await isEmpty(machines[index]!)))
           names.push(`data on node ${index}`)
       }
       return names
@@ -128,10 +124,10 @@ async function openProvided(
 
 function machineOptions(index: number, bootUrl: string, quick: boolean) {
   const macAddress = macOf(index)
-  if (quick) return { diskMb: DISK_MB, quick: { bootUrl, macAddress } }
+  if (quick) return { diskMb: QUICK_DISK_MB, quick: { bootUrl, macAddress } }
   const bootfile = `${bootUrl}/boot.ipxe?mac=\${net0/mac}`
   const nic = `user,model=virtio-net-pci,mac=${macAddress},bootfile=${bootfile}`
-  return { diskMb: DISK_MB, qemu: ['-nic', nic] }
+  return { diskMb: EMULATED_DISK_MB, qemu: ['-nic', nic] }
 }
 
 function enrolled({ bmc }: SimulatedMachine, index: number): EnrolledNode {
@@ -153,6 +149,12 @@ function macOf(index: number): string {
 async function readRecord(stateDirectory: string, index: number): Promise<NodeRecord> {
   const text = await readFile(join(stateDirectory, 'nodes', `node-${index}.json`), 'utf8')
   return JSON.parse(text) as NodeRecord
+}
+
+async function isEmpty({ directory }: SimulatedMachine): Promise<boolean> {
+  const path = join(directory, 'disk.img')
+  if ((await stat(path)).blocks === 0) return true
+  return (await readFile(path)).every((byte) => byte === 0)
 }
 
 async function filesBelow(folder: string): Promise<string[]> {
