@@ -25,7 +25,8 @@ async function rebuild(
   refuseUntold(spec)
   const content = await rootImage(host.images, spec.image, signal)
   refuseTooLarge(node, spec, content)
+  // One that was interrupted is written again; one whose server is being deleted is refused.
+  if (node.record.state !== 'deploying') await host.nodes.move(node, 'rebuild')
   await powerOff(host, node, 0, signal)
-  if (node.record.state === 'active') await host.nodes.move(node, 'rebuild')
   await deploy(host, node, content, { runs }, signal)
 }

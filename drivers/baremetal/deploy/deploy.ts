@@ -3,7 +3,8 @@ import type { InstanceSpec } from '../../driver.ts'
 import type { BaremetalHost } from '../host.ts'
 import { writeImage } from '../netboot/run-in-ramdisk.ts'
 import type { DiskContent } from '../netboot/tasks.ts'
-import { machineOf, withinTask } from '../nodes/machine-of.ts'
+import { withinTask } from '../netboot/within-task.ts'
+import { machineOf } from '../nodes/machine-of.ts'
 import type { Node } from '../nodes/node.ts'
 import { powerOn } from '../power.ts'
 
@@ -29,7 +30,9 @@ export async function deploy(
   { runs }: { readonly runs: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  await writeImage(machineOf(node), host.bootServer, content, withinTask(host, signal))
+  await withinTask(host, signal, (taskSignal) =>
+    writeImage(machineOf(node), host.bootServer, content, taskSignal),
+  )
   await host.nodes.move(node, 'done')
   host.lines.start(node)
   if (runs) await powerOn(host, node, signal)

@@ -2,7 +2,8 @@ import { errorChain, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { BaremetalHost } from '../host.ts'
 import { cleanMachine } from '../netboot/run-in-ramdisk.ts'
-import { machineOf, withinTask } from './machine-of.ts'
+import { withinTask } from '../netboot/within-task.ts'
+import { machineOf } from './machine-of.ts'
 import type { Node } from './node.ts'
 
 /**
@@ -15,7 +16,10 @@ export async function cleanNode(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    if (host.cleans) await cleanMachine(machineOf(node), host.bootServer, withinTask(host, signal))
+    if (host.cleans)
+      await withinTask(host, signal, (taskSignal) =>
+        cleanMachine(machineOf(node), host.bootServer, taskSignal),
+      )
   } catch (error) {
     if (!isFailure(error, 'internal')) throw error
     host.logger?.error({ ...errorFields(error), node: node.name }, 'machine could not be cleaned')

@@ -2,8 +2,9 @@ import { errorChain } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { BaremetalHost } from '../host.ts'
 import { inspectMachine } from '../netboot/run-in-ramdisk.ts'
+import { withinTask } from '../netboot/within-task.ts'
 import { cleanNode } from './clean-node.ts'
-import { machineOf, withinTask } from './machine-of.ts'
+import { machineOf } from './machine-of.ts'
 import type { Node } from './node.ts'
 
 /**
@@ -34,7 +35,9 @@ export async function provideNode(
 async function inspectNode(host: BaremetalHost, node: Node, signal: AbortSignal): Promise<void> {
   await host.nodes.move(node, 'inspect')
   try {
-    const parts = await inspectMachine(machineOf(node), host.bootServer, withinTask(host, signal))
+    const parts = await withinTask(host, signal, (taskSignal) =>
+      inspectMachine(machineOf(node), host.bootServer, taskSignal),
+    )
     await host.nodes.move(node, 'done', { parts })
   } catch (error) {
     if (!signal.aborted) await host.nodes.move(node, 'fail', { failure: errorChain(error) })
