@@ -47,6 +47,8 @@ export interface GatewayConfig {
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
   readonly dueTimes: DueTimes
+  /** How long what users delete can be restored; 0: not at all. */
+  readonly reclaimIntervalS: number
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -103,6 +105,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     },
   }
   read.finish()
+    reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
   trustedProxies(config.trustedProxies)
   assertImportRules(config.imageImport)
   if (!SECRET_KEY.test(config.secretKey))

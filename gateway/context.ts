@@ -72,6 +72,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       processName: config.processName,
       cellDeadlineMs: config.cellDeadlineMs,
       retention: config.retention,
+      reclaimIntervalS: config.reclaimIntervalS,
     }),
   )
 
