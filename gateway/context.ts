@@ -15,6 +15,7 @@ import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
+import { RequestLimiter } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import type { GatewayConfig } from './config.ts'
@@ -35,6 +36,8 @@ export interface Gateway extends AsyncDisposable {
   readonly networks: Networks
   readonly compute: RunningCompute
   readonly consoles: Consoles
+  /** Undefined where projects may ask as often as they like. */
+  readonly requestLimiter: RequestLimiter | undefined
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -69,10 +72,10 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
       images: embeddedImages(images),
       dueTimes: config.dueTimes,
+      reclaimIntervalS: config.reclaimIntervalS,
       processName: config.processName,
       cellDeadlineMs: config.cellDeadlineMs,
       retention: config.retention,
-      reclaimIntervalS: config.reclaimIntervalS,
     }),
   )
 
@@ -90,8 +93,15 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     networks,
     compute,
     consoles: { ...compute, ...config.consoles },
+    requestLimiter: requestLimiter(config),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function requestLimiter({
+  projectRequestsPerMinute: perMinute,
+}: GatewayConfig): RequestLimiter | undefined {
+  return perMinute === 0 ? undefined : new RequestLimiter(systemClock, perMinute)
 }
 
 async function openImages(

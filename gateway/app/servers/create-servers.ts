@@ -6,6 +6,7 @@ import type { RequestContext } from '../request-context.ts'
 import { GroupPlacedElsewhere } from '../server-groups/join-server-group.ts'
 import type { Boot } from './boot.ts'
 import { fittingCount } from './fitting-count.ts'
+import { IdempotencyKeyReused } from './idempotency-key.ts'
 import { keptHints } from './kept-hints.ts'
 import { newPassword } from './new-password.ts'
 import { planServers } from './plan-servers.ts'
@@ -108,8 +109,7 @@ async function repeated(
 ): Promise<PromisedServers | undefined> {
   const first = await findFirstResult(compute.db, key)
   if (first === undefined) return undefined
-  if (first.fingerprint !== key.fingerprint)
-    throw new Failure('invalid', 'This Idempotency-Key was used for another request.')
+  if (first.fingerprint !== key.fingerprint) throw new IdempotencyKeyReused()
   const { serverIds: ids, reservationId } = first
   const securityGroups = request.securityGroups.length === 0 ? ['default'] : request.securityGroups
   return { serverIds: ids, reservationId, adminPassword: null, securityGroups }
