@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { type BusOptions, connectBus } from '#common/bus/connect.ts'
+import { servedTogether } from '#common/bus/serve.ts'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
@@ -87,7 +88,7 @@ export async function startCell(
   const beat = run(heartbeat(cell, processName))
   const reconcilers = [beat, ...quietReconcilers(cell, holder, config).map(run)]
   listener = owned.use(new HostListener(cell, () => beat.nudge()))
-  for (const served of serveCell(cell)) owned.use(served)
+  owned.use(servedTogether(serveCell(cell)))
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
   const running = owned.move()
   return { cell, reconcilers, [Symbol.asyncDispose]: () => running.disposeAsync() }

@@ -38,6 +38,12 @@ export class EnvReader {
     }
   }
 
+  /** As `secret`; undefined where neither is set. */
+  optionalSecret(name: string): string | undefined {
+    const isSet = this.#raw(name) !== undefined || this.#raw(`${name}_FILE`) !== undefined
+    return isSet ? this.secret(name) : undefined
+  }
+
   integer(name: string, fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER): number {
     const raw = this.#raw(name)
     if (raw === undefined) return fallback

@@ -18,9 +18,12 @@ import { imageCollector } from './app/reconcilers/collect-images.ts'
 import { RequestLimiter } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
+import { CellAccess } from './cells/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
+import { CertificateWatch } from './http/certificate-watch.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeMissing } from './observe-missing.ts'
+import { openAccess } from './open-access.ts'
 import { readVersion } from './version.ts'
 
 /** Everything a gateway is made of, built once by hand. Several may live in one process. */
@@ -35,6 +38,9 @@ export interface Gateway extends AsyncDisposable {
   readonly images: Images
   readonly networks: Networks
   readonly compute: RunningCompute
+  readonly access: CellAccess
+  /** Undefined where it serves no HTTPS. */
+  readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
   /** Undefined where projects may ask as often as they like. */
   readonly requestLimiter: RequestLimiter | undefined
@@ -61,6 +67,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const images = await openImages(parts, config, db, log)
   const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
 
+  const access = await openAccess(parts, config, db, log)
   const compute = await openBus(parts, config, log, (nats) =>
     openCompute({
       db,
@@ -80,6 +87,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   )
 
   observeMissing(metrics.registry, compute)
+  const certificate = openCertificate(parts, config, log)
 
   const owned = parts.move()
   return {
@@ -92,6 +100,8 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     images,
     networks,
     compute,
+    access,
+    certificate,
     consoles: { ...compute, ...config.consoles },
     requestLimiter: requestLimiter(config),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -102,6 +112,14 @@ function requestLimiter({
   projectRequestsPerMinute: perMinute,
 }: GatewayConfig): RequestLimiter | undefined {
   return perMinute === 0 ? undefined : new RequestLimiter(systemClock, perMinute)
+}
+
+function openCertificate(
+  parts: AsyncDisposableStack,
+  { tls }: GatewayConfig,
+  log: Logger,
+): CertificateWatch | undefined {
+  return tls === undefined ? undefined : parts.use(new CertificateWatch(tls, systemClock, log))
 }
 
 async function openImages(

@@ -52,7 +52,8 @@ export interface paths {
         readonly get: operations["showCell"];
         readonly put?: never;
         readonly post?: never;
-        readonly delete?: never;
+        /** Lets an empty cell leave. Its credentials are refused from then on, and its connections closed. */
+        readonly delete: operations["deleteCell"];
         readonly options?: never;
         readonly head?: never;
         /** Whether new servers go there, and how much its room counts. */
@@ -134,6 +135,124 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/intents": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What waits for cells that cannot be reached, in the order it was asked for; a project's own, or all. */
+        readonly get: operations["listIntents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/intents/{intent}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an intent. */
+                readonly intent: components["parameters"]["intent"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Take it back, as long as nobody has begun to carry it out. */
+        readonly delete: operations["cancelIntent"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/tokens": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Join tokens that may be used or were, the newest first. What they are is never told again. */
+        readonly get: operations["listJoinTokens"];
+        readonly put?: never;
+        /** Makes a token with which one new cell, or one host of a cell there is, may join, once. */
+        readonly post: operations["createJoinToken"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/tokens/{token}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a join token. */
+                readonly token: components["parameters"]["joinToken"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Takes a token back. What has joined with it stays. */
+        readonly delete: operations["deleteJoinToken"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/join": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Exchanges a join token for a credential of the bus.
+         * @description The credential goes with the private key that whoever joins has made and keeps. A repeat with the same token and public key is answered anew, so that a lost answer costs nothing; with another key it is refused.
+         */
+        readonly post: operations["join"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/cells/{cell}/lost": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Gives up a cell that will not be heard again, and its servers with it.
+         * @description Its credentials are revoked, and its servers are in no cell from then on: those that ran are in ERROR, those that were to be deleted are gone, those that never ran are built elsewhere. Nothing here can prove that its machines are off: whoever calls this says how they were stopped. A cell that rejoins destroys what it still has of them before it is served again.
+         */
+        readonly post: operations["declareCellLost"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -161,6 +280,7 @@ export interface components {
             /** @description True until a full copy of what it has was read. */
             readonly needs_resync: boolean;
             readonly created_at: components["schemas"]["Time"];
+            readonly loss: components["schemas"]["Loss"] | null;
             readonly summary: components["schemas"]["CellSummary"] | null;
         };
         /** @description What the cell said of itself last. */
@@ -229,6 +349,48 @@ export interface components {
             readonly chosen: string | null;
             readonly took_ms: number;
         };
+        /** @description What shall be true of a server once its cell can be reached again. A server has one at most. */
+        readonly Intent: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: uuid */
+            readonly server_id: string;
+            /** Format: uuid */
+            readonly cell_id: string | null;
+            readonly project_id: string;
+            /** @description Who asked for it. */
+            readonly user_id: string;
+            /** @enum {string} */
+            readonly wish: "start" | "stop" | "delete";
+            /** @description Of the request that asked for it; its action of the server tells the outcome. */
+            readonly request_id: string;
+            readonly created_at: components["schemas"]["Time"];
+        };
+        readonly JoinToken: {
+            /** Format: uuid */
+            readonly id: string;
+            /** @description The name of the cell that it makes or that the host joins. */
+            readonly cell: string;
+            /** Format: uuid */
+            readonly cell_id: string;
+            /** @description The name of the host that it lets in; null where it lets in a cell. */
+            readonly host: string | null;
+            /** Format: uuid */
+            readonly host_id: string | null;
+            readonly created_at: components["schemas"]["Time"];
+            readonly expires_at: components["schemas"]["Time"];
+            readonly used_at: components["schemas"]["Time"] | null;
+            /** @description The URL that whoever joins must reach. */
+            readonly gateway: string;
+        };
+        /** @description Set for a cell that was declared lost, until it has rejoined and destroyed what is no longer its own. */
+        readonly Loss: {
+            readonly at: components["schemas"]["Time"];
+            /** @description The id of the user who said so. */
+            readonly by: string;
+            /** @description How its machines were stopped. */
+            readonly statement: string;
+        };
     };
     responses: {
         /** @description The request failed. */
@@ -263,6 +425,12 @@ export interface components {
         readonly limit: number;
         /** @description Where the page before ended; from its `next`. */
         readonly cursor: string;
+        /** @description The id of an intent. */
+        readonly intent: string;
+        /** @description The id of a join token. */
+        readonly joinToken: string;
+        /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+        readonly idempotencyKey: string;
     };
     requestBodies: never;
     headers: never;
@@ -274,6 +442,9 @@ export type Cell = components['schemas']['Cell'];
 export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
 export type Decision = components['schemas']['Decision'];
+export type Intent = components['schemas']['Intent'];
+export type JoinToken = components['schemas']['JoinToken'];
+export type Loss = components['schemas']['Loss'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterCell = components['parameters']['cell'];
 export type ParameterHost = components['parameters']['host'];
@@ -281,6 +452,9 @@ export type ParameterServer = components['parameters']['server'];
 export type ParameterIfMatch = components['parameters']['ifMatch'];
 export type ParameterLimit = components['parameters']['limit'];
 export type ParameterCursor = components['parameters']['cursor'];
+export type ParameterIntent = components['parameters']['intent'];
+export type ParameterJoinToken = components['parameters']['joinToken'];
+export type ParameterIdempotencyKey = components['parameters']['idempotencyKey'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listVersions: {
@@ -361,6 +535,41 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteCell: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description True for a cell that is gone and cannot be asked what it has. */
+                readonly forget?: boolean;
+            };
+            readonly header?: {
+                /** @description The ETag of what is to be changed. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description There is no such cell any more. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly updateCell: {
@@ -567,6 +776,259 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listIntents: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The id or the name of a cell. */
+                readonly cell?: string;
+                /** @description The id of a server. */
+                readonly server?: string;
+                /** @description How many at most, 1000 unless told. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Where the page before ended; from its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. Its Link header names the next page, if there is one. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly intents: readonly components["schemas"]["Intent"][];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly cancelIntent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an intent. */
+                readonly intent: components["parameters"]["intent"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The server stays as it is. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listJoinTokens: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tokens: readonly components["schemas"]["JoinToken"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createJoinToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description The name of the new cell; with `host`, of the cell that the host joins. */
+                    readonly cell: string;
+                    /** @description The name of a new host. */
+                    readonly host?: string;
+                    /** @default 3600 */
+                    readonly expires_in_s?: number;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The token. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly join_token: components["schemas"]["JoinToken"];
+                        /** @description The secret itself, shown this once; null in the answer to a repeat. It names the certificate by which whoever joins knows the gateway. */
+                        readonly token: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteJoinToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a join token. */
+                readonly token: components["parameters"]["joinToken"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description There is no such token any more. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly join: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly token: string;
+                    /** @description An nkey of a user, made for this. */
+                    readonly public_key: string;
+                    /** @description Versions of the contract between gateways and cells that it speaks. */
+                    readonly wire_versions: readonly number[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What it needs to serve. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly cell: {
+                            /** Format: uuid */
+                            readonly id: string;
+                            readonly name: string;
+                        };
+                        readonly host: {
+                            /** Format: uuid */
+                            readonly id: string;
+                            readonly name: string;
+                        } | null;
+                        /** @description The signed right of the public key to act as this cell or host. */
+                        readonly credential: string;
+                        /** @description The one to speak. */
+                        readonly wire_version: number;
+                        readonly bus: {
+                            /** @description Where programs reach the bus. */
+                            readonly url: string;
+                            /** @description Where a bus of the cell's own reaches it; null where there is no such place. */
+                            readonly leaf_url: string | null;
+                        };
+                        /** @description The image service. */
+                        readonly image_url: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly declareCellLost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of what is to be changed. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description How its machines were stopped, such as: power of rack 7 cut by Ada at 12:04. */
+                    readonly statement: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The cell as it is now. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Cell"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
 }

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connectBus } from '#common/bus/connect.ts'
+import { servedTogether } from '#common/bus/serve.ts'
 import { systemClock } from '#common/clock.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment, ImageSource } from '#drivers/driver.ts'
@@ -80,8 +81,9 @@ export async function startCompute(
     log,
   )
   owned.defer(() => nats.close())
-  for (const served of serveHost(compute, nats)) owned.use(served)
-  for (const served of serveConsoles(compute, consoles, nats)) owned.use(served)
+  owned.use(
+    servedTogether([...serveHost(compute, nats), ...serveConsoles(compute, consoles, nats)]),
+  )
   // Before those that serve: a question that waits for a guest to show something is answered at once.
   owned.use(consoles)
   reporter = owned.use(new Reporter(compute, nats, systemClock))

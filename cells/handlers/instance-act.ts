@@ -4,8 +4,9 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { type InstanceId, newId, type SagaId } from '#common/ids.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import { refuseInState } from '#common/states/refuse-in-state.ts'
+import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { Capability } from '#drivers/driver.ts'
-import type { ActName } from '#openapi/wire/act.ts'
+import type { ActName, CellAct } from '#openapi/wire/act.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
@@ -15,7 +16,7 @@ import { refuseMove } from '../conductor/refuse-move.ts'
 import { resetState } from '../conductor/reset-state.ts'
 import { type ActParams, acting, actSaga, type Begun, sealedAct } from '../conductor/sagas/act.ts'
 import { findInstance } from '../db/instances.ts'
-import { findOperation, insertOperation } from '../db/operations.ts'
+import { findOperation, insertOperation, type OperationRecord } from '../db/operations.ts'
 
 type Ask = CellAsk<'instance.act'>
 
@@ -78,11 +79,13 @@ async function findPresent({ conductor }: Cell, { operation }: Ask): Promise<Ins
 /** Undefined when the instance or the operation's record changed meanwhile. */
 async function begin(
   cell: Cell,
-  { operation, act }: Ask,
+  { operation, act, isWish }: Ask,
   instance: Instance,
   work: WorkContext,
 ): Promise<ReturnType<typeof instanceView> | undefined> {
   const { conductor, sagas } = cell
+  if (isWish === true && (await isTrueAlready(cell, operation, act.name, instance)))
+    return instanceView(instance)
   if (act.name === 'reset-state') {
     const reset = await resetState(conductor, operation, instance, act.state)
     return reset && instanceView(reset)
@@ -116,6 +119,20 @@ async function begin(
   if (run === undefined) return undefined
   if (act.name === 'change-password') return outcomeOf(conductor, params, run.finished)
   return instanceView(acting(params, id, run.output<Begun>('begin')))
+}
+
+/** Whether nothing needs to be done; it is then remembered as done. Throws `unavailable` while somebody is at work. */
+async function isTrueAlready(
+  cell: Cell,
+  operation: Ask['operation'],
+  action: CellAct['name'],
+  { id, vmState, sagaId }: Instance,
+): Promise<boolean> {
+  if (sagaId !== null)
+    throw new Failure('unavailable', `Instance ${id} is being changed. It is asked again.`)
+  if (SERVER_ACTIONS[action].to !== vmState) return false
+  await remember(cell, operation, { outcome: 'accepted', reason: null })
+  return true
 }
 
 /** Throws `conflict` in a state that forbids it. */
@@ -156,13 +173,17 @@ async function outcomeOf(
   return instanceView(instance)
 }
 
-async function rememberRefusal(
+function rememberRefusal(cell: Cell, operation: Ask['operation'], reason: string): Promise<void> {
+  return remember(cell, operation, { outcome: 'refused', reason })
+}
+
+async function remember(
   { conductor }: Cell,
   operation: Ask['operation'],
-  reason: string,
+  record: OperationRecord,
 ): Promise<void> {
   try {
-    await insertOperation(conductor.db, operation, { outcome: 'refused', reason })
+    await insertOperation(conductor.db, operation, record)
   } catch (error) {
     if (!isDuplicate(error)) throw error
   }

@@ -11,6 +11,7 @@ import { CellRegistry } from '../cells/registry.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { Feeds } from './feed/feeds.ts'
 import type { Retention } from './purge.ts'
+import { carryOutIntents } from './reconcilers/carry-out-intents.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
 import { filterPorts } from './reconcilers/filter-ports.ts'
@@ -19,6 +20,7 @@ import { keptServers } from './reconcilers/kept-servers.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { retryBuilds } from './reconcilers/retry-builds.ts'
+import { settleLosses } from './reconcilers/settle-losses.ts'
 import { settleResizes } from './reconcilers/settle-resizes.ts'
 import { tellAggregates } from './reconcilers/tell-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
@@ -94,6 +96,8 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const retries = run(retryBuilds(compute))
   const others = [
     finishDeletes(compute),
+    carryOutIntents(compute, processName),
+    settleLosses(compute, processName),
     quotaUsage(compute),
     darkCells(compute),
     tellAggregates(compute),
@@ -104,7 +108,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     filterPorts(compute),
     purgeOld(compute, options.retention),
   ].map(run)
-  const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))
+  const feeds = parts.use(new Feeds({ deps, nats, processName, onNotBuilt: () => retries.nudge() }))
   const owned = parts.move()
   return {
     ...compute,

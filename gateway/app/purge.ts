@@ -3,6 +3,7 @@ import { inBatches } from '#common/in-batches.ts'
 import { purgeSagas } from '#common/saga/purge.ts'
 import { purgeConsoleSessions } from '../db/console-sessions.ts'
 import { purgeTasks } from '../db/image-tasks.ts'
+import { purgeJoinTokens } from '../db/join-tokens.ts'
 import { purgeActionEvents, purgeActions, purgeDeletedServers, purgeKeys } from '../db/purges.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
 
@@ -38,6 +39,7 @@ export async function purge(
     server_actions: (rows) => purgeActions(db, before(retention.actionsMs), rows),
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
     released_addresses: (rows) => purgeReleasedAddresses(db, rows),
+    join_tokens: (rows) => purgeJoinTokens(db, rows),
     console_sessions: (rows) => purgeConsoleSessions(db, rows),
     image_tasks: (rows) => purgeTasks(db, new Date(), rows),
     server_index: (rows) => purgeDeletedServers(db, before(retention.deletedServersMs), rows),

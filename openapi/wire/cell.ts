@@ -35,7 +35,12 @@ export const CELL_OPERATIONS = {
   },
   'instance.delete': { ask: Type.Object({ operation: OperationRef }), answer: DeleteAnswer },
   'instance.act': {
-    ask: Type.Object({ operation: OperationRef, act: CellAct }),
+    ask: Type.Object({
+      operation: OperationRef,
+      act: CellAct,
+      /** True: it says what shall be true. Nothing is done, nor refused, where it is; a server at work is waited for. */
+      isWish: Type.Optional(Type.Boolean()),
+    }),
     answer: Type.Object({ view: InstanceView }),
   },
   /** Afterwards the guest has the NIC, now and at every start, or does not have it. A repeat changes nothing. */

@@ -175,7 +175,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'instance.change-nic':
         return {}
       case 'instance.act':
-        return this.#act(ask)
+        return this.act(ask)
       case 'instance.console-log':
         return { output: 'booted' }
       case 'instance.diagnostics':
@@ -238,7 +238,8 @@ export class ScriptedCell implements AsyncDisposable {
     return { outcome: 'accepted', view, trace: HOSTS_TRACE }
   }
 
-  #act({ operation, act }: CellAsk<'instance.act'>): CellAnswer<'instance.act'> {
+  /** Starts and stops; whatever else is asked makes no difference. */
+  act({ operation, act }: CellAsk<'instance.act'>): CellAnswer<'instance.act'> {
     const isStop = act.name === 'stop'
     return {
       view: this.change(operation.serverId, {

@@ -60,6 +60,22 @@ const settled = async (operation: OperationRef) => {
   return [vmState, taskState, powerState, sagaId]
 }
 
+test('a wish that has come true already is done at once, and one during other work is asked again', async () => {
+  const operation = await activeServer()
+  const wish = (name: PlainAct) =>
+    cell.ask('instance.act', {
+      operation: { ...operation, id: newId() },
+      act: { name },
+      isWish: true,
+    })
+
+  expect(await wish('start')).toMatchObject({ view: { vmState: 'active', taskState: null } })
+  await act(operation, 'pause')
+  await expect(wish('stop')).rejects.toMatchObject({ kind: 'unavailable' })
+  await expect.poll(async () => (await settled(operation))[0]).toBe('paused')
+  await expect(wish('stop')).rejects.toMatchObject({ kind: 'conflict' })
+})
+
 test.each([
   ['stop', [], 'powering-off', ['stopped', null, 4, null]],
   ['start', ['stop'], 'powering-on', ['active', null, 1, null]],

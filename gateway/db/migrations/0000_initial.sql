@@ -18,6 +18,17 @@ CREATE TABLE `aggregates` (
 	CONSTRAINT `aggregates_name_unique` UNIQUE(`name`)
 );
 --> statement-breakpoint
+CREATE TABLE `cell_accounts` (
+	`public_key` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`service_activation` text NOT NULL,
+	`feed_activation` text NOT NULL,
+	`sealed_seed` text NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`revoked_at` datetime(3),
+	CONSTRAINT `cell_accounts_public_key` PRIMARY KEY(`public_key`)
+);
+--> statement-breakpoint
 CREATE TABLE `cell_mappings` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -30,6 +41,9 @@ CREATE TABLE `cell_mappings` (
 	`needs_resync` boolean NOT NULL DEFAULT true,
 	`last_heartbeat_at` datetime(3),
 	`summary` json,
+	`lost_at` datetime(3),
+	`lost_by` varchar(64) character set ascii collate ascii_bin,
+	`lost_statement` text,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `cell_mappings_id` PRIMARY KEY(`id`),
 	CONSTRAINT `cell_mappings_name_unique` UNIQUE(`name`)
@@ -46,6 +60,21 @@ CREATE TABLE `host_index` (
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `host_index_cell_id_host_id_pk` PRIMARY KEY(`cell_id`,`host_id`),
 	CONSTRAINT `host_index_serial_unique` UNIQUE(`serial`)
+);
+--> statement-breakpoint
+CREATE TABLE `join_tokens` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`secret_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`cell_name` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin,
+	`host_name` varchar(64) character set ascii collate ascii_bin,
+	`created_at` datetime(3) NOT NULL,
+	`expires_at` datetime(3) NOT NULL,
+	`used_at` datetime(3),
+	`used_by` varchar(64) character set ascii collate ascii_bin,
+	CONSTRAINT `join_tokens_id` PRIMARY KEY(`id`),
+	CONSTRAINT `join_tokens_secret_hash_unique` UNIQUE(`secret_hash`)
 );
 --> statement-breakpoint
 CREATE TABLE `settings` (
@@ -648,6 +677,7 @@ CREATE TABLE `server_index` (
 	`access_ip_v4` varchar(15) character set ascii collate ascii_bin,
 	`access_ip_v6` varchar(45) character set ascii collate ascii_bin,
 	`is_deleting` boolean NOT NULL DEFAULT false,
+	`wish` varchar(8) character set ascii collate ascii_bin,
 	`vm_state` varchar(20) character set ascii collate ascii_bin NOT NULL,
 	`task_state` varchar(32) character set ascii collate ascii_bin,
 	`power_state` tinyint NOT NULL,
@@ -664,6 +694,20 @@ CREATE TABLE `server_index` (
 	`deleted_at` datetime(3),
 	`missing_since` datetime(3),
 	CONSTRAINT `server_index_server_id` PRIMARY KEY(`server_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `server_intents` (
+	`serial` bigint AUTO_INCREMENT NOT NULL,
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`wish` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`work` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `server_intents_serial` PRIMARY KEY(`serial`),
+	CONSTRAINT `server_intents_id` UNIQUE(`id`),
+	CONSTRAINT `server_intents_server` UNIQUE(`server_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `server_migrations` (
@@ -689,6 +733,8 @@ CREATE TABLE `server_migrations` (
 );
 --> statement-breakpoint
 CREATE INDEX `aggregate_hosts_by_host` ON `aggregate_hosts` (`host_id`);--> statement-breakpoint
+CREATE INDEX `cell_accounts_by_cell` ON `cell_accounts` (`cell_id`);--> statement-breakpoint
+CREATE INDEX `join_tokens_expire` ON `join_tokens` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `console_sessions_project` ON `console_sessions` (`project_id`,`alive_until`);--> statement-breakpoint
 CREATE INDEX `console_sessions_server` ON `console_sessions` (`server_id`);--> statement-breakpoint
 CREATE INDEX `console_sessions_expires` ON `console_sessions` (`expires_at`);--> statement-breakpoint

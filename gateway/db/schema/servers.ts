@@ -106,6 +106,8 @@ export const serverIndex = mysqlTable(
     accessIPv6: token('access_ip_v6', 45),
     /** The user's wish, shown over whatever the cell last said. */
     isDeleting: boolean('is_deleting').notNull().default(false),
+    /** The wish of the server's intent (`server_intents`), shown in the same way; null: it has none. */
+    wish: token('wish', 8),
     // Owned by the cell.
     vmState: token('vm_state', 20).notNull(),
     taskState: token('task_state', 32),
@@ -131,6 +133,30 @@ export const serverIndex = mysqlTable(
     index('server_index_cell').on(t.cellId),
     index('server_index_host').on(t.host),
     index('server_index_missing').on(t.missingSince),
+  ],
+)
+
+/**
+ * What was asked of servers whose cells could not be reached. A server has one at most: the newest, and a delete beats
+ * all. They are carried out in the order of `serial`.
+ */
+export const serverIntents = mysqlTable(
+  'server_intents',
+  {
+    serial: bigint('serial', { mode: 'number' }).autoincrement().primaryKey(),
+    id: uuid('id').notNull(),
+    serverId: uuid('server_id').notNull(),
+    /** start, stop, delete. */
+    wish: token('wish', 8).notNull(),
+    projectId: token('project_id').notNull(),
+    userId: token('user_id').notNull(),
+    /** WorkContext of the request. */
+    work: json('work').notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('server_intents_id').on(t.id),
+    uniqueIndex('server_intents_server').on(t.serverId),
   ],
 )
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '#common/errors.ts'
-import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
-import type { RequestContext } from '../request-context.ts'
+import type { IdempotencyKey } from '../db/idempotency-keys.ts'
+import type { RequestContext } from './request-context.ts'
 
 const KEY_LENGTH_MAX = 255
 
@@ -21,12 +21,12 @@ export function idempotencyKey(
   header: string | undefined,
   body: unknown,
 ): IdempotencyKey | null {
-  if (header === undefined || context.projectId === null) return null
+  if (header === undefined) return null
   if (header.length === 0 || header.length > KEY_LENGTH_MAX)
     throw new Failure('invalid', `Idempotency-Key must have 1 to ${KEY_LENGTH_MAX} characters.`)
   const { projectId, userId, microversion } = context
   return {
-    projectId,
+    projectId: projectId ?? userId,
     keyHash: hash([header]),
     fingerprint: hash([userId, microversion, JSON.stringify(body)]),
   }
