@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorKind } from '#common/errors.ts'
 import { Failure, isFailure } from '#common/errors.ts'
+import { IdempotencyKeyReused } from '../app/idempotency-key.ts'
 import { RevisionMismatch } from '../app/networks/revision.ts'
-import { IdempotencyKeyReused } from '../app/servers/idempotency-key.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
 /** How a service words a fault; clients of each look for their own envelope. */
