@@ -63,6 +63,8 @@ export const CellSummary = Type.Object({
   free: Type.Object({ vcpus: Type.Integer(), memoryMb: Type.Integer(), diskGb: Type.Integer() }),
   largest: Type.Object({ vcpus: Type.Integer(), memoryMb: Type.Integer(), diskGb: Type.Integer() }),
   instances: Type.Integer(),
+  /** Its hosts stop their guests once no gateway has been in touch for so long; absent: they never do. */
+  fenceAfterS: Type.Optional(Type.Integer({ minimum: 1 })),
 })
 export type CellSummary = Static<typeof CellSummary>
 
