@@ -51,12 +51,13 @@ async function look({ driver, log }: Compute): Promise<Seen> {
 }
 
 function wireInventory(inventory: HostInventory): NonNullable<HostReport['inventory']> {
-  const { cpu, imageFormats, traits, hypervisor } = inventory
+  const { cpu, imageFormats, traits, hypervisor, machines, ...amounts } = inventory
   return {
-    ...inventory,
+    ...amounts,
     hypervisor: { ...hypervisor },
     cpu: { ...cpu, features: [...cpu.features], topology: { ...cpu.topology } },
     imageFormats: [...imageFormats],
     traits: [...traits],
+    ...(machines && { machines: [...machines] }),
   }
 }

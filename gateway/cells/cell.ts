@@ -5,6 +5,8 @@ export interface Resources {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
+  /** Of classes that operators named; absent: none. */
+  readonly custom?: Readonly<Record<string, number>>
 }
 
 /** A cell as this gateway knows it at this moment. */

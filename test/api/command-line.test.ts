@@ -72,6 +72,30 @@ describe.concurrent('the weir command', () => {
     expect(await admin.json<Rows>(`server events ${id}`)).toMatchObject([{ action: 'create' }])
   })
 
+  test('makes tokens with which cells join, once told, and takes them back', async () => {
+    const { out, err } = await admin.run('token create west --expires 30m')
+    expect(out).toMatch(/^\.\/weir cell join --gateway https?:\S+ --token \S+\n$/)
+    expect(err).toContain('on the machine of the new cell')
+    const [token] = await admin.json<Rows>('token list')
+    expect(token).toMatchObject({ cell: 'west', host: null, used_at: null })
+    expect((await admin.run('token list')).out).toMatch(/^west +- +open/m)
+
+    expect(await admin.run(`token revoke ${String(token?.['id'])}`)).toMatchObject({ code: 0 })
+    expect(await admin.json<Rows>('token list')).toEqual([])
+    expect(await admin.run('token create west --expires soon')).toMatchObject({ code: 2 })
+  })
+
+  test('lists what waits for silent cells, and lets no cell leave by mistake', async () => {
+    expect(await admin.json<Rows>('intent list --cell north')).toEqual([])
+    expect(await admin.run('intent cancel none')).toMatchObject({ code: 3 })
+
+    const { out } = await admin.run('cell leave south --dry-run')
+    expect(out).toMatch(/^This would leave: cell south with 1 hosts and \d+ servers\./)
+    const { code, err } = await admin.run('cell leave south')
+    expect(code).toBe(2)
+    expect(err).toContain('./weir cell leave south --yes')
+  })
+
   test('is a program that writes results alone to standard output', async () => {
     const { stdout, stderr } = await admin.spawn('cell list -o json')
     expect(JSON.parse(stdout)).toMatchObject([{ name: 'north' }, { name: 'south' }])

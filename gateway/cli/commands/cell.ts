@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { withView, withWatch } from '../api-options.ts'
+import { withCloud, withView, withWatch } from '../api-options.ts'
+import type { LeaveOptions } from '../cells/leave-cell.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
@@ -11,6 +12,7 @@ export function addCellCommands(program: Command, operator: Operator): void {
   const cell = noun(program, 'cell', 'units of scheduling and failure')
   addReading(cell, operator)
   addDeciding(cell, operator)
+  addLeaving(cell, operator)
 }
 
 function addReading(cell: Command, operator: Operator): void {
@@ -56,6 +58,22 @@ function addDeciding(cell: Command, operator: Operator): void {
     .action(async (name: string, options: ViewOptions & { readonly weight: number }) => {
       const { updateCell } = await import('../cells/update-cell.ts')
       await updateCell(operator, name, { weight: options.weight }, options)
+    })
+}
+
+function addLeaving(cell: Command, operator: Operator): void {
+  withExamples(
+    withCloud(cell.command('leave <cell>')),
+    './weir cell leave west --dry-run',
+    './weir cell leave west --yes',
+  )
+    .description('let a cell without servers leave for good: its credentials are refused at once')
+    .option('--dry-run', 'only say what would leave, and whether it may')
+    .option('--yes', 'do it: it can come back only as a new cell')
+    .option('--forget', 'the cell is gone: do not ask it what it has')
+    .action(async (name: string, options: LeaveOptions) => {
+      const { leaveCell } = await import('../cells/leave-cell.ts')
+      await leaveCell(operator, name, options)
     })
 }
 
