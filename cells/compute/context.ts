@@ -53,14 +53,8 @@ export async function startCompute(
     images: parts.images,
   }
   const driver = owned.use(await parts.createDriver(environment, log))
-  const fence = owned.use(
-    await Fence.open({
-      file: join(config.stateDirectory, 'fence'),
-      driver,
-      clock: systemClock,
-      log,
-    }),
-  )
+  const fenceFile = join(config.stateDirectory, 'fence')
+  const fence = owned.use(await Fence.open({ file: fenceFile, driver, clock: systemClock, log }))
   const workbench = owned.use(new Workbench(systemClock))
   const consoles = new Consoles(driver, attempts, systemClock)
   const compute: Compute = {
