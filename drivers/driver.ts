@@ -186,6 +186,8 @@ export interface PortFilter {
   readonly nic: NicSpec
   /** What passes, besides answers to it; null: everything, from any address. */
   readonly rules: readonly FilterRule[] | null
+  /** The security groups that the rules are of; one may have none. Absent: not told. */
+  readonly groupIds?: readonly string[]
 }
 
 export interface FilterRule {
@@ -198,6 +200,9 @@ export interface FilterRule {
   readonly portMax: number | null
   /** Networks the other side may be in; null: any. */
   readonly remotes: readonly string[] | null
+  /** The security group whose rule it is, and the one whose members `remotes` are. */
+  readonly groupId?: string
+  readonly remoteGroupId?: string
 }
 
 export interface ConsoleLog {
@@ -336,6 +341,20 @@ export interface InstanceSpec {
   readonly configDrive?: Readonly<Record<string, Uint8Array>>
   /** What the user sent, for backends that tell the guest themselves. */
   readonly asked: AskedOfGuest
+  /** What the user said besides, for backends that keep it; absent: nothing. */
+  readonly remarks?: ServerRemarks
+  /** Instances it shares the place with, or does not, for backends that are many places. */
+  readonly neighbours?: { readonly same: readonly string[]; readonly different: readonly string[] }
+}
+
+export interface ServerRemarks {
+  readonly description: string | null
+  readonly tags: readonly string[]
+  readonly diskConfig: 'AUTO' | 'MANUAL'
+  readonly accessIPv4: string | null
+  readonly accessIPv6: string | null
+  /** Scheduler hints without a meaning here. */
+  readonly hints: Readonly<Record<string, readonly string[]>>
 }
 
 /** What a config drive is made from. */
@@ -392,4 +411,6 @@ export interface NicSpec {
     readonly dhcp: boolean
     readonly dnsServers: readonly string[]
   }[]
+  /** By which the guest finds it; absent: none. */
+  readonly tag?: string
 }
