@@ -46,6 +46,13 @@ export interface CellRecord {
   readonly name: string
   readonly account: OwnedCellAccount
   readonly hosts: readonly HostRecord[]
+  /** Of a cell whose one host is a project of another cloud; absent: its hosts run what the deployment runs. */
+  readonly cloud?: CloudRecord
+}
+
+export interface CloudRecord {
+  /** Of the driver `nested`, without its login. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 export interface HostRecord {

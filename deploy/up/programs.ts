@@ -4,6 +4,7 @@ import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
 import type { CellRecord, DeploymentState, HostRecord } from '../deployment/state.ts'
 import type { Nats } from '../nats.ts'
+import { cloudSettings } from '../nested/cloud-login.ts'
 import { cellProgram } from '../processes/cell.ts'
 import { computeProgram } from '../processes/compute.ts'
 import { gatewayProgram } from '../processes/gateway.ts'
@@ -65,8 +66,8 @@ export function computePrograms(
       natsCredentialsFile: given(credentials.of, host.id),
       imageUrl: `${endpointOf(state)}/image`,
       stateDirectory: join(layout.hosts, host.name),
-      driver: state.driver.name,
-      driverSettings: driverSettings.get(host.id) ?? {},
+      driver: cell.cloud === undefined ? state.driver.name : 'nested',
+      driverSettings: cloudSettings(layout, cell) ?? driverSettings.get(host.id) ?? {},
     })
   return state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host)))
 }

@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
 import { layoutIn } from '../../deployment/layout.ts'
 import { say } from '../say.ts'
+import { addCloudCommands } from './cell-cloud.ts'
 
 export function addCellCommand(program: Command): void {
   const cell = program.command('cell').description('the cells of the deployment')
+  addCloudCommands(cell)
   cell
     .command('resync')
     .argument('<name>')
