@@ -1,6 +1,8 @@
 import type { Duplex } from 'node:stream'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { GuestDiagnostics } from './guest-diagnostics.ts'
+import type { ServerRemarks } from './server-remarks.ts'
 
 /**
  * What a compute backend can do: a core that every driver has, and optional parts that are present exactly
@@ -120,48 +122,6 @@ export interface CrashDump {
 export interface Diagnostics {
   /** What the guest has used so far. Throws `conflict` when it is not running. */
   read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
-}
-
-/** Null where the backend cannot tell. */
-export interface GuestDiagnostics {
-  readonly powerState: PowerState
-  /** Nova's name of the kind of driver. */
-  readonly driver: string
-  readonly hypervisor: string | null
-  readonly hypervisorOs: string | null
-  /** Seconds since the guest was started. */
-  readonly uptime: number | null
-  readonly hasConfigDrive: boolean
-  readonly memory: { readonly maximumMb: number | null; readonly usedMb: number | null }
-  readonly cpus: readonly {
-    readonly id: number
-    readonly timeNs: number
-    readonly utilisation: number | null
-  }[]
-  readonly nics: readonly NicFigures[]
-  readonly disks: readonly DiskFigures[]
-  /** The same and more as the backend names it, such as `cpu0_time`: what was shown before there was a standard. */
-  readonly own: Readonly<Record<string, number>>
-}
-
-export interface NicFigures {
-  readonly macAddress: string
-  readonly rxOctets: number
-  readonly rxPackets: number
-  readonly rxErrors: number
-  readonly rxDrop: number
-  readonly txOctets: number
-  readonly txPackets: number
-  readonly txErrors: number
-  readonly txDrop: number
-}
-
-export interface DiskFigures {
-  readonly readBytes: number
-  readonly readRequests: number
-  readonly writeBytes: number
-  readonly writeRequests: number
-  readonly errors: number
 }
 
 export interface Interfaces {
@@ -345,16 +305,6 @@ export interface InstanceSpec {
   readonly remarks?: ServerRemarks
   /** Instances it shares the place with, or does not, for backends that are many places. */
   readonly neighbours?: { readonly same: readonly string[]; readonly different: readonly string[] }
-}
-
-export interface ServerRemarks {
-  readonly description: string | null
-  readonly tags: readonly string[]
-  readonly diskConfig: 'AUTO' | 'MANUAL'
-  readonly accessIPv4: string | null
-  readonly accessIPv6: string | null
-  /** Scheduler hints without a meaning here. */
-  readonly hints: Readonly<Record<string, readonly string[]>>
 }
 
 /** What a config drive is made from. */

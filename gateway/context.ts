@@ -19,6 +19,7 @@ import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import { CellAccess } from './cells/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
+import { CertificateWatch } from './http/certificate-watch.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeMissing } from './observe-missing.ts'
 import { openAccess } from './open-access.ts'
@@ -37,6 +38,8 @@ export interface Gateway extends AsyncDisposable {
   readonly networks: Networks
   readonly compute: RunningCompute
   readonly access: CellAccess
+  /** Undefined where it serves no HTTPS. */
+  readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
 }
 
@@ -80,6 +83,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   )
 
   observeMissing(metrics.registry, compute)
+  const certificate = openCertificate(parts, config, log)
 
   const owned = parts.move()
   return {
@@ -93,9 +97,18 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     networks,
     compute,
     access,
+    certificate,
     consoles: { ...compute, ...config.consoles },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function openCertificate(
+  parts: AsyncDisposableStack,
+  { tls }: GatewayConfig,
+  log: Logger,
+): CertificateWatch | undefined {
+  return tls === undefined ? undefined : parts.use(new CertificateWatch(tls, systemClock, log))
 }
 
 async function openImages(

@@ -5,9 +5,12 @@ import { expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { apiStatus, TASKS, VM_STATES } from '#common/states/instance-states.ts'
 import { recordedName, SERVER_ACTION_NAMES, SERVER_ACTIONS } from '#common/states/server-actions.ts'
+import { createProgram } from '#deploy/cli/program.ts'
 import { CAPABILITIES, capabilitiesOf, DRIVER_NAMES } from '#drivers/driver.ts'
 import { createDriver } from '#drivers/registry.ts'
 import { SETTINGS_NEEDED } from '#drivers/testing/settings-needed.ts'
+import { renderReference } from '#gateway/cli/reference.ts'
+import { scriptedOperator } from '#gateway/cli/testing/scripted-operator.ts'
 
 // `./weir test test/docs.test.ts -u` writes the pages anew.
 test('docs/states.md shows the states and transitions of the code', async () => {
@@ -16,6 +19,11 @@ test('docs/states.md shows the states and transitions of the code', async () => 
 
 test('docs/drivers.md shows what each driver can', async () => {
   await expect(await renderDrivers()).toMatchFileSnapshot('../docs/drivers.md')
+})
+
+test('docs/cli.md shows every command', async () => {
+  const program = createProgram(scriptedOperator())
+  await expect(renderReference(program)).toMatchFileSnapshot('../docs/cli.md')
 })
 
 async function renderDrivers(): Promise<string> {

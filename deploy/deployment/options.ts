@@ -11,6 +11,8 @@ export interface UpOptions {
   readonly gateways?: number
   readonly port?: number
   readonly fresh?: boolean
+  /** Of this machine, for cells and clients of others. */
+  readonly address?: string
 }
 
 type Value = string | number | undefined
@@ -23,6 +25,7 @@ export function assertSame(options: UpOptions, state: DeploymentState): void {
     ['--hosts', options.hosts, launchedCells(state)[0]?.hosts.length],
     ['--gateways', options.gateways, state.gateways.length],
     ['--port', options.port, state.gateways[0]?.port],
+    ['--address', options.address, state.exposed?.address ?? 'none'],
   ]
   for (const [name, asked, is] of differences)
     if (asked !== undefined && asked !== is)

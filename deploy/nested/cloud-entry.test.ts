@@ -17,7 +17,7 @@ describe('cloudEntry()', () => {
       { application_credential_id: 'i', application_credential_secret: 's' },
     ],
   ])('reads %s', (_what, given, login) => {
-    expect(cloudEntry({ region_name: 'One' }, given)).toEqual({
+    expect(cloudEntry({ region_name: 'One', auth: given })).toEqual({
       login,
       settings: { auth_url: auth.auth_url, region: 'One' },
     })
@@ -28,6 +28,6 @@ describe('cloudEntry()', () => {
     ['a domain by its id', {}, { ...password, user_domain_id: 'abc' }, 'user_domain_name'],
     ['unverified TLS', { verify: false }, password, 'name cacert'],
   ])('refuses %s', (_what, entry, given, message) => {
-    expect(() => cloudEntry(entry, given)).toThrow(message)
+    expect(() => cloudEntry({ ...entry, auth: given })).toThrow(message)
   })
 })

@@ -1,8 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { parse } from 'yaml'
+import { resolve } from 'node:path'
 import { Failure } from '#common/errors.ts'
+import type { CloudEntry as Entry } from '#gateway/cli/cloud/clouds-file.ts'
 
 /** A cloud of clouds.yaml as the driver `nested` is told of it: how to log in, and all else. */
 export interface CloudEntry {
@@ -12,36 +10,10 @@ export interface CloudEntry {
 
 type Texts = Readonly<Record<string, string | undefined>>
 
-interface Entry extends Readonly<Record<string, unknown>> {
-  readonly auth?: Texts
-  readonly region_name?: string
-  readonly interface?: string
-  readonly cacert?: string
-  readonly verify?: boolean
-}
-
-/** The entry of the first clouds.yaml that OpenStack's clients would read. Throws `not-found`, `invalid`. */
-export function readCloudEntry(name: string): CloudEntry {
-  const path = cloudsFile()
-  const file = parse(readFileSync(path, 'utf8')) as { clouds?: Readonly<Record<string, Entry>> }
-  const entry = file.clouds?.[name]
-  if (entry?.auth !== undefined) return cloudEntry(entry, entry.auth)
-  const names = Object.keys(file.clouds ?? {}).join(', ')
-  throw new Failure('not-found', `${path} has no cloud ${name} with an auth. It has: ${names}`)
-}
-
-function cloudsFile(): string {
-  const named = process.env['OS_CLIENT_CONFIG_FILE']
-  const folders = ['.', join(homedir(), '.config/openstack'), '/etc/openstack']
-  const places =
-    named === undefined ? folders.map((folder) => join(folder, 'clouds.yaml')) : [named]
-  const found = places.find((path) => existsSync(path))
-  if (found !== undefined) return found
-  throw new Failure('not-found', `There is no clouds.yaml: ${places.join(', ')}`)
-}
-
-export function cloudEntry(entry: Entry, auth: Texts): CloudEntry {
-  if (entry.verify === false)
+/** Throws `invalid` for an entry that lacks what a host needs, or says what it does not heed. */
+export function cloudEntry(entry: Entry): CloudEntry {
+  const { auth = {} } = entry
+  if (entry.verify === false || entry.insecure === true)
     throw new Failure(
       'invalid',
       'Certificates are always verified: name cacert, not verify: false.',

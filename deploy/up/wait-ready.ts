@@ -61,8 +61,11 @@ interface ServiceAnswer {
   readonly state: string
 }
 
-/** A program that ended will not become ready: better its own words now than a time-out later. */
-async function untilReady(
+/**
+ * Waits until the probe is true. A program that ended will not become ready: better its own words now than a time-out
+ * later. Throws `unavailable` with them.
+ */
+export async function untilReady(
   layout: Layout,
   state: DeploymentState,
   what: string,

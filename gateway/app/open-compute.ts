@@ -19,6 +19,7 @@ import { finishDeletes } from './reconcilers/finish-deletes.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { retryBuilds } from './reconcilers/retry-builds.ts'
+import { settleLosses } from './reconcilers/settle-losses.ts'
 import { settleResizes } from './reconcilers/settle-resizes.ts'
 import { tellAggregates } from './reconcilers/tell-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
@@ -93,6 +94,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const others = [
     finishDeletes(compute),
     carryOutIntents(compute, processName),
+    settleLosses(compute, processName),
     quotaUsage(compute),
     darkCells(compute),
     tellAggregates(compute),

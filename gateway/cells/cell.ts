@@ -12,8 +12,12 @@ export interface Cell extends CellRef {
   readonly isEnabled: boolean
   /** By which its free room counts. */
   readonly weight: number
-  /** False: nothing was heard for longer than its deadline; the cell is dark. */
+  /** False: nothing was heard for longer than its deadline, or it is lost; the cell is dark. */
   readonly isAlive: boolean
+  /** True from when an operator gave it up until it has rejoined, and destroyed what is no longer its own. */
+  readonly isLost: boolean
+  /** As `isAlive`, also of a lost cell. */
+  readonly isHeard: boolean
   /** Milliseconds since the epoch; undefined when it was never heard. */
   readonly lastHeardAt: number | undefined
   /** As of the last heartbeat any gateway heard; undefined when there was none. */

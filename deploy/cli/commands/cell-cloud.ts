@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { Failure } from '#common/errors.ts'
 import type { Finding } from '#drivers/nested/verify/finding.ts'
+import { withExamples } from '#gateway/cli/examples.ts'
+import type { Operator } from '#gateway/cli/operator.ts'
 import { cloudAccount } from '../../deployment/clouds-file.ts'
 import { type Layout, layoutIn } from '../../deployment/layout.ts'
 import { lockDeployment } from '../../deployment/lock.ts'
@@ -8,49 +10,67 @@ import { existingState } from '../../deployment/state.ts'
 import type { CloudEntry } from '../../nested/cloud-entry.ts'
 import { progress, say } from '../say.ts'
 
-interface CloudOptions {
+export interface CloudFlags {
   readonly cloud: string
+  /** Of the driver `nested`, by name. */
   readonly set: Readonly<Record<string, string>>
 }
 
 /** Commands about cells that are projects of other clouds. */
-export function addCloudCommands(cell: Command): void {
-  withCloud(cell.command('verify'))
+export function addCloudCommands(cell: Command, operator: Operator): void {
+  withExamples(
+    withCloud(cell.command('verify')),
+    './weir cell verify --cloud lab --set projects=any',
+  )
     .description('look whether a cloud of clouds.yaml can be a cell, and make nothing')
-    .action(async (options: CloudOptions) => {
-      await verified(layoutIn(), await entryOf(options))
+    .action(async (flags: CloudFlags) => {
+      await verified(layoutIn(), await entryOf(operator, flags))
     })
-  withCloud(cell.command('join').argument('<name>'))
-    .description('make a project of a cloud of clouds.yaml a cell, if it can be one')
-    .action(async (name: string, options: CloudOptions) => {
-      const { joinCloud } = await import('../../nested/join-cloud.ts')
-      const layout = layoutIn()
-      using _lock = lockDeployment(layout)
-      const entry = await entryOf(options)
-      await verified(layout, entry)
-      await joinCloud(layout, name, entry, progress)
-      say(`Cell ${name} takes servers. What it has: openstack --os-cloud weir-admin host list`)
-    })
-  withCloud(cell.command('login').argument('<name>'))
+  withExamples(
+    withCloud(cell.command('login').argument('<name>')),
+    './weir cell login lab --cloud lab-new',
+  )
     .description('let a cell log in to its cloud with what clouds.yaml says now')
-    .action(async (name: string, options: CloudOptions) => {
+    .action(async (name: string, flags: CloudFlags) => {
       const { writeLogin } = await import('../../nested/cloud-login.ts')
       const layout = layoutIn()
       using _lock = lockDeployment(layout)
       const known = existingState(layout).cells.find((each) => each.name === name)
       if (known?.cloud === undefined)
         throw new Failure('not-found', `There is no cell ${name} that is a cloud of clouds.yaml.`)
-      const { login } = await entryOf(options)
+      const { login } = await entryOf(operator, flags)
       await verified(layout, { login, settings: known.cloud.settings })
       await writeLogin(layout, name, login)
       say(`Cell ${name} uses it from its next login on. Its former one may go when that has been.`)
     })
 }
 
+/** Afterwards a project of the cloud is a cell, if it was found to be able to. */
+export async function joinNested(
+  operator: Operator,
+  name: string,
+  flags: CloudFlags,
+): Promise<void> {
+  const { joinCloud } = await import('../../nested/join-cloud.ts')
+  const layout = layoutIn()
+  using _lock = lockDeployment(layout)
+  const entry = await entryOf(operator, flags)
+  await verified(layout, entry)
+  await joinCloud(layout, name, entry, progress)
+  say(`Cell ${name} takes servers. What it has: ./weir cell show ${name}`)
+}
+
 function withCloud(command: Command): Command {
-  return command
-    .requiredOption('--cloud <name>', 'the entry of clouds.yaml')
-    .option('--set <name=value>', 'a setting of the driver nested; may be repeated', setting, {})
+  return withSettings(command.requiredOption('--cloud <name>', 'the entry of clouds.yaml'))
+}
+
+export function withSettings(command: Command): Command {
+  return command.option(
+    '--set <name=value>',
+    'a setting of the driver nested; may be repeated',
+    setting,
+    {},
+  )
 }
 
 function setting(
@@ -62,9 +82,17 @@ function setting(
   return { ...before, [pair.slice(0, at)]: pair.slice(at + 1) }
 }
 
-async function entryOf({ cloud, set }: CloudOptions): Promise<CloudEntry> {
-  const { readCloudEntry } = await import('../../nested/cloud-entry.ts')
-  const { login, settings } = readCloudEntry(cloud)
+async function entryOf(operator: Operator, { cloud, set }: CloudFlags): Promise<CloudEntry> {
+  const { knownClouds } = await import('#gateway/cli/cloud/clouds-file.ts')
+  const { cloudEntry } = await import('../../nested/cloud-entry.ts')
+  const clouds = knownClouds(operator)
+  const entry = clouds[cloud]
+  if (entry === undefined)
+    throw new Failure(
+      'not-found',
+      `clouds.yaml has no cloud ${cloud}. It has: ${Object.keys(clouds).join(', ')}`,
+    )
+  const { login, settings } = cloudEntry(entry)
   return { login, settings: { ...settings, ...set } }
 }
 

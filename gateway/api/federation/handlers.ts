@@ -1,4 +1,5 @@
 import type { Handlers } from '../../http/operation.ts'
+import { declareCellLost } from './cells/declare-cell-lost.ts'
 import { deleteCell } from './cells/delete-cell.ts'
 import { listCells } from './cells/list-cells.ts'
 import { showCell } from './cells/show-cell.ts'
@@ -20,6 +21,7 @@ import { listVersions } from './versions/list-versions.ts'
 export const federationHandlers: Handlers = {
   cancelIntent,
   createJoinToken,
+  declareCellLost,
   deleteCell,
   deleteJoinToken,
   join,

@@ -38,6 +38,8 @@ function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<
     isEnabled: true,
     weight: 1,
     isAlive: true,
+    isLost: false,
+    isHeard: true,
     lastHeardAt: 1_000,
     summary: { ...SUMMARY, ...summary },
     promised: { vcpus: 0, memoryMb: 0, diskGb: 0 },

@@ -2,6 +2,7 @@
 export const FEDERATION_POLICY = {
   'federation:cells:delete': 'admin',
   'federation:cells:list': 'system-reader',
+  'federation:cells:lost': 'admin',
   'federation:cells:show': 'system-reader',
   'federation:cells:update': 'admin',
   'federation:drivers:list': 'system-reader',

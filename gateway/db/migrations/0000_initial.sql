@@ -41,6 +41,9 @@ CREATE TABLE `cell_mappings` (
 	`needs_resync` boolean NOT NULL DEFAULT true,
 	`last_heartbeat_at` datetime(3),
 	`summary` json,
+	`lost_at` datetime(3),
+	`lost_by` varchar(64) character set ascii collate ascii_bin,
+	`lost_statement` text,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `cell_mappings_id` PRIMARY KEY(`id`),
 	CONSTRAINT `cell_mappings_name_unique` UNIQUE(`name`)
