@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
+import type { MachineClass } from './machine-class.ts'
 import type { ServerRemarks } from './server-remarks.ts'
 
 /**
@@ -50,7 +51,7 @@ export interface Driver extends AsyncDisposable {
   readonly resize?: Resize
 }
 
-export const DRIVER_NAMES = ['docker', 'fake', 'libvirt', 'nested'] as const
+export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'libvirt', 'nested'] as const
 export type DriverName = (typeof DRIVER_NAMES)[number]
 
 /** The optional parts, by the name of the property that holds them. The matrix in the docs is made from this. */
@@ -263,6 +264,8 @@ export interface HostInventory {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
+  /** Whole machines, each for a server that asks for its class; present: nothing can be had of the amounts above. */
+  readonly machines?: readonly MachineClass[]
   readonly hypervisor: {
     /** As Nova shows it: `QEMU`, `KVM`, `fake`. */
     readonly type: string

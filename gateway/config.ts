@@ -58,6 +58,10 @@ export interface GatewayConfig {
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
   readonly dueTimes: DueTimes
+  /** Of each project at each gateway; 0: as many as it likes. */
+  readonly projectRequestsPerMinute: number
+  /** How long what users delete can be restored; 0: not at all. */
+  readonly reclaimIntervalS: number
 }
 
 /** Where HTTPS is served, and with which certificate: renewed files are taken up while it runs. */
@@ -129,6 +133,8 @@ export function configFromEnv(env: Env): GatewayConfig {
       resizeConfirmWindowS: read.integer('RESIZE_CONFIRM_WINDOW_S', 0, 0),
       shelvedOffloadTimeS: read.integer('SHELVED_OFFLOAD_TIME_S', 0, -1),
     },
+    projectRequestsPerMinute: read.integer('PROJECT_REQUESTS_PER_MINUTE', 0, 0),
+    reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
   }
   read.finish()
   trustedProxies(config.trustedProxies)

@@ -15,6 +15,7 @@ import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
+import { RequestLimiter } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import { CellAccess } from './cells/cell-access.ts'
@@ -41,6 +42,8 @@ export interface Gateway extends AsyncDisposable {
   /** Undefined where it serves no HTTPS. */
   readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
+  /** Undefined where projects may ask as often as they like. */
+  readonly requestLimiter: RequestLimiter | undefined
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -76,6 +79,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
       images: embeddedImages(images),
       dueTimes: config.dueTimes,
+      reclaimIntervalS: config.reclaimIntervalS,
       processName: config.processName,
       cellDeadlineMs: config.cellDeadlineMs,
       retention: config.retention,
@@ -99,8 +103,15 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     access,
     certificate,
     consoles: { ...compute, ...config.consoles },
+    requestLimiter: requestLimiter(config),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function requestLimiter({
+  projectRequestsPerMinute: perMinute,
+}: GatewayConfig): RequestLimiter | undefined {
+  return perMinute === 0 ? undefined : new RequestLimiter(systemClock, perMinute)
 }
 
 function openCertificate(

@@ -904,6 +904,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
         };
     };

@@ -16,6 +16,7 @@ import { darkCells } from './reconcilers/dark-cells.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
 import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
+import { keptServers } from './reconcilers/kept-servers.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { retryBuilds } from './reconcilers/retry-builds.ts'
@@ -38,6 +39,7 @@ export interface ComputeOptions {
   readonly imageTicket: ComputeDeps['imageTicket']
   readonly images: ServerImages
   readonly dueTimes: DueTimes
+  readonly reclaimIntervalS: number
   /** Stable over restarts of this gateway process, and no other's. */
   readonly processName: string
   /** A cell silent for longer is dark; absent: the registry's usual. */
@@ -79,6 +81,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     network,
     images,
     promisedSpecs: new PromisedSpecs(),
+    reclaimIntervalS: options.reclaimIntervalS,
   }
   const sagas = parts.use(
     await SagaEngine.open({ db, deps, sagas: COMPUTE_SAGAS, processName, clock, log }),
@@ -99,6 +102,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     darkCells(compute),
     tellAggregates(compute),
     settleResizes(compute),
+    keptServers(compute),
     tidySnapshots(compute),
     dueActs(compute, options.dueTimes),
     filterPorts(compute),

@@ -111,7 +111,7 @@ describe('a join token', () => {
     const again = await makeToken({ cell: 'once' }, options)
 
     expect(again.body).toEqual({ ...first.body, token: null })
-    expect(await makeToken({ cell: 'other' }, options)).toMatchObject({ status: 400 })
+    expect(await makeToken({ cell: 'other' }, options)).toMatchObject({ status: 422 })
     await remove(`/v1/tokens/${first.body.join_token.id}`)
   })
 
