@@ -40,10 +40,11 @@ const AFTERWARDS: Readonly<Partial<Record<ActName, PowerState>>> = {
 
 /** Afterwards it has been done to the guest. */
 export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
-  const { attempts, log, workbench, answerWithinMs } = compute
+  const { attempts, fence, log, workbench, answerWithinMs } = compute
   const { operation } = ask
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
+    fence.assertOpen()
     const newer = await attempts.begin(id, operation.attempt)
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(

@@ -13,9 +13,10 @@ export function spawn(
   operation: OperationRef,
   build: InstanceBuild,
 ): Promise<HostAnswer> {
-  const { attempts, driver, log, workbench, answerWithinMs } = compute
+  const { attempts, driver, fence, log, workbench, answerWithinMs } = compute
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
+    fence.assertOpen()
     const newer = await attempts.begin(id, operation.attempt)
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(
