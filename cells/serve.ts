@@ -56,13 +56,16 @@ export function serveCell(cell: Cell): readonly AsyncDisposable[] {
 }
 
 function serveOne<O extends CellOperation>(cell: Cell, operation: O): AsyncDisposable {
-  const { nats, cellId, log } = cell.conductor
+  const { nats, cellId, log, gateways } = cell.conductor
   const handler: Handlers[O] = HANDLERS[operation]
   const service: Service = {
     subject: cellSubject(cellId, operation),
     queue: QUEUE,
     parse: (payload) => checked(CELL_OPERATIONS[operation].ask, payload, operation),
-    handle: (ask: CellAsk<O>, work) => handler(cell, ask, work),
+    handle: (ask: CellAsk<O>, work) => {
+      gateways.heard()
+      return handler(cell, ask, work)
+    },
   }
   return serve(nats, service, log)
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { waitFor } from '#common/wait-for.ts'
 import { connectSystem } from './nats/connect-system.ts'
-import { type NatsPorts, natsConfig } from './nats/nats-config.ts'
+import { type NatsPorts, type NatsReach, natsConfig } from './nats/nats-config.ts'
 import { type NatsKeys, natsKeys, operatorSeedFile } from './nats/nats-keys.ts'
 import { findProgram } from './process/find-program.ts'
 import { freePort } from './process/free-port.ts'
@@ -23,6 +23,8 @@ export interface Nats {
 }
 
 interface Settings extends NatsPorts {
+  /** Where servers of cells elsewhere are taken; absent: on loopback. */
+  readonly address?: string | undefined
   readonly process?: ProcessIdentity
 }
 
@@ -30,9 +32,14 @@ const READY_LIMIT_MS = 30_000
 
 /**
  * Afterwards a nats-server runs from `directory`, with the accounts pushed to it earlier. One that runs already is
- * left as it is. Keys and port are remembered there (0600); a port taken meanwhile is exchanged for a free one.
+ * left as it is. Keys and port are remembered there (0600); a port taken meanwhile is exchanged for a free one. With an
+ * uplink it dials out to another server, and goes on where that cannot be reached.
  */
-export async function startNats(directory: string, lifetime: Lifetime): Promise<Nats> {
+export async function startNats(
+  directory: string,
+  lifetime: Lifetime,
+  reach: NatsReach = {},
+): Promise<Nats> {
   const home = resolve(directory)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const keys = natsKeys(home)
@@ -40,7 +47,8 @@ export async function startNats(directory: string, lifetime: Lifetime): Promise<
   if (old?.process !== undefined && isRunning(old.process))
     return handle(home, old, old.process, keys)
   const ports = { port: await freePort(old?.port), leafPort: await freePort(old?.leafPort) }
-  writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, ports, keys))
+  const settings = { ...ports, address: reach.exposure?.address }
+  writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, ports, keys, reach))
   const identity = await startProcess({
     command: findProgram('nats-server'),
     args: ['-c', `${home}/nats.conf`],
@@ -49,8 +57,8 @@ export async function startNats(directory: string, lifetime: Lifetime): Promise<
     logFile: `${home}/nats.log`,
     lifetime,
   })
-  writeFileAtomically(`${home}/settings.json`, JSON.stringify({ ...ports, process: identity }))
-  const nats = handle(home, ports, identity, keys)
+  writeFileAtomically(`${home}/settings.json`, JSON.stringify({ ...settings, process: identity }))
+  const nats = handle(home, settings, identity, keys)
   await waitUntilReady(nats, `${home}/nats.log`)
   return nats
 }
@@ -69,12 +77,13 @@ export async function stopNats(directory: string): Promise<void> {
   if (running !== undefined) await stopProcess(running.process)
 }
 
-function handle(home: string, ports: NatsPorts, identity: ProcessIdentity, keys: NatsKeys): Nats {
-  const { port, leafPort } = ports
+function handle(home: string, settings: Settings, identity: ProcessIdentity, keys: NatsKeys): Nats {
+  const { port, leafPort, address } = settings
   return {
     url: `nats://127.0.0.1:${port}`,
     port,
-    leafUrl: `nats://127.0.0.1:${leafPort}`,
+    leafUrl:
+      address === undefined ? `nats://127.0.0.1:${leafPort}` : `tls://${address}:${leafPort}`,
     operatorSeedFile: operatorSeedFile(home),
     process: identity,
     keys,

@@ -17,10 +17,12 @@ import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
+import { RequestLimiter } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import { CellAccess } from './cells/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
+import { CertificateWatch } from './http/certificate-watch.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeMissing } from './observe-missing.ts'
 import { openAccess } from './open-access.ts'
@@ -39,9 +41,13 @@ export interface Gateway extends AsyncDisposable {
   readonly networks: Networks
   readonly compute: RunningCompute
   readonly access: CellAccess
+  /** Undefined where it serves no HTTPS. */
+  readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
   readonly events: EventTail
   readonly audit: AuditTrail
+  /** Undefined where projects may ask as often as they like. */
+  readonly requestLimiter: RequestLimiter | undefined
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -77,6 +83,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
       images: embeddedImages(images),
       dueTimes: config.dueTimes,
+      reclaimIntervalS: config.reclaimIntervalS,
       processName: config.processName,
       cellDeadlineMs: config.cellDeadlineMs,
       retention: config.retention,
@@ -87,6 +94,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const watchersMax = config.eventWatchersMax
   const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
   observeMissing(metrics.registry, compute)
+  const certificate = openCertificate(parts, config, log)
 
   const owned = parts.move()
   return {
@@ -100,11 +108,27 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     networks,
     compute,
     access,
+    certificate,
     consoles: { ...compute, ...config.consoles },
     events,
     audit,
+    requestLimiter: requestLimiter(config),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function requestLimiter({
+  projectRequestsPerMinute: perMinute,
+}: GatewayConfig): RequestLimiter | undefined {
+  return perMinute === 0 ? undefined : new RequestLimiter(systemClock, perMinute)
+}
+
+function openCertificate(
+  parts: AsyncDisposableStack,
+  { tls }: GatewayConfig,
+  log: Logger,
+): CertificateWatch | undefined {
+  return tls === undefined ? undefined : parts.use(new CertificateWatch(tls, systemClock, log))
 }
 
 async function openImages(

@@ -370,6 +370,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/cells/{cell}/lost": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Gives up a cell that will not be heard again, and its servers with it.
+         * @description Its credentials are revoked, and its servers are in no cell from then on: those that ran are in ERROR, those that were to be deleted are gone, those that never ran are built elsewhere. Nothing here can prove that its machines are off: whoever calls this says how they were stopped. A cell that rejoins destroys what it still has of them before it is served again.
+         */
+        readonly post: operations["declareCellLost"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -397,6 +420,7 @@ export interface components {
             /** @description True until a full copy of what it has was read. */
             readonly needs_resync: boolean;
             readonly created_at: components["schemas"]["Time"];
+            readonly loss: components["schemas"]["Loss"] | null;
             readonly summary: components["schemas"]["CellSummary"] | null;
         };
         /** @description What the cell said of itself last. */
@@ -586,6 +610,14 @@ export interface components {
             /** @description The URL that whoever joins must reach. */
             readonly gateway: string;
         };
+        /** @description Set for a cell that was declared lost, until it has rejoined and destroyed what is no longer its own. */
+        readonly Loss: {
+            readonly at: components["schemas"]["Time"];
+            /** @description The id of the user who said so. */
+            readonly by: string;
+            /** @description How its machines were stopped. */
+            readonly statement: string;
+        };
     };
     responses: {
         /** @description The request failed. */
@@ -645,6 +677,7 @@ export type AuditRecord = components['schemas']['AuditRecord'];
 export type Event = components['schemas']['Event'];
 export type Intent = components['schemas']['Intent'];
 export type JoinToken = components['schemas']['JoinToken'];
+export type Loss = components['schemas']['Loss'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterCell = components['parameters']['cell'];
 export type ParameterHost = components['parameters']['host'];
@@ -1378,6 +1411,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
         };
     };
@@ -1460,6 +1494,47 @@ export interface operations {
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly declareCellLost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of what is to be changed. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description How its machines were stopped, such as: power of rack 7 cut by Ada at 12:04. */
+                    readonly statement: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The cell as it is now. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Cell"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };

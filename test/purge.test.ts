@@ -38,6 +38,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   group_members: 'its server; of users: the user or the group',
   group_hosts: 'its last member',
   inventories: 'its provider',
+  custom_resources: 'its provider',
 }
 
 const KEPT: Readonly<Record<string, string>> = {

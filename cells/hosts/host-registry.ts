@@ -3,7 +3,7 @@ import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
 import type { PlacedOn } from '../conductor/instance.ts'
 import { findHosts, hostUsage } from '../db/hosts.ts'
-import type { Resources } from '../placement/resources.ts'
+import { addResources, type Resources } from '../placement/resources.ts'
 import type { HostState } from '../scheduler/host-state.ts'
 import type { Host, Provider } from './host.ts'
 import { hostsAsRead } from './hosts-as-read.ts'
@@ -93,11 +93,7 @@ export class HostRegistry {
     const { used, instances } = host.provider
     const provider: Provider = {
       ...host.provider,
-      used: {
-        vcpus: used.vcpus + resources.vcpus,
-        memoryMb: used.memoryMb + resources.memoryMb,
-        diskGb: used.diskGb + resources.diskGb,
-      },
+      used: addResources(used, resources),
       instances: instances + 1,
     }
     this.#hosts.set(id, { ...host, provider })

@@ -29,6 +29,20 @@ export async function prepareBus(
   state: DeploymentState,
 ): Promise<BusCredentials> {
   const { gatewaySeed, systemSeed } = nats.keys
+  const gateway = await secretFile(layout, 'gateway.creds', () =>
+    issueCredentials('gateway', gatewaySeed, SERVER_SIDE_PERMISSIONS),
+  )
+  const operator = await secretFile(layout, 'gateway-operator.creds', () =>
+    issueCredentials('gateway-operator', systemSeed, OPERATOR_PERMISSIONS),
+  )
+  return { gateway, operator, of: await issueCellCredentials(layout, state) }
+}
+
+/** Afterwards the programs of every cell have theirs; by id of the cell or host. */
+export async function issueCellCredentials(
+  layout: Layout,
+  state: DeploymentState,
+): Promise<ReadonlyMap<string, string>> {
   const of = new Map<string, string>()
   for (const cell of state.cells) {
     const { seed } = cell.account
@@ -38,13 +52,7 @@ export async function prepareBus(
     for (const host of cell.hosts)
       of.set(host.id, await issue(`host-${host.name}`, computePermissions(cell.id, host.id)))
   }
-  const gateway = await secretFile(layout, 'gateway.creds', () =>
-    issueCredentials('gateway', gatewaySeed, SERVER_SIDE_PERMISSIONS),
-  )
-  const operator = await secretFile(layout, 'gateway-operator.creds', () =>
-    issueCredentials('gateway-operator', systemSeed, OPERATOR_PERMISSIONS),
-  )
-  return { gateway, operator, of }
+  return of
 }
 
 /**

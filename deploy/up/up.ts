@@ -16,8 +16,10 @@ import { type Mariadb, startMariadb } from '../mariadb.ts'
 import { keyPair } from '../nats/nats-keys.ts'
 import { type Nats, startNats } from '../nats.ts'
 import { installPackages } from '../packages/install-packages.ts'
+import { freePort } from '../process/free-port.ts'
 import { isUp } from '../status/is-up.ts'
 import { endpointOf } from './endpoint.ts'
+import { exposureAt } from './expose.ts'
 import { cellsGone, fillGlobalDatabase } from './fill-global-database.ts'
 import { assertPortFree, withFreePorts } from './gateway-ports.ts'
 import { bootFirstServer, makeCatalog } from './make-demo.ts'
@@ -30,6 +32,8 @@ import { waitForGateways, waitForHosts } from './wait-ready.ts'
 type Progress = (line: string) => void
 
 const CONNECTIONS = 2
+/** Of HTTPS, or a free one. */
+const TLS_PORT = 8443
 
 export interface UpResult {
   readonly state: DeploymentState
@@ -50,13 +54,19 @@ export async function bringUp(
   const known = loadState(layout)
   if (known !== undefined) assertSame(options, known)
   if (known !== undefined && (await isUp(layout, known))) return { state: known, what: 'already' }
+  if (known?.joined !== undefined) {
+    const { startCell } = await import('../join/start-cell.ts')
+    return { state: await startCell(layout, known, progress), what: 'started' }
+  }
   if (known === undefined && options.port !== undefined) await assertPortFree(options.port)
   makeFolders(layout)
   await installPackages(['base'], progress)
   progress('Starting MariaDB and NATS ...')
+  const address = known?.exposed?.address ?? options.address
+  const exposure = address === undefined ? undefined : await exposureAt(layout, address)
   const [mariadb, nats] = await Promise.all([
     startMariadb(layout.mariadb, 'detached'),
-    startNats(layout.nats, 'detached'),
+    startNats(layout.nats, 'detached', { exposure }),
   ])
   const wanted = known ?? (await plan(layout, options, nats, progress))
   const planned = await withFreePorts(wanted, progress)
@@ -133,9 +143,12 @@ async function plan(
   const driver = chooseDriver(options.driver ?? 'auto')
   progress(`Driver ${driver.name}: ${driver.why}`)
   const state = await planDeployment(options, driver, keyPair(nats.keys.gatewaySeed).getPublicKey())
-  if (driver.name === 'fake') return state
+  const { address } = options
+  const exposed =
+    address === undefined ? {} : { exposed: { address, port: await freePort(TLS_PORT) } }
+  if (driver.name === 'fake') return { ...state, ...exposed }
   const hosts = state.cells.flatMap((cell) => cell.hosts)
-  return { ...state, hostShare: hostShare(hosts.length, layout.home) }
+  return { ...state, ...exposed, hostShare: hostShare(hosts.length, layout.home) }
 }
 
 /** Afterwards nothing of the deployment runs or is left; unpacked programs and built guests stay. */

@@ -19,9 +19,11 @@ import { drainHosts } from './reconcilers/drain-hosts.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
 import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
+import { keptServers } from './reconcilers/kept-servers.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { retryBuilds } from './reconcilers/retry-builds.ts'
+import { settleLosses } from './reconcilers/settle-losses.ts'
 import { settleResizes } from './reconcilers/settle-resizes.ts'
 import { tellAggregates } from './reconcilers/tell-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
@@ -40,6 +42,7 @@ export interface ComputeOptions {
   readonly imageTicket: ComputeDeps['imageTicket']
   readonly images: ServerImages
   readonly dueTimes: DueTimes
+  readonly reclaimIntervalS: number
   /** Stable over restarts of this gateway process, and no other's. */
   readonly processName: string
   /** A cell silent for longer is dark; absent: the registry's usual. */
@@ -81,6 +84,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     network,
     images,
     promisedSpecs: new PromisedSpecs(),
+    reclaimIntervalS: options.reclaimIntervalS,
   }
   const sagas = parts.use(
     await SagaEngine.open({ db, deps, sagas: COMPUTE_SAGAS, processName, clock, log }),
@@ -96,10 +100,12 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const others = [
     finishDeletes(compute),
     carryOutIntents(compute, processName),
+    settleLosses(compute, processName),
     quotaUsage(compute),
     darkCells(compute),
     tellAggregates(compute),
     settleResizes(compute),
+    keptServers(compute),
     tidySnapshots(compute),
     dueActs(compute, options.dueTimes),
     filterPorts(compute),

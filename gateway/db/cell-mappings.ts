@@ -5,6 +5,7 @@ import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import type { CellSummary } from '#openapi/wire/feed.ts'
 import { addEvents } from './event-inbox.ts'
+import type { Loss } from './lost-cells.ts'
 import { cellMappings } from './schema/cells.ts'
 
 export interface CellMapping {
@@ -19,6 +20,8 @@ export interface CellMapping {
   readonly lastHeartbeatAt: Date | null
   /** Of that heartbeat. */
   readonly summary: CellSummary | null
+  /** Null for a cell that nobody gave up. */
+  readonly loss: Loss | null
 }
 
 /** How far a cell's change feed has been applied. */
@@ -44,6 +47,9 @@ const LIST = statement(
       created_at: cellMappings.createdAt,
       last_heartbeat_at: cellMappings.lastHeartbeatAt,
       summary: cellMappings.summary,
+      lost_at: cellMappings.lostAt,
+      lost_by: cellMappings.lostBy,
+      lost_statement: cellMappings.lostStatement,
     })
     .from(cellMappings)
     .orderBy(asc(cellMappings.name)),
@@ -108,6 +114,9 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     created_at: Date
     last_heartbeat_at: Date | null
     summary: CellSummary | null
+    lost_at: Date | null
+    lost_by: string | null
+    lost_statement: string | null
   }>(LIST, {})
   return rows.map((row) => ({
     id: row.id,
@@ -120,6 +129,7 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     createdAt: row.created_at,
     lastHeartbeatAt: row.last_heartbeat_at,
     summary: row.summary,
+    loss: row.lost_at && { at: row.lost_at, by: row.lost_by!, statement: row.lost_statement! },
   }))
 }
 

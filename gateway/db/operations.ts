@@ -144,7 +144,7 @@ export async function purgeOperations(
   return (await db.run(PURGE, { before: endedBefore, max: rows })).affectedRows
 }
 
-function drainOf({ slot: _, ...row }: typeof operations.$inferSelect): HostDrain {
+function drainOf(row: typeof operations.$inferSelect): HostDrain {
   return {
     ...row,
     state: row.state as OperationState,

@@ -12,6 +12,7 @@ import type { Gateway } from '../context.ts'
 import { audited } from './audited.ts'
 import { authenticate } from './authenticate.ts'
 import { type HttpInput, httpInput, withoutIdentityHeaders } from './http-input.ts'
+import { HttpRefusal } from './http-refusal.ts'
 import { readJsonBody } from './json-body.ts'
 import type { Links, LinksSource } from './links.ts'
 import { negotiateMicroversion } from './microversion.ts'
@@ -99,7 +100,8 @@ export function openExchange(c: Context, linksOf: LinksSource): Exchange {
 }
 
 /**
- * The order, and why: what goes round in a ring is ended first; then the token, so that nothing is told to strangers; the rule before the body is read, so
+ * The order, and why: what goes round in a ring is ended first; then the token, so that nothing is told to strangers;
+ * then the project's rate; the rule before the body is read, so
  * that only the allowed cost memory (an action's rule is known only from its body); the microversion before
  * validation, which it governs.
  */
@@ -112,6 +114,7 @@ async function runStages(
   refuseRing(exchange.input.header, gateway.compute.cells)
   const isPublic = single !== undefined && single.check === undefined
   const caller = isPublic ? ANONYMOUS : await authenticate(gateway.identity, exchange.input)
+  if (!isPublic) refuseTooMany(gateway, caller)
   exchange.caller = caller
   if (single !== undefined) exchange.operation = single.operation
   refuseOutsideRules(endpoint, exchange, caller)
@@ -131,6 +134,17 @@ async function runStages(
   const answer = await bound.handle(call as never)
   const status = answer.status ?? operation.successStatus(version)
   return answerResponse(answer, status, operation.response(version, status), service, exchange)
+}
+
+/** Refuses with 429 a project that asks more often than the operator lets any. */
+function refuseTooMany(
+  { requestLimiter }: Pick<Gateway, 'requestLimiter'>,
+  { projectId, userId }: Caller,
+): void {
+  const waitMs = requestLimiter?.take(projectId ?? userId) ?? 0
+  if (waitMs === 0) return
+  const waitS = Math.ceil(waitMs / 1_000)
+  throw new HttpRefusal(429, `This project asks too often: try again in ${waitS} s.`, waitS)
 }
 
 /** A token got with an application credential that has access rules makes those requests and no others. */

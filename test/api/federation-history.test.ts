@@ -38,8 +38,15 @@ async function runningIn(cell: string): Promise<{ readonly id: string; readonly 
   return { id, host: (await hostsOf(cell)).find(({ name }) => name === body.host)! }
 }
 
+interface Told {
+  readonly id: string
+  readonly type: string
+  readonly action: string | null
+  readonly state: string | null
+}
+
 interface Page {
-  readonly events: readonly (Loose & { readonly id: string; readonly type: string })[]
+  readonly events: readonly (Loose & Told)[]
   readonly next: string
 }
 
@@ -47,7 +54,7 @@ describe('events', () => {
   const eventsOf = async (who: ApiClient, query: string) =>
     (await who.get<Page>(`/federation/v1/events?${query}`)).body
   const kinds = ({ events }: Pick<Page, 'events'>) =>
-    events.map(({ type, action, state }) => `${type} ${action ?? state}`)
+    events.map(({ type, action, state }) => `${type} ${action ?? state ?? ''}`)
 
   test('of a server are told in order, to its project and to administrators', async () => {
     const id = await createServer(cloud, demo)

@@ -1,5 +1,6 @@
 import type { Handlers } from '../../http/operation.ts'
 import { listAudit } from './audit/list-audit.ts'
+import { declareCellLost } from './cells/declare-cell-lost.ts'
 import { deleteCell } from './cells/delete-cell.ts'
 import { listCells } from './cells/list-cells.ts'
 import { showCell } from './cells/show-cell.ts'
@@ -28,6 +29,7 @@ export const federationHandlers: Handlers = {
   cancelIntent,
   cancelOperation,
   createJoinToken,
+  declareCellLost,
   deleteCell,
   deleteJoinToken,
   drainHost,

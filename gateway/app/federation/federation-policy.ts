@@ -3,6 +3,7 @@ export const FEDERATION_POLICY = {
   'federation:audit:list': 'admin',
   'federation:cells:delete': 'admin',
   'federation:cells:list': 'system-reader',
+  'federation:cells:lost': 'admin',
   'federation:cells:show': 'system-reader',
   'federation:cells:update': 'admin',
   'federation:drivers:list': 'system-reader',

@@ -73,10 +73,12 @@ async function hostSubject(
 ): Promise<Subject> {
   if (cell === undefined)
     throw new Failure('not-found', `There is no cell ${name} for a host to join.`)
-  const known = await hostsNamed(db, host)
-  if (known.some(({ cellId }) => cellId === cell.id))
+  const known = (await hostsNamed(db, host)).find(({ cellId }) => cellId === cell.id)
+  if (known !== undefined && cell.loss === null)
     throw new Failure('conflict', `Cell ${name} has a host ${host} already. Choose another name.`)
-  return { cellId: cell.id, cellName: name, hostId: newId<HostId>(), hostName: host }
+  // A host of a cell that was given up comes back as itself: only it can destroy what it still runs.
+  const hostId = known === undefined ? newId<HostId>() : (known.view.hostId as HostId)
+  return { cellId: cell.id, cellName: name, hostId, hostName: host }
 }
 
 /** Those that may be used or were, the newest first. */

@@ -1,4 +1,5 @@
 import type { Tx } from '#common/db/database.ts'
+import { flavorResources } from '#common/flavor-resources.ts'
 import type { CellId, SagaId } from '#common/ids.ts'
 import type { Fault } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
@@ -6,7 +7,7 @@ import { type InstanceMapping, reassignMapping } from '../../db/instance-mapping
 import { erasePasswords, findRequestSpec } from '../../db/request-specs.ts'
 import { reassignIndexed } from '../../db/server-index.ts'
 import { listTraces, recordTraces } from '../../db/traces.ts'
-import { cellRequest, resourcesOf } from '../cells/cell-request.ts'
+import { cellRequest } from '../cells/cell-request.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup } from '../server-groups/move-server-group.ts'
@@ -66,7 +67,7 @@ export async function assignNextCell(
     erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
     return undefined
   }
-  deps.cells.promise(chosen, resourcesOf(flavor))
+  deps.cells.promise(chosen, flavorResources(flavor))
   return { cellId: chosen, attempt: attempt + 1 }
 }
 

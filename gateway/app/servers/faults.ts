@@ -40,6 +40,16 @@ function whatLeftNobody(choice: Trace, lastInCell: Trace | undefined): string {
   return `${filter} removed the last ${all}.`
 }
 
+/** What a server shows that ran in a cell which was given up. */
+export function lostCell(now: number, cell: string): Fault {
+  return {
+    code: 500,
+    message: 'The server was lost with the machines it ran on.',
+    details: `Cell ${cell} was declared lost.`,
+    createdAt: now,
+  }
+}
+
 /** What a server shows whose building was begun by another version of this program and given up. */
 export function interruptedBuild(now: number): Fault {
   return {

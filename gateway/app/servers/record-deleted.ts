@@ -50,7 +50,8 @@ function inOrder(servers: readonly ServerAttempt[]): readonly ServerAttempt[] {
 }
 
 function refund(tx: Tx, gone: readonly InstanceMapping[]): void {
-  const byProject = [...Map.groupBy(gone, (mapping) => mapping.projectId)]
+  const charged = gone.filter(({ isCharged }) => isCharged)
+  const byProject = [...Map.groupBy(charged, (mapping) => mapping.projectId)]
   for (const [projectId, mappings] of byProject.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const sum = (of: (mapping: InstanceMapping) => number) =>
       mappings.reduce((total, mapping) => total + of(mapping), 0)

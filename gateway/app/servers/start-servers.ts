@@ -1,5 +1,6 @@
 import type { WorkContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
+import { flavorResources } from '#common/flavor-resources.ts'
 import { newId, type SagaId } from '#common/ids.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
 import { takeIdempotencyKey } from '../../db/idempotency-keys.ts'
@@ -9,7 +10,6 @@ import { recordActions } from '../../db/server-actions.ts'
 import { insertServers } from '../../db/server-index.ts'
 import { recordTraces } from '../../db/traces.ts'
 import type { ProjectUser } from '../../db/user-quota-limits.ts'
-import { resourcesOf } from '../cells/cell-request.ts'
 import type { Compute } from '../compute.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from '../quotas/charge-quota.ts'
 import type { QuotaDeltas } from '../quotas/resources.ts'
@@ -49,7 +49,7 @@ export async function startServers(
     })
   for (const [index, { row }] of order.servers.entries()) {
     void runs[index]!.finished.finally(() => forget(row.id))
-    if (row.cellId !== null) compute.cells.promise(row.cellId, resourcesOf(row.flavor))
+    if (row.cellId !== null) compute.cells.promise(row.cellId, flavorResources(row.flavor))
   }
   return runs
 }

@@ -55,6 +55,9 @@ CREATE TABLE `cell_mappings` (
 	`is_dark` boolean NOT NULL DEFAULT false,
 	`last_heartbeat_at` datetime(3),
 	`summary` json,
+	`lost_at` datetime(3),
+	`lost_by` varchar(64) character set ascii collate ascii_bin,
+	`lost_statement` text,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `cell_mappings_id` PRIMARY KEY(`id`),
 	CONSTRAINT `cell_mappings_name_unique` UNIQUE(`name`)
@@ -662,6 +665,8 @@ CREATE TABLE `instance_mappings` (
 	`cores` int NOT NULL,
 	`ram_mb` int NOT NULL,
 	`is_resizing` boolean NOT NULL DEFAULT false,
+	`is_kept` boolean NOT NULL DEFAULT false,
+	`is_charged` boolean NOT NULL DEFAULT true,
 	`cell_id` char(36) character set ascii collate ascii_bin,
 	`attempt` int NOT NULL,
 	`tried_cells` json NOT NULL,
@@ -857,6 +862,7 @@ CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_resizing` ON `instance_mappings` (`is_resizing`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_kept` ON `instance_mappings` (`is_kept`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_not_built` ON `instance_mappings` (`is_not_built`,`changed_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_deleting` ON `instance_mappings` (`is_deleting`,`changed_at`);--> statement-breakpoint

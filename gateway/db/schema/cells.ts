@@ -31,6 +31,11 @@ export const cellMappings = mysqlTable('cell_mappings', {
   lastHeartbeatAt: time('last_heartbeat_at'),
   /** CellSummary of the last heartbeat. */
   summary: json('summary'),
+  // Set while the cell counts as lost.
+  lostAt: time('lost_at'),
+  lostBy: token('lost_by'),
+  /** How its machines were stopped, in the operator's words. */
+  lostStatement: text('lost_statement'),
   createdAt: time('created_at').notNull(),
 })
 

@@ -24,8 +24,11 @@ export interface MachineOptions {
   readonly content?: Buffer
   /** Arguments for QEMU, such as for a NIC. */
   readonly qemu?: readonly string[]
+  /** In place of QEMU: a program that does at once what a machine does, and boots from the network here. */
+  readonly quick?: { readonly bootUrl: string; readonly macAddress: string }
 }
 
+const QUICK_MACHINE = fileURLToPath(new URL('quick-machine', import.meta.url))
 const CHASSIS = fileURLToPath(new URL('chassis', import.meta.url))
 const PASSWORD = 'sixteen-bytes-ok'
 const START_MS = 20_000
@@ -57,7 +60,7 @@ export async function startMachine(options: MachineOptions): Promise<SimulatedMa
   await truncate(join(directory, 'disk.img'), options.diskMb * 1024 ** 2)
   await writeFile(join(directory, 'devices'), DEVICES)
   await writeFile(join(directory, 'lan.conf'), lanConf(bmc, serialPort), { mode: 0o600 })
-  const simulator = startSimulator(directory, qemuCommand(serialPort, options.qemu ?? []))
+  const simulator = startSimulator(directory, machineEnvironment(serialPort, options))
   const ended = once(simulator, 'exit')
   const ipmitool = (...args: readonly string[]) => runIpmitool(bmc, args)
   const machine: SimulatedMachine = {
@@ -86,11 +89,25 @@ export async function startMachine(options: MachineOptions): Promise<SimulatedMa
   }
 }
 
-function startSimulator(directory: string, qemu: string): ChildProcess {
+function machineEnvironment(serialPort: number, { quick, qemu }: MachineOptions) {
+  if (quick === undefined) return { QEMU: qemuCommand(serialPort, qemu ?? []) }
+  return {
+    QEMU: QUICK_MACHINE,
+    NODE: process.execPath,
+    BOOT_URL: quick.bootUrl,
+    MAC: quick.macAddress,
+    SERIAL_PORT: String(serialPort),
+  }
+}
+
+function startSimulator(
+  directory: string,
+  machine: Readonly<Record<string, string>>,
+): ChildProcess {
   // It ends with its standard input, so with this process.
   return spawn('ipmi_sim', ['-c', 'lan.conf', '-f', 'devices', '-s', 'state', '-d'], {
     cwd: directory,
-    env: { MACHINE: directory, QEMU: qemu, PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+    env: { MACHINE: directory, ...machine, PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
     stdio: ['pipe', 'ignore', 'ignore'],
   })
 }

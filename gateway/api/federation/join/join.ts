@@ -1,5 +1,6 @@
 import type { operations } from '#openapi/federation.gen.ts'
 import { join as letIn } from '../../../app/federation/join.ts'
+import { joinUrl } from '../../../http/join-url.ts'
 import type { Handler } from '../../../http/operation.ts'
 
 /** POST /v1/join */
@@ -17,7 +18,7 @@ export const join: Handler<operations['join']> = async ({ app, body, links }) =>
       credential,
       wire_version: wireVersion,
       bus: { url, leaf_url: natsLeafUrl ?? null },
-      image_url: links.to('/image'),
+      image_url: `${joinUrl(app.config, links)}/image`,
     },
   }
 }

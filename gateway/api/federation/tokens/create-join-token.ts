@@ -2,6 +2,7 @@ import type { operations } from '#openapi/federation.gen.ts'
 import { writeJoinToken } from '../../../app/federation/join-token.ts'
 import { createJoinToken as create } from '../../../app/federation/join-tokens.ts'
 import { idempotencyKey } from '../../../app/idempotency-key.ts'
+import { joinUrl } from '../../../http/join-url.ts'
 import type { Handler } from '../../../http/operation.ts'
 import { joinTokenView } from '../../../views/federation/join-token.ts'
 
@@ -15,8 +16,8 @@ export const createJoinToken: Handler<operations['createJoinToken']> = async (ca
   const { record, secret } = await create(app.db, app.access, { cell, host, lifetimeS }, key)
   return {
     body: {
-      join_token: joinTokenView(record, links.root),
-      token: secret === null ? null : writeJoinToken({ secret, pin: undefined }),
+      join_token: joinTokenView(record, joinUrl(app.config, links)),
+      token: secret === null ? null : writeJoinToken({ secret, pin: app.certificate?.current.pin }),
     },
   }
 }

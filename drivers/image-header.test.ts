@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { qcow2Header } from '../../testing/qcow2-header.ts'
 import { type ImageFormat, imageVirtualSize } from './image-header.ts'
+import { qcow2Header } from './testing/qcow2-header.ts'
 
 const GIB = 1024n ** 3n
 
