@@ -23,6 +23,7 @@ export interface OperationRecord {
   readonly startedAt: Date
   readonly updatedAt: Date
   readonly endedAt: Date | null
+  readonly isCancellable: boolean
 }
 
 /** The emptying of a host. */
@@ -33,7 +34,7 @@ export interface HostDrain extends OperationRecord {
   readonly isCordoned: boolean
 }
 
-export const HOST_DRAIN = 'host-drain'
+const HOST_DRAIN = 'host-drain'
 
 const now = sql`now(3)`
 const PURGE = sqlStatement(
@@ -150,5 +151,6 @@ function drainOf(row: typeof operations.$inferSelect): HostDrain {
     state: row.state as OperationState,
     subjectId: row.subjectId as HostId,
     cellId: row.cellId as CellId,
+    isCancellable: row.state === 'running',
   }
 }

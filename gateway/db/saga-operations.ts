@@ -54,5 +54,6 @@ function operationOf({ id, name, state, subject, work, createdAt, endedAt }: Row
     startedAt: createdAt,
     updatedAt: endedAt ?? createdAt,
     endedAt,
+    isCancellable: false,
   }
 }

@@ -26,8 +26,11 @@ export interface EventPage {
   readonly isGone: boolean
 }
 
+/** The events a requester may see. */
+export type VisibleEvents = EventFilter
+
 /** The events a requester may see of those asked for. Throws `forbidden` for those of others. */
-export function visibleEvents(requester: Requester, query: EventQuery): EventFilter {
+export function visibleEvents(requester: Requester, query: EventQuery): VisibleEvents {
   const { projectId, serverId, cellId, type } = query
   const types =
     type === undefined

@@ -1,4 +1,4 @@
-import { HOST_DRAIN, type OperationRecord } from '../../db/operations.ts'
+import type { OperationRecord } from '../../db/operations.ts'
 
 /** An operation as the federation API shows it. */
 export function operationView(operation: OperationRecord) {
@@ -15,7 +15,7 @@ export function operationView(operation: OperationRecord) {
     message: operation.message,
     user_id: operation.userId,
     request_id: operation.requestId,
-    is_cancellable: kind === HOST_DRAIN && state === 'running',
+    is_cancellable: operation.isCancellable,
     started_at: operation.startedAt.toISOString(),
     updated_at: operation.updatedAt.toISOString(),
     ended_at: endedAt === null ? null : endedAt.toISOString(),

@@ -1,8 +1,7 @@
 import type { operations } from '#openapi/federation.gen.ts'
-import { eventPage, visibleEvents } from '../../../app/events/event-page.ts'
+import { eventPage, type VisibleEvents, visibleEvents } from '../../../app/events/event-page.ts'
 import { followEvents } from '../../../app/events/follow-events.ts'
 import { findOperatedCell } from '../../../app/federation/cells.ts'
-import type { EventFilter } from '../../../db/events.ts'
 import {
   EVENT_STREAM_HEADERS,
   eventStream,
@@ -37,7 +36,7 @@ export const listEvents: Handler<Op> = async (call) => {
   return { body: { events, next: String(page.next) } }
 }
 
-async function streamed(call: Call<Op>, filter: EventFilter): Promise<Answer> {
+async function streamed(call: Call<Op>, filter: VisibleEvents): Promise<Answer> {
   const { app, context, query, raw } = call
   const last = raw.header('last-event-id') ?? query.after
   const after = last !== undefined && NUMBER.test(last) ? Number(last) : undefined
