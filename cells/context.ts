@@ -18,6 +18,7 @@ import { deleteSaga } from './conductor/sagas/delete.ts'
 import type { CellConfig } from './config.ts'
 import { beginFeed } from './db/feed.ts'
 import { FeedRelay } from './feed/feed-relay.ts'
+import { GatewayContact } from './hosts/gateway-contact.ts'
 import { HostListener } from './hosts/host-listener.ts'
 import { HostRegistry } from './hosts/host-registry.ts'
 import { allocationAudit } from './reconcilers/allocation-audit.ts'
@@ -25,6 +26,7 @@ import { heartbeat } from './reconcilers/heartbeat.ts'
 import { hostLiveness } from './reconcilers/host-liveness.ts'
 import { purge } from './reconcilers/purge.ts'
 import { sagaRecovery } from './reconcilers/saga-recovery.ts'
+import { tellContact } from './reconcilers/tell-contact.ts'
 import { schedulingFrom } from './scheduler/scheduling-from.ts'
 import { serveCell } from './serve.ts'
 
@@ -72,12 +74,14 @@ export async function startCell(
     clock,
     log,
     hosts,
+    gateways: new GatewayContact(clock),
     builds: new Builds(secrets),
     secrets,
     scheduling,
     ratios,
     stopGraceMs,
     hostTimeoutMs,
+    fenceAfterMs: 1_000 * config.fenceAfterS,
     feedChanged,
   }
   const sagas = owned.use(await openSagas(conductor, processName))
@@ -110,6 +114,7 @@ function busOptions(config: CellConfig, onReconnect: () => void): BusOptions {
 function quietReconcilers(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
   return [
     sagaRecovery(cell),
+    tellContact(cell),
     hostLiveness(cell, holder),
     allocationAudit(cell, holder),
     purge(cell, holder, config.retention),

@@ -1,7 +1,9 @@
 import type { Duplex } from 'node:stream'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { GuestDiagnostics } from './guest-diagnostics.ts'
 import type { MachineClass } from './machine-class.ts'
+import type { ServerRemarks } from './server-remarks.ts'
 
 /**
  * What a compute backend can do: a core that every driver has, and optional parts that are present exactly
@@ -123,48 +125,6 @@ export interface Diagnostics {
   read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
 }
 
-/** Null where the backend cannot tell. */
-export interface GuestDiagnostics {
-  readonly powerState: PowerState
-  /** Nova's name of the kind of driver. */
-  readonly driver: string
-  readonly hypervisor: string | null
-  readonly hypervisorOs: string | null
-  /** Seconds since the guest was started. */
-  readonly uptime: number | null
-  readonly hasConfigDrive: boolean
-  readonly memory: { readonly maximumMb: number | null; readonly usedMb: number | null }
-  readonly cpus: readonly {
-    readonly id: number
-    readonly timeNs: number
-    readonly utilisation: number | null
-  }[]
-  readonly nics: readonly NicFigures[]
-  readonly disks: readonly DiskFigures[]
-  /** The same and more as the backend names it, such as `cpu0_time`: what was shown before there was a standard. */
-  readonly own: Readonly<Record<string, number>>
-}
-
-export interface NicFigures {
-  readonly macAddress: string
-  readonly rxOctets: number
-  readonly rxPackets: number
-  readonly rxErrors: number
-  readonly rxDrop: number
-  readonly txOctets: number
-  readonly txPackets: number
-  readonly txErrors: number
-  readonly txDrop: number
-}
-
-export interface DiskFigures {
-  readonly readBytes: number
-  readonly readRequests: number
-  readonly writeBytes: number
-  readonly writeRequests: number
-  readonly errors: number
-}
-
 export interface Interfaces {
   /** Afterwards the instance has the NIC, now and at every start. One that it has stays as it is. */
   attach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
@@ -187,6 +147,8 @@ export interface PortFilter {
   readonly nic: NicSpec
   /** What passes, besides answers to it; null: everything, from any address. */
   readonly rules: readonly FilterRule[] | null
+  /** The security groups that the rules are of; one may have none. Absent: not told. */
+  readonly groupIds?: readonly string[]
 }
 
 export interface FilterRule {
@@ -199,6 +161,9 @@ export interface FilterRule {
   readonly portMax: number | null
   /** Networks the other side may be in; null: any. */
   readonly remotes: readonly string[] | null
+  /** The security group whose rule it is, and the one whose members `remotes` are. */
+  readonly groupId?: string
+  readonly remoteGroupId?: string
 }
 
 export interface ConsoleLog {
@@ -339,6 +304,10 @@ export interface InstanceSpec {
   readonly configDrive?: Readonly<Record<string, Uint8Array>>
   /** What the user sent, for backends that tell the guest themselves. */
   readonly asked: AskedOfGuest
+  /** What the user said besides, for backends that keep it; absent: nothing. */
+  readonly remarks?: ServerRemarks
+  /** Instances it shares the place with, or does not, for backends that are many places. */
+  readonly neighbours?: { readonly same: readonly string[]; readonly different: readonly string[] }
 }
 
 /** What a config drive is made from. */
@@ -395,4 +364,6 @@ export interface NicSpec {
     readonly dhcp: boolean
     readonly dnsServers: readonly string[]
   }[]
+  /** By which the guest finds it; absent: none. */
+  readonly tag?: string
 }

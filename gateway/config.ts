@@ -54,10 +54,16 @@ export interface GatewayConfig {
   /** The right to let cells in and to shut them out; undefined: this gateway cannot. */
   readonly natsOperator: NatsOperator | undefined
   readonly consoles: ConsoleSettings
+  /** How many may watch events at a time. */
+  readonly eventWatchersMax: number
   readonly retention: Retention
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
   readonly dueTimes: DueTimes
+  /** Of each project at each gateway; 0: as many as it likes. */
+  readonly projectRequestsPerMinute: number
+  /** How long what users delete can be restored; 0: not at all. */
+  readonly reclaimIntervalS: number
 }
 
 /** Where HTTPS is served, and with which certificate: renewed files are taken up while it runs. */
@@ -123,12 +129,15 @@ export function configFromEnv(env: Env): GatewayConfig {
       tokenLifetimeS: read.integer('CONSOLE_TOKEN_LIFETIME_S', 300, 10, 3_600),
       openMax: read.integer('CONSOLE_OPEN_MAX', 16, 1, 10_000),
     },
+    eventWatchersMax: read.integer('EVENT_WATCHERS_MAX', 256, 0, 100_000),
     retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
     dueTimes: {
       resizeConfirmWindowS: read.integer('RESIZE_CONFIRM_WINDOW_S', 0, 0),
       shelvedOffloadTimeS: read.integer('SHELVED_OFFLOAD_TIME_S', 0, -1),
     },
+    projectRequestsPerMinute: read.integer('PROJECT_REQUESTS_PER_MINUTE', 0, 0),
+    reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
   }
   read.finish()
   trustedProxies(config.trustedProxies)

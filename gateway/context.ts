@@ -5,7 +5,9 @@ import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { secretsOf } from '#common/secrets.ts'
+import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
+import { EventTail } from './app/events/event-tail.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -15,6 +17,7 @@ import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
+import { RequestLimiter } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import { CellAccess } from './cells/cell-access.ts'
@@ -41,6 +44,10 @@ export interface Gateway extends AsyncDisposable {
   /** Undefined where it serves no HTTPS. */
   readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
+  readonly events: EventTail
+  readonly audit: AuditTrail
+  /** Undefined where projects may ask as often as they like. */
+  readonly requestLimiter: RequestLimiter | undefined
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -76,12 +83,16 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
       images: embeddedImages(images),
       dueTimes: config.dueTimes,
+      reclaimIntervalS: config.reclaimIntervalS,
       processName: config.processName,
       cellDeadlineMs: config.cellDeadlineMs,
       retention: config.retention,
     }),
   )
 
+  const audit = parts.use(new AuditTrail({ db, clock: systemClock, log }))
+  const watchersMax = config.eventWatchersMax
+  const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
   observeMissing(metrics.registry, compute)
   const certificate = openCertificate(parts, config, log)
 
@@ -99,8 +110,17 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     access,
     certificate,
     consoles: { ...compute, ...config.consoles },
+    events,
+    audit,
+    requestLimiter: requestLimiter(config),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function requestLimiter({
+  projectRequestsPerMinute: perMinute,
+}: GatewayConfig): RequestLimiter | undefined {
+  return perMinute === 0 ? undefined : new RequestLimiter(systemClock, perMinute)
 }
 
 function openCertificate(

@@ -10627,6 +10627,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 413: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -10982,6 +10983,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 413: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };

@@ -10,6 +10,7 @@ import type { Compute } from './compute.ts'
 import { configDriveFiles } from './config-drive.ts'
 import type { ImageTarget } from './image-client.ts'
 import { instanceSpec } from './instance-spec.ts'
+import { RANKS } from './workbench.ts'
 
 interface ActAsk {
   readonly operation: OperationRef
@@ -33,14 +34,17 @@ const AFTERWARDS: Readonly<Partial<Record<ActName, PowerState>>> = {
   shelve: 'shutdown',
   'shelve-offload': 'shutdown',
   unshelve: 'running',
+  'soft-delete': 'shutdown',
+  restore: 'running',
 }
 
 /** Afterwards it has been done to the guest. */
 export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
-  const { attempts, log, workbench, answerWithinMs } = compute
+  const { attempts, fence, log, workbench, answerWithinMs } = compute
   const { operation } = ask
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
+    fence.assertOpen()
     const newer = await attempts.begin(id, operation.attempt)
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(
@@ -55,9 +59,13 @@ export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
       log,
     )
   }
-  const job = { operation: operation.id as OperationId, instance: id, preempts: false, run }
+  const rank = TAKING_OVER.includes(ask.act.name) ? RANKS.takingOver : RANKS.ordinary
+  const job = { operation: operation.id as OperationId, instance: id, rank, run }
   return workbench.ask(job, answerWithinMs)
 }
+
+/** Acts that leave the guest in one state whatever was being done to it: the cell lets them begin over others. */
+const TAKING_OVER: readonly ActName[] = ['reboot-hard', 'soft-delete']
 
 const STARTING_ANEW: readonly ActName[] = ['rebuild', 'resize', 'revert-resize']
 
@@ -75,8 +83,10 @@ function perform(
   const { driver } = compute
   switch (asked.name) {
     case 'start':
+    case 'restore':
       return driver.start(id, signal)
     case 'stop':
+    case 'soft-delete':
       return driver.stop(id, graceMs, signal)
     case 'reboot-soft':
       return driver.reboot(id, 'soft', graceMs, signal)

@@ -9,6 +9,7 @@ import { Attempts } from './attempts.ts'
 import type { Compute, ImageFiller } from './compute.ts'
 import type { ComputeConfig } from './config.ts'
 import { Consoles } from './consoles.ts'
+import { Fence } from './fence.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveConsoles } from './serve-consoles.ts'
@@ -52,6 +53,8 @@ export async function startCompute(
     images: parts.images,
   }
   const driver = owned.use(await parts.createDriver(environment, log))
+  const fenceFile = join(config.stateDirectory, 'fence')
+  const fence = owned.use(await Fence.open({ file: fenceFile, driver, clock: systemClock, log }))
   const workbench = owned.use(new Workbench(systemClock))
   const consoles = new Consoles(driver, attempts, systemClock)
   const compute: Compute = {
@@ -59,6 +62,7 @@ export async function startCompute(
     driver,
     images: parts.images,
     attempts,
+    fence,
     workbench,
     log,
     startedAt: systemClock.now(),

@@ -11,6 +11,7 @@ import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
+import { INTERRUPTIBLE } from '../conductor/interruptible.ts'
 import { refuseMove } from '../conductor/refuse-move.ts'
 import { resetState } from '../conductor/reset-state.ts'
 import { type ActParams, acting, actSaga, type Begun, sealedAct } from '../conductor/sagas/act.ts'
@@ -93,7 +94,8 @@ async function begin(
   refuseUnable(conductor, instance, act.name)
   try {
     refuseInState(instance, act.name)
-    if (instance.sagaId !== null)
+    // What the state table lets begin over another's task takes the instance from it, where that does no harm.
+    if (instance.sagaId !== null && !INTERRUPTIBLE.has(instance.taskState))
       throw new Failure('conflict', `Instance ${instance.id} is being changed.`)
   } catch (error) {
     if (isFailure(error)) await rememberRefusal(cell, operation, error.message)

@@ -37,7 +37,7 @@ export function createProgram(operator: Operator): Command {
   addDbCommand(program)
   addAdminCommand(program)
   program.commandsGroup(CLOUD)
-  addCellCommand(program)
+  addCellCommand(program, operator)
   addOperatorCommands(program, operator)
   return program
 }

@@ -35,7 +35,12 @@ export async function planDeployment(
   }
 }
 
-async function planCell(name: string, hosts: number, gatewayKey: string): Promise<CellRecord> {
+/** A cell of that many hosts. `gatewayKey` is the public key of the gateways' account. */
+export async function planCell(
+  name: string,
+  hosts: number,
+  gatewayKey: string,
+): Promise<CellRecord> {
   const id = newId<CellRecord['id']>()
   return {
     id,

@@ -65,6 +65,13 @@ export interface CellRecord {
   /** On the bus that is started here. */
   readonly account: OwnedCellAccount
   readonly hosts: readonly HostRecord[]
+  /** Of a cell whose one host is a project of another cloud; absent: its hosts run what the deployment runs. */
+  readonly cloud?: CloudRecord
+}
+
+export interface CloudRecord {
+  /** Of the driver `nested`, without its login. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 export interface HostRecord {

@@ -87,13 +87,11 @@ function leafnodes(
   uplink: Uplink | undefined,
   exposure: Exposure | undefined,
 ): readonly string[] {
-  // Whoever dials is told one address, and that is the one to use: others may not be reachable from there.
   if (uplink === undefined)
     return [
       'leafnodes {',
       `  host: ${JSON.stringify(exposure?.address ?? '127.0.0.1')}`,
       `  port: ${port}`,
-      '  no_advertise: true',
       ...(exposure === undefined ? [] : [tlsBlock(exposure)]),
       '}',
     ]

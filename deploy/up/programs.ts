@@ -6,6 +6,7 @@ import { secretFile } from '../deployment/secret-file.ts'
 import type { CellRecord, DeploymentState, HostRecord } from '../deployment/state.ts'
 import { certificateFile } from '../join/uplink.ts'
 import type { Nats } from '../nats.ts'
+import { cloudSettings } from '../nested/cloud-login.ts'
 import { cellProgram } from '../processes/cell.ts'
 import { computeProgram } from '../processes/compute.ts'
 import { gatewayProgram, type TlsFiles } from '../processes/gateway.ts'
@@ -86,8 +87,8 @@ export function computePrograms(
       imageUrl: `${endpointOf(state)}/image`,
       caFile: existsSync(ca) ? ca : undefined,
       stateDirectory: join(layout.hosts, host.name),
-      driver: state.driver.name,
-      driverSettings: driverSettings.get(host.id) ?? {},
+      driver: cell.cloud === undefined ? state.driver.name : 'nested',
+      driverSettings: cloudSettings(layout, cell) ?? driverSettings.get(host.id) ?? {},
     })
   return state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host)))
 }

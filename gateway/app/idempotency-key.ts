@@ -5,6 +5,16 @@ import type { RequestContext } from './request-context.ts'
 
 const KEY_LENGTH_MAX = 255
 
+/** A key was used for another request, which its client cannot have meant (draft-ietf-httpapi-idempotency-key-header). */
+export class IdempotencyKeyReused extends Failure {
+  constructor() {
+    super(
+      'invalid',
+      'This Idempotency-Key was used for another request: send the same body, or another key.',
+    )
+  }
+}
+
 /** The identity of a request that carries an `Idempotency-Key`; null for one that carries none. */
 export function idempotencyKey(
   context: RequestContext,

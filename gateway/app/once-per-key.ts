@@ -1,13 +1,14 @@
 import type { Transactional, Tx } from '#common/db/database.ts'
-import { Failure, isFailure } from '#common/errors.ts'
+import { isFailure } from '#common/errors.ts'
 import { findFirstResult, type IdempotencyKey, takeIdempotencyKey } from '../db/idempotency-keys.ts'
+import { IdempotencyKeyReused } from './idempotency-key.ts'
 
 /** What was made, and whether by an earlier request under the same key. */
 export type Once<Made> = Made & { readonly isRepeat: boolean }
 
 /**
  * Afterwards `make` has been committed once for the key, and its ids are kept; a repeat is told those and makes
- * nothing. Without a key it is made in any case. Throws `invalid` for a key that was used for another request.
+ * nothing. Without a key it is made in any case. Throws `IdempotencyKeyReused`.
  */
 export async function oncePerKey<Made extends object>(
   db: Transactional,
@@ -37,7 +38,6 @@ async function repeated<Made extends object>(
 ): Promise<Once<Made> | undefined> {
   const first = key === null ? undefined : await findFirstResult<Made>(db, key)
   if (first === undefined) return undefined
-  if (first.fingerprint !== key?.fingerprint)
-    throw new Failure('invalid', 'This Idempotency-Key was used for another request.')
+  if (first.fingerprint !== key?.fingerprint) throw new IdempotencyKeyReused()
   return { ...first, isRepeat: true }
 }

@@ -18,6 +18,8 @@ export interface Cell extends CellRef {
   readonly isAlive: boolean
   /** True from when an operator gave it up until it has rejoined, and destroyed what is no longer its own. */
   readonly isLost: boolean
+  /** Since when, in milliseconds since the epoch; undefined for one that is not lost. */
+  readonly lostAt: number | undefined
   /** As `isAlive`, also of a lost cell. */
   readonly isHeard: boolean
   /** Milliseconds since the epoch; undefined when it was never heard. */

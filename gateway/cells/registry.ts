@@ -137,6 +137,7 @@ export class CellRegistry implements AsyncDisposable {
       weight: mapping.weight,
       isAlive: isHeard && !isLost,
       isLost,
+      lostAt: mapping.loss?.at.getTime(),
       isHeard,
       lastHeardAt,
       summary: heard?.beat.summary ?? mapping.summary ?? undefined,

@@ -165,6 +165,22 @@ export function refundUsage(
   tx.queue(refund, { ...entry, amount: units })
 }
 
+const ADD = statement(
+  builder
+    .insert(quotaUsages)
+    .values({ ownerId: sql.placeholder('ownerId'), resource, used: sql`${amount}` })
+    .onDuplicateKeyUpdate({ set: { used: sql`${quotaUsages.used} + ${amount}` } }),
+)
+
+/** Afterwards the owner's use is higher by so much, whatever the limit: it is there already. */
+export function chargeAnyway(
+  tx: Tx,
+  entry: Pick<UsageEntry, 'ownerId' | 'resource'>,
+  units: number,
+): void {
+  tx.queue(ADD, { ...entry, amount: units })
+}
+
 /** The use and the limit that a charge was held against. */
 export async function usageAndLimit(
   db: Executor,

@@ -12,7 +12,7 @@ const USED = sqlStatement(sql`
     (select count(*) from server_groups g
       where g.project_id = ${projectId} and g.user_id = ${userId}) as server_groups
   from instance_mappings m join server_index s on s.server_id = m.server_id
-  where m.project_id = ${projectId} and s.user_id = ${userId}`)
+  where m.project_id = ${projectId} and s.user_id = ${userId} and m.is_charged`)
 
 const OWNER = sqlStatement(
   sql`select user_id from server_index where server_id = ${sql.placeholder('serverId')}`,

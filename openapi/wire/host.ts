@@ -124,6 +124,14 @@ export const HOST_OPERATIONS = {
     answer: Type.Object({ output: Type.String() }),
   },
   report: { ask: Type.Object({}), answer: HostReport },
+  /** A gateway was in touch so long ago; guests shall stop once none has been for `fenceAfterMs`, 0: never. */
+  contact: {
+    ask: Type.Object({
+      fenceAfterMs: Type.Integer({ minimum: 0 }),
+      ageMs: Type.Integer({ minimum: 0 }),
+    }),
+    answer: Type.Object({}),
+  },
 } as const
 
 /** An aggregate that a host is in. Its metadata may name the zone of its hosts (`availability_zone`). */

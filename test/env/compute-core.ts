@@ -97,6 +97,7 @@ export class CoreEnv implements AsyncDisposable {
       imageTicket: () => 'ticket',
       images: NO_IMAGES,
       dueTimes: { resizeConfirmWindowS: 0, shelvedOffloadTimeS: -1 },
+      reclaimIntervalS: 0,
       processName: newId(),
       retention: retentionFromEnv({}),
       ...options,

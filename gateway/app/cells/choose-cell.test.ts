@@ -39,6 +39,7 @@ function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<
     weight: 1,
     isAlive: true,
     isLost: false,
+    lostAt: undefined,
     isHeard: true,
     lastHeardAt: 1_000,
     summary: { ...SUMMARY, ...summary },

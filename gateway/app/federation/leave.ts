@@ -25,8 +25,8 @@ export async function leave(
   isForgotten: boolean,
 ): Promise<void> {
   access.require()
-  if (!isForgotten) assertEmpty(cell)
   await assertNoServers(db, cell)
+  if (!isForgotten) assertEmpty(cell)
   if (!cell.isDisabled)
     await updateCell(db, cell, { isEnabled: false, disabledReason: 'It is leaving.' })
   // A gateway that has not noticed may have promised a server to it meanwhile.
@@ -57,5 +57,8 @@ function assertEmpty({ name, heard }: OperatedCell): void {
     )
   const servers = heard.summary?.instances ?? 0
   if (servers > 0)
-    throw new Failure('conflict', `Cell ${name} says that it still has ${servers} servers.`)
+    throw new Failure(
+      'conflict',
+      `Cell ${name} says that it still has servers (${servers}). Wait until they are gone.`,
+    )
 }

@@ -11,6 +11,8 @@ const EVERY_MS = 1_000
 const LEASE_NAME = 'losses'
 const LEASE_TTL_MS = 10_000
 const BATCH_MAX = 100
+/** For words of a gateway that were on their way, for guests to be stopped in, and for clocks that differ. */
+const FENCE_MARGIN_S = 30
 
 /**
  * Takes their servers from lost cells, and lets a lost cell that is heard again, having rejoined, serve once it has
@@ -36,8 +38,15 @@ export function settleLosses(deps: ComputeDeps, processName: string): Reconciler
   }
 }
 
+/** From when on a cell whose hosts stop their guests without a gateway runs none: they have not heard one since it was lost. */
+function stillAt({ lostAt = 0, summary }: Cell): number {
+  const { fenceAfterS } = summary ?? {}
+  return fenceAfterS === undefined ? 0 : lostAt + 1_000 * (fenceAfterS + FENCE_MARGIN_S)
+}
+
 async function settle(deps: ComputeDeps, cell: Cell): Promise<number> {
-  const { db, log } = deps
+  const { db, log, clock } = deps
+  if (clock.now() < stillAt(cell)) return 0
   const left = await listServersLeft(db, cell.id, BATCH_MAX)
   for (const id of left) await db.transaction((tx) => takeFromLostCell(tx, deps, cell, id))
   if (left.length > 0 || !cell.isHeard) return left.length

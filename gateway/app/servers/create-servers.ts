@@ -2,6 +2,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import { findFirstResult } from '../../db/idempotency-keys.ts'
 import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
+import { IdempotencyKeyReused } from '../idempotency-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import { GroupPlacedElsewhere } from '../server-groups/join-server-group.ts'
 import type { Boot } from './boot.ts'
@@ -108,8 +109,7 @@ async function repeated(
 ): Promise<PromisedServers | undefined> {
   const first = await findFirstResult(compute.db, key)
   if (first === undefined) return undefined
-  if (first.fingerprint !== key.fingerprint)
-    throw new Failure('invalid', 'This Idempotency-Key was used for another request.')
+  if (first.fingerprint !== key.fingerprint) throw new IdempotencyKeyReused()
   const { serverIds: ids, reservationId } = first
   const securityGroups = request.securityGroups.length === 0 ? ['default'] : request.securityGroups
   return { serverIds: ids, reservationId, adminPassword: null, securityGroups }

@@ -40,12 +40,15 @@ export function cellListing(now: number): Listing<Cell> {
 }
 
 /** What matters most about it. */
-function cellState({ is_alive, is_enabled }: Cell): keyof typeof TONES {
+function cellState({ is_alive, is_enabled, loss }: Cell): keyof typeof TONES {
+  if (loss !== null) return 'lost'
   if (!is_alive) return 'silent'
   return is_enabled ? 'up' : 'disabled'
 }
 
-const TONES = { up: 'good', disabled: 'doubtful', silent: 'bad' } as const satisfies Record<
-  string,
-  Tone
->
+const TONES = {
+  up: 'good',
+  disabled: 'doubtful',
+  silent: 'bad',
+  lost: 'bad',
+} as const satisfies Record<string, Tone>

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { withCloud, withView, withWatch } from '../api-options.ts'
 import type { LeaveOptions } from '../cells/leave-cell.ts'
+import type { LoseOptions } from '../cells/lose-cell.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
@@ -13,6 +14,7 @@ export function addCellCommands(program: Command, operator: Operator): void {
   addReading(cell, operator)
   addDeciding(cell, operator)
   addLeaving(cell, operator)
+  addLosing(cell, operator)
 }
 
 function addReading(cell: Command, operator: Operator): void {
@@ -74,6 +76,25 @@ function addLeaving(cell: Command, operator: Operator): void {
     .action(async (name: string, options: LeaveOptions) => {
       const { leaveCell } = await import('../cells/leave-cell.ts')
       await leaveCell(operator, name, options)
+    })
+}
+
+function addLosing(cell: Command, operator: Operator): void {
+  withExamples(
+    withCloud(cell.command('lost <cell>')),
+    "./weir cell lost west --stopped 'power of rack 7 cut at 12:04' --dry-run",
+    "./weir cell lost west --stopped 'power of rack 7 cut at 12:04' --yes",
+  )
+    .description('give up a cell that will not be heard again, and its servers with it')
+    .requiredOption(
+      '--stopped <how>',
+      'how its machines were stopped: it is recorded, and nobody checks it',
+    )
+    .option('--dry-run', 'only say what would be given up, and whether it may')
+    .option('--yes', 'do it: servers that ran there are in ERROR from then on')
+    .action(async (name: string, options: LoseOptions) => {
+      const { loseCell } = await import('../cells/lose-cell.ts')
+      await loseCell(operator, name, options)
     })
 }
 

@@ -5,6 +5,7 @@ import { type Decision, decisionText } from './decision-text.ts'
 const DECISION: Decision = {
   attempt: 2,
   level: 'hosts',
+  cell: 'north',
   at: '2026-01-10T00:00:00.000Z',
   considered: 3,
   filters: [
@@ -17,6 +18,7 @@ const DECISION: Decision = {
   ],
   lost_claims: ['h2'],
   chosen: 'h1',
+  emptied_by: null,
   took_ms: 0.4,
 }
 

@@ -25,6 +25,10 @@ export const instanceMappings = mysqlTable(
     ramMb: int('ram_mb').notNull(),
     /** It is charged for the larger of two sizes until its resize is over. */
     isResizing: boolean('is_resizing').notNull().default(false),
+    /** It was deleted softly, and is not yet gone or known to be back. */
+    isKept: boolean('is_kept').notNull().default(false),
+    /** False while it is deleted softly: `cores` and `ramMb` are then what is charged when it comes back. */
+    isCharged: boolean('is_charged').notNull().default(true),
     /** Null while no cell has it, and when none could build it. */
     cellId: uuid('cell_id'),
     attempt: int('attempt').notNull(),
@@ -44,6 +48,7 @@ export const instanceMappings = mysqlTable(
   (t) => [
     index('instance_mappings_cell').on(t.cellId),
     index('instance_mappings_resizing').on(t.isResizing),
+    index('instance_mappings_kept').on(t.isKept),
     index('instance_mappings_project').on(t.projectId),
     index('instance_mappings_not_built').on(t.isNotBuilt, t.changedAt),
     index('instance_mappings_deleting').on(t.isDeleting, t.changedAt),
