@@ -157,7 +157,7 @@ describe('the weir command', () => {
     ['cell list --os-cloud six', 3, 'There is no cloud six: no clouds.yaml was found.'],
     ['cell update north', 2, "required option '--weight <number>' not specified"],
     ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, name'],
-    ['cell lst', 2, 'Did you mean list?'],
+    ['host lst', 2, 'Did you mean list?'],
     ['cell list --os-region-name Mars', 3, 'no public endpoint of federation in region Mars'],
   ])('%s ends with %i and says what to do', async (line, code, said) => {
     const outcome = await admin.run(line)
