@@ -54,6 +54,8 @@ export interface GatewayConfig {
   /** The right to let cells in and to shut them out; undefined: this gateway cannot. */
   readonly natsOperator: NatsOperator | undefined
   readonly consoles: ConsoleSettings
+  /** How many may watch events at a time. */
+  readonly eventWatchersMax: number
   readonly retention: Retention
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
@@ -127,6 +129,7 @@ export function configFromEnv(env: Env): GatewayConfig {
       tokenLifetimeS: read.integer('CONSOLE_TOKEN_LIFETIME_S', 300, 10, 3_600),
       openMax: read.integer('CONSOLE_OPEN_MAX', 16, 1, 10_000),
     },
+    eventWatchersMax: read.integer('EVENT_WATCHERS_MAX', 256, 0, 100_000),
     retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
     dueTimes: {

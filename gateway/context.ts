@@ -5,7 +5,9 @@ import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { secretsOf } from '#common/secrets.ts'
+import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
+import { EventTail } from './app/events/event-tail.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -42,6 +44,8 @@ export interface Gateway extends AsyncDisposable {
   /** Undefined where it serves no HTTPS. */
   readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
+  readonly events: EventTail
+  readonly audit: AuditTrail
   /** Undefined where projects may ask as often as they like. */
   readonly requestLimiter: RequestLimiter | undefined
 }
@@ -86,6 +90,9 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     }),
   )
 
+  const audit = parts.use(new AuditTrail({ db, clock: systemClock, log }))
+  const watchersMax = config.eventWatchersMax
+  const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
   observeMissing(metrics.registry, compute)
   const certificate = openCertificate(parts, config, log)
 
@@ -103,6 +110,8 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     access,
     certificate,
     consoles: { ...compute, ...config.consoles },
+    events,
+    audit,
     requestLimiter: requestLimiter(config),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

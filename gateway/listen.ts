@@ -84,6 +84,8 @@ async function serve(
     server.listen(at.port, at.host, resolve)
   })
   parts.defer(() => stop(server))
+  // Their streams would never end by themselves.
+  parts.defer(() => gateway.events[Symbol.asyncDispose]())
   parts.use(serveConsoleSockets(server, gateway, linksOf, consoles))
   return (server.address() as AddressInfo).port
 }

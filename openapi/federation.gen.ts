@@ -98,6 +98,29 @@ export interface paths {
         readonly patch: operations["updateHost"];
         readonly trace?: never;
     };
+    readonly "/v1/hosts/{host}/drain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Empties it: it is cordoned, and the operation is done once no server is left on it.
+         * @description Its servers are not moved: their owners, or an operator with resize, migrate or delete, see to that. While one runs, a repeat answers with it. Taking the cordon back cancels it.
+         */
+        readonly post: operations["drainHost"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/drivers": {
         readonly parameters: {
             readonly query?: never;
@@ -127,6 +150,123 @@ export interface paths {
         };
         /** Where a server is, and every decision that brought it there. */
         readonly get: operations["showTrace"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/placements": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Where a server would go now, and why. Nothing is built, claimed or kept.
+         * @description Quotas are not looked at.
+         */
+        readonly post: operations["explainPlacement"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What has happened to servers, hosts and cells, in order: as a page, or as a stream that goes on.
+         * @description Asked with `Accept: text/event-stream`, it answers with server-sent events as things happen: the id of a message is that of the event, its name the event's type, its data the event as JSON. Whoever was cut off sends the last id he has as Last-Event-ID and misses nothing. A stream ends after a quarter of an hour, so that its token is looked at anew; clients of server-sent events come back by themselves. A project sees what happens to its servers, administrators see everything. 410 says that what follows the id is not kept any more.
+         */
+        readonly get: operations["listEvents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/operations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What operators have begun, and the sagas that are under way: the newest first, a page at a time. */
+        readonly get: operations["listOperations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/operations/{operation}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an operation. */
+                readonly operation: components["parameters"]["operation"];
+            };
+            readonly cookie?: never;
+        };
+        /** One operation, at once or when it has ended. */
+        readonly get: operations["showOperation"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/operations/{operation}/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an operation. */
+                readonly operation: components["parameters"]["operation"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Ends it where it is. A host stays cordoned. */
+        readonly post: operations["cancelOperation"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/audit": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Who asked for which change, and how it was answered: the newest first, a page at a time.
+         * @description Of every service, refused requests included; logins, and requests without a valid token, are not among them. A change of identities, or of the federation, is on record before it is answered, any other a moment later.
+         */
+        readonly get: operations["listAudit"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -325,6 +465,8 @@ export interface components {
             readonly attempt: number;
             /** @enum {string} */
             readonly level: "cells" | "hosts";
+            /** @description Of hosts: the cell that decided, by name. */
+            readonly cell: string | null;
             readonly at: components["schemas"]["Time"];
             readonly considered: number;
             /** @description In the order they ran, with a few of those they refused. */
@@ -347,7 +489,92 @@ export interface components {
             /** @description Those that filled up before they were claimed. */
             readonly lost_claims: readonly string[];
             readonly chosen: string | null;
+            /** @description The filter that removed the last candidate, where nobody was chosen. */
+            readonly emptied_by: string | null;
             readonly took_ms: number;
+        };
+        /** @description A part of the way from the request to the running server. */
+        readonly Phase: {
+            readonly name: string;
+            readonly started_at: components["schemas"]["Time"];
+            /** @description Null while it goes on. */
+            readonly took_ms: number | null;
+            /** @enum {string|null} */
+            readonly result: "success" | "error" | null;
+        };
+        readonly Operation: {
+            /** Format: uuid */
+            readonly id: string;
+            /** @description host-drain, or the name of a saga. */
+            readonly kind: string;
+            /** @enum {string} */
+            readonly state: "running" | "done" | "failed" | "cancelled";
+            /** @description What it is about. */
+            readonly subject_id: string;
+            /** @description Its name, where it has one. */
+            readonly subject: string;
+            /** Format: uuid */
+            readonly cell_id: string | null;
+            /** @description How many servers there were; null where none are counted. */
+            readonly total: number | null;
+            /** @description How many of them are left. */
+            readonly remaining: number | null;
+            /** @description Why it does not get on, or how it ended. */
+            readonly message: string | null;
+            readonly user_id: string | null;
+            readonly request_id: string | null;
+            readonly is_cancellable: boolean;
+            readonly started_at: components["schemas"]["Time"];
+            readonly updated_at: components["schemas"]["Time"];
+            readonly ended_at: components["schemas"]["Time"] | null;
+            /** @description Of one operation: ids of servers that remain, at most a hundred. */
+            readonly servers?: readonly string[];
+        };
+        /** @description A request that was to change something, and how it was answered. */
+        readonly AuditRecord: {
+            readonly id: string;
+            readonly at: components["schemas"]["Time"];
+            readonly user_id: string;
+            readonly user_name: string;
+            /** @description That of the token. */
+            readonly project_id: string | null;
+            /** @description The service, and the operation as its document calls it. */
+            readonly action: string;
+            /** @description The path asked for. */
+            readonly target: string;
+            /** @enum {string} */
+            readonly outcome: "success" | "failure";
+            /** @description The HTTP status. */
+            readonly status: number;
+            readonly request_id: string;
+        };
+        /** @description Something that has happened. What does not apply is null. */
+        readonly Event: {
+            /** @description Its place among all events; a later event has a larger one. */
+            readonly id: string;
+            /**
+             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned) and a cell (alive, dark, enabled, disabled); operation.state: an operation was begun or has ended.
+             * @enum {string}
+             */
+            readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state";
+            readonly at: components["schemas"]["Time"];
+            readonly project_id: string | null;
+            /** Format: uuid */
+            readonly server_id: string | null;
+            /** Format: uuid */
+            readonly cell_id: string | null;
+            /** @description For administrators. */
+            readonly host: string | null;
+            readonly request_id: string | null;
+            readonly user_id: string | null;
+            /** @description What was asked for, or the step of it. */
+            readonly action: string | null;
+            /** @enum {string|null} */
+            readonly result: "success" | "error" | null;
+            readonly state: string | null;
+            readonly task_state: string | null;
+            readonly power_state: string | null;
+            readonly message: string | null;
         };
         /** @description What shall be true of a server once its cell can be reached again. A server has one at most. */
         readonly Intent: {
@@ -417,6 +644,8 @@ export interface components {
         readonly cell: string;
         /** @description The id of a host. */
         readonly host: string;
+        /** @description The id of an operation. */
+        readonly operation: string;
         /** @description The id of a server. */
         readonly server: string;
         /** @description The ETag of what is to be changed. */
@@ -442,12 +671,17 @@ export type Cell = components['schemas']['Cell'];
 export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
 export type Decision = components['schemas']['Decision'];
+export type Phase = components['schemas']['Phase'];
+export type Operation = components['schemas']['Operation'];
+export type AuditRecord = components['schemas']['AuditRecord'];
+export type Event = components['schemas']['Event'];
 export type Intent = components['schemas']['Intent'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type Loss = components['schemas']['Loss'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterCell = components['parameters']['cell'];
 export type ParameterHost = components['parameters']['host'];
+export type ParameterOperation = components['parameters']['operation'];
 export type ParameterServer = components['parameters']['server'];
 export type ParameterIfMatch = components['parameters']['ifMatch'];
 export type ParameterLimit = components['parameters']['limit'];
@@ -714,6 +948,39 @@ export interface operations {
             readonly 503: components["responses"]["Fault"];
         };
     };
+    readonly drainHost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The operation that empties it; Location says where to ask for it. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Operation"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
     readonly listDrivers: {
         readonly parameters: {
             readonly query?: never;
@@ -767,15 +1034,255 @@ export interface operations {
                         readonly server_id: string;
                         /** Format: uuid */
                         readonly cell_id: string | null;
+                        /** @description Its name. */
+                        readonly cell: string | null;
                         readonly host: string | null;
-                        /** @description The oldest first; of one attempt, cells before hosts. */
+                        readonly state: string;
+                        /** @description What went wrong, in full. */
+                        readonly fault: string | null;
+                        /** @description The oldest first; of one attempt, cells before hosts. A second choice of hosts in an attempt is for a host that failed to build the server. */
                         readonly decisions: readonly components["schemas"]["Decision"][];
+                        /** @description As they began; the last is the whole. */
+                        readonly phases: readonly components["schemas"]["Phase"][];
                     };
                 };
             };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly explainPlacement: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Its id or name. */
+                    readonly flavor: string;
+                    /** @description Its id or name. */
+                    readonly image: string;
+                    readonly zone?: string;
+                    /** @description The only host it may go to. */
+                    readonly host?: string;
+                    /** @description Their ids or names; absent: no network keeps it from any cell. */
+                    readonly networks?: readonly string[];
+                    readonly hints?: {
+                        /** Format: uuid */
+                        readonly group?: string;
+                        readonly same_host?: readonly string[];
+                        readonly different_host?: readonly string[];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer, also where no host would take it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /**
+                         * Format: uuid
+                         * @description Null where none would take it.
+                         */
+                        readonly cell_id: string | null;
+                        readonly cell: string | null;
+                        readonly host: string | null;
+                        /** @description As they would fall: a cell, a host in it, and the next cell where there is none. */
+                        readonly decisions: readonly components["schemas"]["Decision"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listEvents: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Goes on after the event with this id; 0: from the oldest that is kept. Absent: a page holds the newest, a stream begins now. */
+                readonly after?: string;
+                /** @description Of a page: how many at most, 100 unless told. */
+                readonly limit?: number;
+                /** @description Of the servers of this project. */
+                readonly project?: string;
+                /** @description Of this server. */
+                readonly server?: string;
+                /** @description In this cell, by id or name; for administrators. */
+                readonly cell?: string;
+                /** @description Of this type, or of every type that begins so. */
+                readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state";
+            };
+            readonly header?: {
+                /** @description Of a stream: goes on after this event. */
+                readonly "Last-Event-ID"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page, or a stream. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @description The oldest first. */
+                        readonly events: readonly components["schemas"]["Event"][];
+                        /** @description Send it as `after` for what follows. There is nothing more at present when it is what was sent. */
+                        readonly next: string;
+                    };
+                    readonly "text/event-stream": string;
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listOperations: {
+        readonly parameters: {
+            readonly query?: {
+                readonly state?: "running" | "done" | "failed" | "cancelled";
+                /** @description How many at most, 100 unless told. */
+                readonly limit?: number;
+                /** @description Where the page before ended; from its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly operations: readonly components["schemas"]["Operation"][];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showOperation: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description For so many seconds at most, the answer waits until the operation has ended. */
+                readonly wait?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an operation. */
+                readonly operation: components["parameters"]["operation"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Operation"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly cancelOperation: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an operation. */
+                readonly operation: components["parameters"]["operation"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The operation as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Operation"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listAudit: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description By this user. */
+                readonly user?: string;
+                /** @description With a token of this project. */
+                readonly project?: string;
+                /** @description The request with this id. */
+                readonly request?: string;
+                readonly action?: string;
+                readonly outcome?: "success" | "failure";
+                /** @description How many at most, 100 unless told. */
+                readonly limit?: number;
+                /** @description Where the page before ended; from its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly records: readonly components["schemas"]["AuditRecord"][];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
         };
     };
     readonly listIntents: {

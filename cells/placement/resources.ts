@@ -1,5 +1,5 @@
 import { flavorResources } from '#common/flavor-resources.ts'
-import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import type { FlavorSnapshot, ImageSnapshot } from '#openapi/wire/instance.ts'
 
 /** Amounts of what a host offers. Memory in MiB, disk in GiB. */
 export interface Resources {
@@ -21,7 +21,13 @@ export const RESOURCE_CLASSES = {
 } as const satisfies Record<CountedResource, string>
 
 /** What a server takes of its host: a flavor without root disk takes what its image asks. */
-export function resourcesOf({ flavor, image }: Pick<InstanceBuild, 'flavor' | 'image'>): Resources {
+export function resourcesOf({
+  flavor,
+  image,
+}: {
+  readonly flavor: FlavorSnapshot
+  readonly image: Pick<ImageSnapshot, 'minDiskGb'>
+}): Resources {
   const rootGb = flavor.rootGb === 0 ? image.minDiskGb : flavor.rootGb
   return flavorResources({ ...flavor, rootGb })
 }

@@ -1,6 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
+import { newId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
 import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
@@ -9,10 +10,12 @@ import { cellClient } from '../cells/client.ts'
 import { consoleClient } from '../cells/console-client.ts'
 import { CellRegistry } from '../cells/registry.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
+import { numberNewEvents } from './events/number-events.ts'
 import { Feeds } from './feed/feeds.ts'
 import type { Retention } from './purge.ts'
 import { carryOutIntents } from './reconcilers/carry-out-intents.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
+import { drainHosts } from './reconcilers/drain-hosts.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
 import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
@@ -107,6 +110,8 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     dueActs(compute, options.dueTimes),
     filterPorts(compute),
     purgeOld(compute, options.retention),
+    drainHosts(compute),
+    numberNewEvents(compute, newId()),
   ].map(run)
   const feeds = parts.use(new Feeds({ deps, nats, processName, onNotBuilt: () => retries.nudge() }))
   const owned = parts.move()

@@ -3,8 +3,10 @@ import { addCellCommands } from './commands/cell.ts'
 import { addCompletionCommands } from './commands/completion.ts'
 import { addDebugCommands } from './commands/debug.ts'
 import { addDriverCommands } from './commands/driver.ts'
+import { addEventsCommand } from './commands/events.ts'
 import { addHostCommands } from './commands/host.ts'
 import { addIntentCommands } from './commands/intent.ts'
+import { addOperationCommands } from './commands/operation.ts'
 import { addServerCommands } from './commands/server.ts'
 import { addTokenCommands } from './commands/token.ts'
 import { addTopCommand } from './commands/top.ts'
@@ -17,6 +19,8 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addHostCommands(program, operator)
   addServerCommands(program, operator)
   addWhyCommand(program, operator)
+  addEventsCommand(program, operator)
+  addOperationCommands(program, operator)
   addDriverCommands(program, operator)
   addTokenCommands(program, operator)
   addIntentCommands(program, operator)

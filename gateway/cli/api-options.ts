@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { FORMATS } from './output/format.ts'
+import { seconds } from './seconds.ts'
 
 const EVERY_S = 2
-const EVERY_MAX_S = 3_600
 
 /** Adds what says which cloud is meant. */
 export function withCloud(command: Command): Command {
@@ -24,10 +24,4 @@ export function withWatch(command: Command): Command {
   return command
     .option('-w, --watch', 'show it anew until interrupted')
     .option('--every <seconds>', 'how often, with --watch', seconds, EVERY_S)
-}
-
-function seconds(text: string): number {
-  const value = Number(text)
-  if (value > 0 && value <= EVERY_MAX_S) return value
-  throw new InvalidArgumentError(`Give seconds, up to ${EVERY_MAX_S}.`)
 }

@@ -9,6 +9,7 @@ import { allowsRequest } from '../app/identity/access-rule.ts'
 import type { PolicyCheck } from '../app/policy.ts'
 import { ANONYMOUS, type Caller } from '../app/request-context.ts'
 import type { Gateway } from '../context.ts'
+import { audited } from './audited.ts'
 import { authenticate } from './authenticate.ts'
 import { type HttpInput, httpInput, withoutIdentityHeaders } from './http-input.ts'
 import { HttpRefusal } from './http-refusal.ts'
@@ -52,6 +53,10 @@ export interface Exchange {
   readonly links: Links
   /** '' until it is negotiated, and always where the service has none. */
   microversion: Microversion | ''
+  /** Undefined until the token was found valid. */
+  caller?: Caller
+  /** Undefined until it is known which is meant. */
+  operation?: Operation
 }
 
 /** Serves one endpoint as a single function: no middleware chain, no answer rewritten on its way out. */
@@ -70,6 +75,7 @@ export function serveEndpoint(
     } catch (error) {
       response = failureResponse(error, service, exchange, gateway.log)
     }
+    await audited(gateway.audit, endpoint, exchange, response.status)
     const { microversion } = exchange
     const answered = { method, route, status: response.status, microversion }
     gateway.metrics.observe(answered, startedAt)
@@ -109,14 +115,18 @@ async function runStages(
   const isPublic = single !== undefined && single.check === undefined
   const caller = isPublic ? ANONYMOUS : await authenticate(gateway.identity, exchange.input)
   if (!isPublic) refuseTooMany(gateway, caller)
+  exchange.caller = caller
+  if (single !== undefined) exchange.operation = single.operation
   refuseOutsideRules(endpoint, exchange, caller)
   single?.check?.(caller)
 
   const version = service.hasMicroversions ? negotiate(endpoint, exchange) : UNVERSIONED
   if (service.name === 'compute' && !isPublic) refuseForeignProject(exchange.input.request, caller)
   const body = single?.isStreaming === true ? undefined : await bodyOf(endpoint, exchange)
-  const bound = single ?? chosenAction(endpoint, caller, version, body)
+  const bound = single ?? chosenAction(endpoint, version, body)
   const { operation } = bound
+  exchange.operation = operation
+  if (single === undefined) bound.check?.(caller)
   if (!operation.isAvailable(version))
     throw new Failure('not-found', `${endpoint.route} does not exist at microversion ${version}.`)
 
@@ -166,13 +176,11 @@ async function bodyOf(endpoint: Endpoint, { input }: Exchange): Promise<unknown>
 
 function chosenAction(
   { contract, path, actions }: Endpoint,
-  caller: Caller,
   version: Microversion,
   body: unknown,
 ): BoundOperation {
   const bound = actions.get(contract.action(path, version, body))
   if (bound === undefined) throw new Error(`no handler is bound for an action on ${path}`)
-  bound.check?.(caller)
   return bound
 }
 

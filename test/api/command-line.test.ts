@@ -20,7 +20,7 @@ afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]()
 })
 
-describe.concurrent('the weir command', () => {
+describe('the weir command', () => {
   test('shows cells and decides about them', async () => {
     const cells = await admin.json<Rows>('cell list')
     expect(cells.map(({ name }) => name)).toEqual(['north', 'south'])
@@ -67,9 +67,51 @@ describe.concurrent('the weir command', () => {
     expect(trace).toMatchObject({ server_id: id, host: place['host'] })
     expect(await admin.json(`server trace ${id}`)).toEqual(trace)
     const { out } = await admin.run(`why ${id}`)
-    expect(out).toContain(`is ACTIVE in cell ${String(place['cell'])} on host`)
-    expect(out).toMatch(/^Attempt 1, hosts: of 1 considered \S+ was taken/m)
+    expect(out).toContain(`is active in cell ${String(place['cell'])} on host`)
+    expect(out).toMatch(/^Attempt 1, hosts in cell \w+: of 1 considered \S+ was taken/m)
+    expect(out).toMatch(/^total +\S+ +\d+ +success$/m)
     expect(await admin.json<Rows>(`server events ${id}`)).toMatchObject([{ action: 'create' }])
+  })
+
+  test('tells where a server would go, and which filter keeps it from everywhere', async () => {
+    const like = '--flavor m1.tiny --image tiny'
+    const placed = await admin.json(`why ${like} --zone north`)
+    expect(placed).toMatchObject({ cell: 'north', host: 'north-1' })
+    const { out } = await admin.run(`why ${like} --zone north`)
+    expect(out).toMatch(/^It would go to host north-1 in cell north now\.$/m)
+    expect(out).toMatch(/^ {2}AvailabilityZoneFilter +1 +south: has no zone/m)
+    expect(await admin.run('why --flavor m1.tiny')).toMatchObject({ code: 2 })
+  })
+
+  test('shows what happens and goes on showing it', async () => {
+    const demo = cloud.as('demo')
+    const id = await createServer(cloud, demo, { name: 'watched' })
+    const line = await admin.follow(`events -f --server ${id} -o json`, (each) =>
+      each.includes('"state":"active"'),
+    )
+
+    expect(JSON.parse(line)).toMatchObject({ server_id: id, type: 'server.state' })
+    const { out } = await admin.run(`events --server watched --type server.state`)
+    expect(out).toMatch(new RegExp(`server\\.state +\\w+ +${id} +active`))
+    expect(await admin.json<Rows>('events -n 1')).toHaveLength(1)
+  })
+
+  test('drains a host, waits for it, and says what remains when the time is up', async () => {
+    const demo = cloud.as('demo')
+    const zone = { name: 'stays', availability_zone: 'south' }
+    const id = await createServer(cloud, demo, zone)
+    await untilStatus(demo, id, 'ACTIVE')
+
+    const remaining = await admin.json<Rows>('host drain south-1 --dry-run')
+    expect(remaining).toContainEqual({ id, name: 'stays', status: 'ACTIVE' })
+    const waited = await admin.run('host drain south-1 --reason disks --wait --timeout 1')
+    expect(waited).toMatchObject({ code: 5 })
+    expect(waited.err).toMatch(/host-drain south-1: \d+ remaining/)
+    const [operation] = await admin.json<Rows>('operation list --state running -n 50')
+    expect(operation).toMatchObject({ kind: 'host-drain', subject: 'south-1' })
+    const cancelled = await admin.json(`operation cancel ${String(operation?.['id'])}`)
+    expect(cancelled).toMatchObject({ state: 'cancelled' })
+    expect(await admin.json('host uncordon south-1')).toMatchObject({ is_cordoned: false })
   })
 
   test('makes tokens with which cells join, once told, and takes them back', async () => {
@@ -115,7 +157,7 @@ describe.concurrent('the weir command', () => {
     ['cell list --os-cloud six', 3, 'There is no cloud six: no clouds.yaml was found.'],
     ['cell update north', 2, "required option '--weight <number>' not specified"],
     ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, name'],
-    ['cell lst', 2, 'Did you mean list?'],
+    ['host lst', 2, 'Did you mean list?'],
     ['cell list --os-region-name Mars', 3, 'no public endpoint of federation in region Mars'],
   ])('%s ends with %i and says what to do', async (line, code, said) => {
     const outcome = await admin.run(line)

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { fmtCreds } from '@nats-io/jwt'
 import { createUser, type KeyPair } from '@nats-io/nkeys'
 import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node'
@@ -14,6 +15,8 @@ import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
 const QUICK_MS = 5_000
 const REQUEST_MS = 500
+const ASKED_MIN = 100
+const PAUSE_MS = 2
 
 let cloud: Cloud
 let admin: ApiClient
@@ -180,6 +183,57 @@ describe('joining', () => {
       host.subscribe(subject, { callback: (error) => void refused.push(String(error?.name)) })
     await waitFor('the refusals', () => refused.length === subjects.length, QUICK_MS)
     expect(new Set(refused)).toEqual(new Set(['PermissionViolationError']))
+  })
+})
+
+/**
+ * The p99 of requests to a cell, in milliseconds, until `during` is over: an upper bound, because whoever asks here shares
+ * its process with the gateway that signs. Throws where one fails.
+ */
+async function askWhile(
+  gateway: NatsConnection,
+  subject: string,
+  during: Promise<unknown>,
+): Promise<number> {
+  const took: number[] = []
+  let isOver = false
+  void during.finally(() => {
+    isOver = true
+  })
+  while (!isOver || took.length < ASKED_MIN) {
+    const startMs = performance.now()
+    await gateway.request(subject, '', { timeout: QUICK_MS })
+    took.push(performance.now() - startMs)
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+  }
+  await during
+  return took.toSorted((a, b) => a - b)[Math.floor(took.length * 0.99)] ?? Number.NaN
+}
+
+describe('other cells', () => {
+  test('notice nothing of one that joins', async ({ annotate }) => {
+    const { bus, cells } = cloud.foundation
+    const north = cells[0]!.id
+    const open = async (file: string) => {
+      const authenticator = credsAuthenticator(readFileSync(file))
+      const connection = await connect({ servers: bus.url, authenticator, reconnect: false })
+      connections.push(connection)
+      return connection
+    }
+    const gateway = await open(await bus.gatewayCredentialsFile())
+    const cell = await open(await bus.cellCredentialsFile(north))
+    const subject = `cell.${north}.v1.echo`
+    cell.subscribe(subject, { callback: (_error, message) => void message.respond('here') })
+    await cell.flush()
+
+    const before = await askWhile(gateway, subject, Promise.resolve())
+    const joins = (async () => {
+      for (const nth of [1, 2, 3, 4, 5]) await joined(`new-${nth}`)
+    })()
+    const during = await askWhile(gateway, subject, joins)
+
+    await annotate(`p99 ${before.toFixed(1)} ms before, ${during.toFixed(1)} ms while five join`)
+    expect([gateway, cell].map((each) => each.isClosed())).toEqual([false, false])
   })
 })
 

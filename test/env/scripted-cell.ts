@@ -170,6 +170,8 @@ export class ScriptedCell implements AsyncDisposable {
         return this.build(ask)
       case 'instance.delete':
         return this.delete(ask)
+      case 'placement.explain':
+        return { trace: HOSTS_TRACE }
       case 'host.filter-ports':
         return { applied: [] }
       case 'instance.change-nic':

@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
 import { promisify } from 'node:util'
 import { runCommand } from '#deploy/cli/run-command.ts'
 import { projectRoot } from '#deploy/paths.ts'
@@ -15,6 +16,7 @@ export interface CommandOutcome {
 }
 
 const RUN_LIMIT_MS = 60_000
+const MAIN = join(projectRoot, 'deploy/cli/main.ts')
 
 /** The `weir` command of somebody who has nothing but an account in the environment. */
 export class WeirCommand {
@@ -44,9 +46,23 @@ export class WeirCommand {
 
   /** As a program of its own, in the way of `./weir`. Throws when it fails. */
   async spawn(line: string): Promise<{ readonly stdout: string; readonly stderr: string }> {
-    const main = join(projectRoot, 'deploy/cli/main.ts')
+    return promisify(execFile)(process.execPath, [MAIN, ...line.split(' ')], this.#options())
+  }
+
+  /** As a program that goes on by itself, until it has written a line that `isEnough`; returns that line. */
+  async follow(line: string, isEnough: (line: string) => boolean): Promise<string> {
+    const child = spawn(process.execPath, [MAIN, ...line.split(' ')], this.#options())
+    try {
+      for await (const written of createInterface({ input: child.stdout }))
+        if (isEnough(written)) return written
+    } finally {
+      child.kill()
+    }
+    throw new Error(`weir ${line}: ended before it had written enough`)
+  }
+
+  #options() {
     const env = { ...this.#env, WEIR_HOME: join(this.#directory, 'no-deployment') }
-    const options = { env, timeout: RUN_LIMIT_MS }
-    return promisify(execFile)(process.execPath, [main, ...line.split(' ')], options)
+    return { env, timeout: RUN_LIMIT_MS }
   }
 }

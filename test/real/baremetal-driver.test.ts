@@ -116,5 +116,30 @@ function conversation(kind: string, quick: boolean): void {
       await Promise.all(specs.map(({ id }) => driver.destroy(id, signal())))
       expect(await driver.list(signal())).toEqual([])
     })
+
+    test.skipIf(!isFullRun)('BMCs that are silent lose nothing, and are heard again', async () => {
+      const silent = { kind: 'unavailable' }
+      const spec = newSpec()
+      await driver.spawn(spec, signal())
+      const index = await holder(spec.id)
+
+      await harness.machines[index]!.stopBmc()
+      expect(await driver.inventory(signal())).toMatchObject({ machines: [{ total: 2 }] })
+      expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+      await expect(driver.stop(spec.id, 0, signal())).rejects.toMatchObject(silent)
+      const other = newSpec()
+      await harness.machines[1 - index]!.stopBmc()
+      await expect(driver.inventory(signal())).rejects.toMatchObject(silent)
+      await expect(driver.spawn(other, signal())).rejects.toMatchObject(silent)
+      await expect(driver.destroy(spec.id, signal())).rejects.toMatchObject(silent)
+
+      for (const machine of harness.machines) await machine.startBmc()
+      await driver[Symbol.asyncDispose]()
+      driver = await harness.open()
+      await driver.spawn(other, signal())
+      for (const { id } of [spec, other]) await driver.destroy(id, signal())
+      expect(await harness.leftovers(spec.id)).toEqual([])
+      expect(await driver.list(signal())).toEqual([])
+    })
   })
 }

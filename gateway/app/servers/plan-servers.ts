@@ -139,7 +139,7 @@ function plan(
       accessIPv6: canonicalIPv6,
       vmState: isPlaced ? 'building' : 'error',
       taskState: isPlaced ? 'scheduling' : null,
-      fault: isPlaced ? null : noValidHost(now, choice, undefined),
+      fault: isPlaced ? null : noValidHost(now, choice.trace),
     },
     spec: {
       projectId,

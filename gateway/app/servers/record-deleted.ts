@@ -1,5 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
+import { addEvents } from '../../db/event-inbox.ts'
 import type { InstanceMapping } from '../../db/instance-mappings.ts'
 import { lockDeleting, removeMappings } from '../../db/mapping-batches.ts'
 import type { ServerAttempt } from '../../db/server-attempts.ts'
@@ -24,6 +25,12 @@ export async function recordDeleted(
   if (going.length === 0) return 0
   removeMappings(tx, going)
   markIndexedDeleted(tx, going)
+  addEvents(
+    tx,
+    going.map(({ serverId }) => {
+      return { type: 'server.deleted', serverId, details: { state: 'deleted' } }
+    }),
+  )
   const members = going.filter(({ groupId }) => groupId !== null)
   await leaveServerGroups(
     tx,

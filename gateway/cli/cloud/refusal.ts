@@ -6,6 +6,7 @@ const KINDS: Readonly<Record<number, ErrorKind>> = {
   403: 'forbidden',
   404: 'not-found',
   409: 'conflict',
+  410: 'not-found',
   412: 'conflict',
   501: 'unsupported',
   503: 'unavailable',

@@ -1,14 +1,17 @@
 import type { Command } from 'commander'
 import { withView, withWatch } from '../api-options.ts'
 import { withExamples } from '../examples.ts'
+import type { DrainOptions } from '../hosts/drain-host.ts'
 import type { HostOptions } from '../hosts/list-hosts.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
+import { seconds } from '../seconds.ts'
 
 export function addHostCommands(program: Command, operator: Operator): void {
   const host = noun(program, 'host', 'where servers run')
   addReading(host, operator)
   addCordoning(host, operator)
+  addDraining(host, operator)
 }
 
 function addReading(host: Command, operator: Operator): void {
@@ -46,6 +49,23 @@ function addCordoning(host: Command, operator: Operator): void {
     .action(async (name: string, options: HostOptions) => {
       const { cordonHost } = await import('../hosts/cordon-host.ts')
       await cordonHost(operator, name, { is_cordoned: false }, options)
+    })
+}
+
+function addDraining(host: Command, operator: Operator): void {
+  withExamples(
+    ofCell(host.command('drain <host>')),
+    './weir host drain north-1 --dry-run',
+    "./weir host drain north-1 --reason 'new disks' --wait --timeout 3600",
+  )
+    .description('cordon it, and tell when no server is left on it; servers are not moved')
+    .option('--reason <text>', 'why: operators are shown it')
+    .option('--dry-run', 'only show the servers that would be waited for')
+    .option('--wait', 'until it is empty')
+    .option('--timeout <seconds>', 'how long to wait at most; it goes on nevertheless', seconds)
+    .action(async (name: string, options: DrainOptions) => {
+      const { drainHost } = await import('../hosts/drain-host.ts')
+      await drainHost(operator, name, options)
     })
 }
 

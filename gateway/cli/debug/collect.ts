@@ -3,6 +3,9 @@ import type { Session } from '../cloud/session.ts'
 import { allHosts } from '../hosts/all-hosts.ts'
 import type { BundleFile } from './bundle-file.ts'
 
+/** Of what has no end, that many. */
+const NEWEST = 1_000
+
 /** Everything the API tells of the whole cloud, a file each. What cannot be had becomes the reason why. */
 export async function collectFromCloud(
   open: () => Promise<Session>,
@@ -18,6 +21,9 @@ export async function collectFromCloud(
     versions: () => federation.ask('get', '/'),
     cells: () => federation.ask('get', '/v1/cells'),
     hosts: () => allHosts(session),
+    events: () => federation.ask('get', '/v1/events', { query: { limit: NEWEST } }),
+    operations: () => federation.ask('get', '/v1/operations', { query: { limit: NEWEST } }),
+    audit: () => federation.ask('get', '/v1/audit', { query: { limit: NEWEST } }),
     drivers: () => federation.ask('get', '/v1/drivers'),
   }
   return Promise.all(

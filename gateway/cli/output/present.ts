@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CloudOptions } from '../cloud/cloud-config.ts'
-import { openSession, type Session } from '../cloud/session.ts'
+import { keepSession } from '../cloud/kept-session.ts'
+import type { Session } from '../cloud/session.ts'
 import type { Operator } from '../operator.ts'
 import type { Format } from './format.ts'
 import { styleFor } from './style.ts'
@@ -27,15 +28,15 @@ export async function present(
   options: ViewOptions,
   read: (session: Session) => Promise<View>,
 ): Promise<void> {
-  const session = await openSession(operator, options)
+  const within = await keepSession(operator, options)
   const { out } = operator
   const { watch = false, every = 1 } = options
   if (!watch) {
-    out.write(await textOf(operator, options, await read(session)))
+    out.write(await textOf(operator, options, await within(read)))
     return
   }
   for (let shown: string | undefined; ; await sleep(every * MS_PER_S)) {
-    const text = await textOf(operator, options, await read(session))
+    const text = await textOf(operator, options, await within(read))
     if (out.isTTY === true) out.write(HOME_AND_CLEAR + text)
     else if (text !== shown) out.write(text)
     shown = text

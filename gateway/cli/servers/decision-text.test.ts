@@ -5,6 +5,7 @@ import { type Decision, decisionText } from './decision-text.ts'
 const DECISION: Decision = {
   attempt: 2,
   level: 'hosts',
+  cell: 'north',
   at: '2026-01-10T00:00:00.000Z',
   considered: 3,
   filters: [
@@ -17,12 +18,13 @@ const DECISION: Decision = {
   ],
   lost_claims: ['h2'],
   chosen: 'h1',
+  emptied_by: null,
   took_ms: 0.4,
 }
 
 test('a decision says who was considered, refused, how the rest scored, and who was taken', () => {
   expect(decisionText(DECISION, false, plain)).toBe(
-    `Attempt 2, hosts: of 3 considered h1 was taken, in 0.4 ms.
+    `Attempt 2, hosts in cell north: of 3 considered h1 was taken, in 0.4 ms.
   FILTER     REFUSED  FOR EXAMPLE
   RamFilter        1  h3: 64 < 128 MiB
   CANDIDATE  SCORE   RAM  CPU
@@ -32,7 +34,6 @@ test('a decision says who was considered, refused, how the rest scored, and who 
 `,
   )
   expect(decisionText(DECISION, true, plain)).toContain('ComputeFilter        0  -')
-  expect(decisionText({ ...DECISION, chosen: null, scores: [] }, false, plain)).toContain(
-    'of 3 considered none was left',
-  )
+  const empty = { ...DECISION, chosen: null, emptied_by: 'RamFilter', scores: [] }
+  expect(decisionText(empty, false, plain)).toContain('of 3 considered RamFilter removed the last')
 })

@@ -19,18 +19,23 @@ const DECIMALS = 3
 
 /** A decision for people: who was considered, what each filter refused, how the rest scored. */
 export function decisionText(decision: Decision, isWide: boolean, style: Style): string {
-  const { attempt, level, considered, filters, scores, lost_claims, chosen, took_ms } = decision
-  const outcome =
-    chosen === null ? style('bad', 'none was left') : `${style('good', chosen)} was taken`
+  const { filters, scores, lost_claims } = decision
   const lost = lost_claims.length === 0 ? '' : `  filled up meanwhile: ${lost_claims.join(', ')}\n`
   const told = isWide ? filters : filters.filter(({ refused }) => refused > 0)
-  const heading = `Attempt ${attempt}, ${level}: of ${considered} considered ${outcome}, in ${took_ms} ms.\n`
   return [
-    heading,
+    heading(decision, style),
     indented(renderTable(told, FILTERS, style)),
     indented(renderTable(scores, scoreColumns(scores), style)),
     lost,
   ].join('')
+}
+
+function heading(decision: Decision, style: Style): string {
+  const { attempt, level, cell, considered, chosen, took_ms, emptied_by } = decision
+  const where = cell === null ? '' : ` in cell ${cell}`
+  const end = emptied_by === null ? 'none was left' : `${emptied_by} removed the last`
+  const outcome = chosen === null ? style('bad', end) : `${style('good', chosen)} was taken`
+  return `Attempt ${attempt}, ${level}${where}: of ${considered} considered ${outcome}, in ${took_ms} ms.\n`
 }
 
 function scoreColumns(scores: readonly Score[]): readonly Column<Score>[] {

@@ -1,37 +1,50 @@
-import { cellNames } from '../cells/cell-names.ts'
+import type { components } from '#openapi/federation.gen.ts'
 import type { Operator } from '../operator.ts'
 import { present, type ViewOptions } from '../output/present.ts'
+import { type Column, renderTable } from '../output/table.ts'
 import { decisionText } from './decision-text.ts'
 import { findServer } from './find-server.ts'
 
-/** Shows where a server is and why: every decision, with what was refused and how the rest scored. */
+type Phase = components['schemas']['Phase']
+
+const PHASES: readonly Column<Phase>[] = [
+  { head: 'PHASE', of: ({ name }) => name },
+  { head: 'BEGUN', of: ({ started_at }) => started_at },
+  { head: 'MS', of: ({ took_ms }) => took_ms },
+  {
+    head: 'RESULT',
+    of: ({ result }) => result,
+    tone: ({ result }) => (result === 'error' ? 'bad' : undefined),
+  },
+]
+
+/**
+ * Shows where a server is and why: every decision, with what was refused and how the rest scored, and how long each part
+ * of its way took.
+ */
 export async function explainServer(
   operator: Operator,
   wanted: string,
   options: ViewOptions,
 ): Promise<void> {
   await present(operator, options, async (session) => {
-    const { federation, compute } = session
-    const id = await findServer(session, wanted)
-    const [{ server }, trace, { cells }] = await Promise.all([
-      compute.ask('get', '/v2.1/servers/{server_id}', { path: { server_id: id } }),
-      federation.ask('get', '/v1/servers/{server}/trace', { path: { server: id } }),
-      federation.ask('get', '/v1/cells'),
-    ])
-    const cell = trace.cell_id === null ? undefined : cellNames(cells).get(trace.cell_id)
+    const path = { server: await findServer(session, wanted) }
+    const trace = await session.federation.ask('get', '/v1/servers/{server}/trace', { path })
+    const { state, cell, host, fault, decisions, phases } = trace
     const places = [
-      ...(cell === undefined ? [] : [`in cell ${cell}`]),
-      ...(trace.host === null ? [] : [`on host ${trace.host}`]),
+      ...(cell === null ? [] : [`in cell ${cell}`]),
+      ...(host === null ? [] : [`on host ${host}`]),
     ]
     const where = places.length === 0 ? 'in no cell' : places.join(' ')
-    const fault = server.fault === undefined ? '' : `${server.fault.message}\n`
     return {
       data: trace,
-      names: [trace.host ?? cell ?? '-'],
+      names: [host ?? cell ?? '-'],
       text: (isWide, style) =>
         [
-          `Server ${server.name} is ${server.status} ${where}.\n${style('bad', fault)}`,
-          ...trace.decisions.map((decision) => decisionText(decision, isWide, style)),
+          `Server ${wanted} is ${state} ${where}.\n`,
+          ...(fault === null ? [] : [`${style('bad', fault)}\n`]),
+          ...decisions.map((decision) => decisionText(decision, isWide, style)),
+          renderTable(phases, PHASES, style),
         ].join('\n'),
     }
   })

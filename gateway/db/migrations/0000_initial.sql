@@ -18,6 +18,19 @@ CREATE TABLE `aggregates` (
 	CONSTRAINT `aggregates_name_unique` UNIQUE(`name`)
 );
 --> statement-breakpoint
+CREATE TABLE `audit_records` (
+	`n` bigint AUTO_INCREMENT NOT NULL,
+	`at` datetime(3) NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_name` varchar(255) NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin,
+	`action` varchar(128) character set ascii collate ascii_bin NOT NULL,
+	`target` varchar(255) NOT NULL,
+	`status` int NOT NULL,
+	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `audit_records_n` PRIMARY KEY(`n`)
+);
+--> statement-breakpoint
 CREATE TABLE `cell_accounts` (
 	`public_key` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
@@ -39,6 +52,7 @@ CREATE TABLE `cell_mappings` (
 	`incarnation` char(36) character set ascii collate ascii_bin,
 	`applied_position` bigint NOT NULL DEFAULT 0,
 	`needs_resync` boolean NOT NULL DEFAULT true,
+	`is_dark` boolean NOT NULL DEFAULT false,
 	`last_heartbeat_at` datetime(3),
 	`summary` json,
 	`lost_at` datetime(3),
@@ -87,9 +101,10 @@ CREATE TABLE `traces` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`attempt` int NOT NULL,
 	`level` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`decided_at` bigint NOT NULL,
 	`trace` json NOT NULL,
 	`created_at` datetime(3) NOT NULL,
-	CONSTRAINT `traces_server_id_attempt_level_pk` PRIMARY KEY(`server_id`,`attempt`,`level`)
+	CONSTRAINT `traces_server_id_attempt_level_decided_at_pk` PRIMARY KEY(`server_id`,`attempt`,`level`,`decided_at`)
 );
 --> statement-breakpoint
 CREATE TABLE `console_sessions` (
@@ -105,6 +120,34 @@ CREATE TABLE `console_sessions` (
 	`alive_until` datetime(3),
 	CONSTRAINT `console_sessions_id` PRIMARY KEY(`id`),
 	CONSTRAINT `console_sessions_token_hash_unique` UNIQUE(`token_hash`)
+);
+--> statement-breakpoint
+CREATE TABLE `event_inbox` (
+	`id` bigint AUTO_INCREMENT NOT NULL,
+	`type` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`at` datetime(3) NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`details` mediumtext NOT NULL,
+	CONSTRAINT `event_inbox_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `event_state` (
+	`id` int NOT NULL,
+	`last` bigint NOT NULL,
+	`removed` bigint NOT NULL,
+	CONSTRAINT `event_state_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `events` (
+	`n` bigint NOT NULL,
+	`type` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`at` datetime(3) NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin,
+	`server_id` char(36) character set ascii collate ascii_bin,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`details` mediumtext NOT NULL,
+	CONSTRAINT `events_n` PRIMARY KEY(`n`)
 );
 --> statement-breakpoint
 CREATE TABLE `access_rules` (
@@ -465,6 +508,28 @@ CREATE TABLE `subnets` (
 	CONSTRAINT `subnets_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `operations` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`kind` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`state` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`slot` varchar(64) character set ascii collate ascii_bin,
+	`subject_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`subject` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`reason` varchar(255),
+	`is_cordoned` boolean NOT NULL DEFAULT false,
+	`total` int,
+	`remaining` int,
+	`message` text,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`started_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`ended_at` datetime(3),
+	CONSTRAINT `operations_id` PRIMARY KEY(`id`),
+	CONSTRAINT `operations_slot_unique` UNIQUE(`slot`)
+);
+--> statement-breakpoint
 CREATE TABLE `flavor_access` (
 	`flavor_id` varchar(255) NOT NULL,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -733,11 +798,19 @@ CREATE TABLE `server_migrations` (
 );
 --> statement-breakpoint
 CREATE INDEX `aggregate_hosts_by_host` ON `aggregate_hosts` (`host_id`);--> statement-breakpoint
+CREATE INDEX `audit_records_at` ON `audit_records` (`at`);--> statement-breakpoint
+CREATE INDEX `audit_records_user` ON `audit_records` (`user_id`);--> statement-breakpoint
+CREATE INDEX `audit_records_project` ON `audit_records` (`project_id`);--> statement-breakpoint
+CREATE INDEX `audit_records_request` ON `audit_records` (`request_id`);--> statement-breakpoint
 CREATE INDEX `cell_accounts_by_cell` ON `cell_accounts` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `join_tokens_expire` ON `join_tokens` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `console_sessions_project` ON `console_sessions` (`project_id`,`alive_until`);--> statement-breakpoint
 CREATE INDEX `console_sessions_server` ON `console_sessions` (`server_id`);--> statement-breakpoint
 CREATE INDEX `console_sessions_expires` ON `console_sessions` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `events_project` ON `events` (`project_id`);--> statement-breakpoint
+CREATE INDEX `events_server` ON `events` (`server_id`);--> statement-breakpoint
+CREATE INDEX `events_cell` ON `events` (`cell_id`);--> statement-breakpoint
+CREATE INDEX `events_type` ON `events` (`type`);--> statement-breakpoint
 CREATE INDEX `application_credentials_project` ON `application_credentials` (`project_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_service` ON `catalog_endpoints` (`service_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_region` ON `catalog_endpoints` (`region_id`);--> statement-breakpoint
@@ -776,6 +849,8 @@ CREATE INDEX `security_group_rules_by_remote` ON `security_group_rules` (`remote
 CREATE INDEX `security_groups_by_project` ON `security_groups` (`project_id`,`id`);--> statement-breakpoint
 CREATE INDEX `subnets_by_network` ON `subnets` (`network_id`,`id`);--> statement-breakpoint
 CREATE INDEX `subnets_by_project` ON `subnets` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `operations_state` ON `operations` (`state`);--> statement-breakpoint
+CREATE INDEX `operations_ended` ON `operations` (`ended_at`);--> statement-breakpoint
 CREATE INDEX `flavor_access_project` ON `flavor_access` (`project_id`);--> statement-breakpoint
 CREATE INDEX `flavors_memory` ON `flavors` (`memory_mb`);--> statement-breakpoint
 CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint

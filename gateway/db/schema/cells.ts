@@ -26,6 +26,8 @@ export const cellMappings = mysqlTable('cell_mappings', {
   appliedPosition: bigint('applied_position', { mode: 'number' }).notNull().default(0),
   /** Set until a full copy of the cell has been read. */
   needsResync: boolean('needs_resync').notNull().default(true),
+  /** As was told last: its silence is an event once, whichever gateway notices. */
+  isDark: boolean('is_dark').notNull().default(false),
   lastHeartbeatAt: time('last_heartbeat_at'),
   /** CellSummary of the last heartbeat. */
   summary: json('summary'),
@@ -94,7 +96,7 @@ export const hostIndex = mysqlTable(
   (t) => [primaryKey({ columns: [t.cellId, t.hostId] })],
 )
 
-/** Scheduling decisions, one per attempt and level, newest kept. */
+/** Scheduling decisions: of one attempt the choice of a cell, and each choice of a host in it. */
 export const traces = mysqlTable(
   'traces',
   {
@@ -102,10 +104,12 @@ export const traces = mysqlTable(
     attempt: int('attempt').notNull(),
     /** `cells`, or `hosts`. */
     level: token('level', 8).notNull(),
+    /** When it was decided, in milliseconds since the epoch, by the clock of who decided. */
+    decidedAt: bigint('decided_at', { mode: 'number' }).notNull(),
     trace: json('trace').notNull(),
     createdAt: time('created_at').notNull(),
   },
-  (t) => [primaryKey({ columns: [t.serverId, t.attempt, t.level] })],
+  (t) => [primaryKey({ columns: [t.serverId, t.attempt, t.level, t.decidedAt] })],
 )
 
 /** Words of operators and processes that must outlive them, such as this gateway's id. */

@@ -14,6 +14,10 @@ export interface SimulatedMachine extends AsyncDisposable {
   readonly bmc: BmcSettings
   /** All that the machine wrote on its serial port. */
   consoleLog(): Promise<string>
+  /** Afterwards the BMC is silent. The machine goes on. */
+  stopBmc(): Promise<void>
+  /** Afterwards the BMC answers. */
+  startBmc(): Promise<void>
   /** What ipmitool, which knows nothing of our code, says of the BMC. */
   ipmitool(...args: readonly string[]): Promise<string>
 }
@@ -60,33 +64,41 @@ export async function startMachine(options: MachineOptions): Promise<SimulatedMa
   await truncate(join(directory, 'disk.img'), options.diskMb * 1024 ** 2)
   await writeFile(join(directory, 'devices'), DEVICES)
   await writeFile(join(directory, 'lan.conf'), lanConf(bmc, serialPort), { mode: 0o600 })
-  const simulator = startSimulator(directory, machineEnvironment(serialPort, options))
-  const ended = once(simulator, 'exit')
+  const start = () => startSimulator(directory, machineEnvironment(serialPort, options))
+  let simulator = start()
   const ipmitool = (...args: readonly string[]) => runIpmitool(bmc, args)
   const machine: SimulatedMachine = {
     directory,
     bmc,
     ipmitool,
     consoleLog: () => readFile(join(directory, 'console.log'), 'latin1').catch(() => ''),
+    async stopBmc() {
+      const ended = once(simulator, 'exit')
+      if (simulator.kill('SIGKILL')) await ended
+    },
+    async startBmc() {
+      simulator = start()
+      await untilAnswers(ipmitool)
+    },
     async [Symbol.asyncDispose]() {
-      simulator.kill('SIGKILL')
-      await ended
+      await machine.stopBmc()
       const env = { MACHINE: directory, PATH: '/usr/bin:/bin' }
       await run(CHASSIS, ['set', 'power', '0'], { env, timeoutMs: START_MS })
       await rm(directory, { recursive: true, force: true })
     },
   }
   try {
-    await waitFor(
-      'the BMC to answer',
-      () => ipmitool('-N', '1', '-R', '1', 'mc', 'info').catch(() => undefined),
-      START_MS,
-    )
+    await untilAnswers(ipmitool)
     return machine
   } catch (error) {
     await machine[Symbol.asyncDispose]()
     throw error
   }
+}
+
+async function untilAnswers(ipmitool: SimulatedMachine['ipmitool']): Promise<void> {
+  const ask = () => ipmitool('-N', '1', '-R', '1', 'mc', 'info').catch(() => undefined)
+  await waitFor('the BMC to answer', ask, START_MS)
 }
 
 function machineEnvironment(serialPort: number, { quick, qemu }: MachineOptions) {
