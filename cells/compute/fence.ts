@@ -45,6 +45,7 @@ export class Fence implements AsyncDisposable {
   #kept: Kept
   #contactAt: number
   #isClosed = false
+  #writing: Promise<void> = Promise.resolve()
 
   private constructor(options: FenceOptions, kept: Kept) {
     this.#options = options
@@ -142,10 +143,17 @@ export class Fence implements AsyncDisposable {
     await this.#keep({})
   }
 
-  async #keep(change: Pick<Partial<Kept>, 'fenceAfterMs'>): Promise<void> {
+  /** One write after the other: contacts come from every process of the cell. */
+  #keep(change: Pick<Partial<Kept>, 'fenceAfterMs'>): Promise<void> {
+    const written = this.#writing.then(() => this.#write(change))
+    this.#writing = written.catch(() => {})
+    return written
+  }
+
+  async #write(change: Pick<Partial<Kept>, 'fenceAfterMs'>): Promise<void> {
     const { file } = this.#options
     const kept = { ...this.#kept, ...change, contactAt: this.#contactAt, ended: [...this.#ended] }
-    await writeFile(`${file}.new`, JSON.stringify(kept))
+    await writeFile(`${file}.new`, JSON.stringify(kept), { flush: true })
     await rename(`${file}.new`, file)
     this.#kept = kept
   }
