@@ -53,12 +53,12 @@ export function carryOutIntents(compute: Compute, processName: string): Reconcil
   }
 }
 
-/** Undefined when nothing is begun now: another saga has the server, somebody was quicker, or nothing can be done. */
+/** Undefined when nothing is begun: somebody was quicker, or nothing can be done. */
 async function begin(compute: Compute, intent: DueIntent): Promise<SagaRun | undefined> {
   try {
     if (intent.wish === 'delete') return await beginDelete(compute, intent)
     if (intent.cellId === null) return await giveUp(compute, intent)
-    return intent.sagaId === null ? await beginAct(compute, intent) : undefined
+    return await beginAct(compute, intent)
   } catch (error) {
     if (!isFailure(error, 'conflict', 'not-found')) throw error
     return undefined
