@@ -26,7 +26,7 @@ beforeAll(async () => {
   await cell.waitForHosts(running, 1)
 })
 afterEach(() => host.driver.faults.set([]))
-afterAll(() => cell[Symbol.asyncDispose]())
+afterAll(() => cell?.[Symbol.asyncDispose]())
 
 const WAIT = { timeout: 10_000 }
 const small = sampleBuild()

@@ -25,8 +25,8 @@ beforeAll(async () => {
   ;[lost, other] = env.cells as [ScriptedCell, ScriptedCell]
 })
 afterAll(async () => {
-  await core[Symbol.asyncDispose]()
-  await env[Symbol.asyncDispose]()
+  await core?.[Symbol.asyncDispose]()
+  await env?.[Symbol.asyncDispose]()
 })
 
 async function started(is: 'building' | 'active'): Promise<string> {
