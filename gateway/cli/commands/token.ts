@@ -11,10 +11,7 @@ const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 }
 
 export function addTokenCommands(program: Command, operator: Operator): void {
   const token = noun(program, 'token', 'with which cells join, once')
-  withExamples(
-    withView(token.command('create <cell>')),
-    './weir token create west --expires 30m',
-  )
+  withExamples(withView(token.command('create <cell>')), './weir token create west --expires 30m')
     .description('the line to run on the machine of a new cell')
     .option('--expires <time>', 'such as 30m, 2h or 1d (default: 1h)', duration)
     .action(async (cell: string, options: TokenOptions) => {
