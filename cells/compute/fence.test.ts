@@ -62,11 +62,11 @@ test('a host that was to stop its guests is told that it need not any more, howe
     const file = join(directory, 'fence')
     writeFileSync(file, JSON.stringify(fenced))
     await other.addHost({ name, stateDirectory: directory })
-    const isReleased = async () => {
+    const kept = async () => {
       await other.ask('feed.read', { incarnation: process.cell.incarnation, after: 0, limit: 1 })
-      return JSON.parse(readFileSync(file, 'utf8')).fenceAfterMs
+      return JSON.parse(readFileSync(file, 'utf8')) as object
     }
-    await expect.poll(isReleased, { ...LIMIT, interval: 200 }).toBe(0)
+    await expect.poll(kept, { ...LIMIT, interval: 200 }).toMatchObject({ fenceAfterMs: 0 })
   }
 
   await comes('early')
