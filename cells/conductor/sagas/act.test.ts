@@ -70,6 +70,8 @@ test('a wish that has come true already is done at once, and one during other wo
     })
 
   expect(await wish('start')).toMatchObject({ view: { vmState: 'active', taskState: null } })
+  // Longer than it takes to ask for something else.
+  host.driver.faults.set([{ method: 'pause', times: 1, effect: { do: 'slow', ms: 1_000 } }])
   await act(operation, 'pause')
   await expect(wish('stop')).rejects.toMatchObject({ kind: 'unavailable' })
   await expect.poll(async () => (await settled(operation))[0]).toBe('paused')

@@ -8,6 +8,7 @@ import type { Act, ActName, PlainAct } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { addToFeed } from '../../db/feed.ts'
 import {
+  findInstance,
   findOwner,
   lockOwnInstance,
   updateOwnInstance,
@@ -219,9 +220,10 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
 /** Afterwards who asks what became of the act learns that something else was wanted of the instance meanwhile. */
 async function tellPreempted(tx: Tx, { deps, params, sagaId, work }: ActCall): Promise<void> {
   const { instance, action, startedAt } = params
-  const owner = await findOwner(tx, instance)
-  // This very act has ended it before.
-  if (owner === null || owner === sagaId) return
+  const now = await findInstance(tx, instance.id)
+  if (now === undefined || now.sagaId === sagaId) return
+  // This very act has ended it before: one version for its beginning, one for its end.
+  if (now.sagaId === null && now.version === instance.version + 2) return
   const event = endedEvent({
     serverId: instance.id,
     requestId: work.requestId,
