@@ -74,7 +74,7 @@ test('a wish that has come true already is done at once, and one during other wo
   host.driver.faults.set([{ method: 'pause', times: 1, effect: { do: 'slow', ms: 1_000 } }])
   await act(operation, 'pause')
   await expect(wish('stop')).rejects.toMatchObject({ kind: 'unavailable' })
-  await expect.poll(async () => (await settled(operation))[0]).toBe('paused')
+  await expect.poll(async () => (await settled(operation))[0], { timeout: 5_000 }).toBe('paused')
   await expect(wish('stop')).rejects.toMatchObject({ kind: 'conflict' })
 })
 
