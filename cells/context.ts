@@ -14,6 +14,7 @@ import type { Conductor } from './conductor/conductor.ts'
 import { actSaga } from './conductor/sagas/act.ts'
 import { bootSaga } from './conductor/sagas/boot.ts'
 import { deleteSaga } from './conductor/sagas/delete.ts'
+import { moveSaga } from './conductor/sagas/move.ts'
 import type { CellConfig } from './config.ts'
 import { beginFeed } from './db/feed.ts'
 import { FeedRelay } from './feed/feed-relay.ts'
@@ -95,7 +96,7 @@ export async function startCell(
 
 function openSagas(conductor: Conductor, processName: string): Promise<SagaEngine<Conductor>> {
   const { db, clock, log } = conductor
-  const sagas = [bootSaga, deleteSaga, actSaga]
+  const sagas = [bootSaga, deleteSaga, actSaga, moveSaga]
   return SagaEngine.open<Conductor>({ db, deps: conductor, sagas, processName, clock, log })
 }
 

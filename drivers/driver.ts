@@ -1,6 +1,8 @@
 import type { Duplex } from 'node:stream'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { GuestDiagnostics } from './guest-diagnostics.ts'
+import type { LiveMove, Move } from './move.ts'
 
 /**
  * What a compute backend can do: a core that every driver has, and optional parts that are present exactly
@@ -46,6 +48,8 @@ export interface Driver extends AsyncDisposable {
   readonly snapshot?: Snapshot
   readonly rebuild?: Rebuild
   readonly resize?: Resize
+  readonly move?: Move
+  readonly liveMove?: LiveMove
 }
 
 export const DRIVER_NAMES = ['docker', 'fake', 'libvirt', 'nested'] as const
@@ -66,6 +70,8 @@ export const CAPABILITIES = [
   'snapshot',
   'rebuild',
   'resize',
+  'move',
+  'liveMove',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 
@@ -120,48 +126,6 @@ export interface CrashDump {
 export interface Diagnostics {
   /** What the guest has used so far. Throws `conflict` when it is not running. */
   read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
-}
-
-/** Null where the backend cannot tell. */
-export interface GuestDiagnostics {
-  readonly powerState: PowerState
-  /** Nova's name of the kind of driver. */
-  readonly driver: string
-  readonly hypervisor: string | null
-  readonly hypervisorOs: string | null
-  /** Seconds since the guest was started. */
-  readonly uptime: number | null
-  readonly hasConfigDrive: boolean
-  readonly memory: { readonly maximumMb: number | null; readonly usedMb: number | null }
-  readonly cpus: readonly {
-    readonly id: number
-    readonly timeNs: number
-    readonly utilisation: number | null
-  }[]
-  readonly nics: readonly NicFigures[]
-  readonly disks: readonly DiskFigures[]
-  /** The same and more as the backend names it, such as `cpu0_time`: what was shown before there was a standard. */
-  readonly own: Readonly<Record<string, number>>
-}
-
-export interface NicFigures {
-  readonly macAddress: string
-  readonly rxOctets: number
-  readonly rxPackets: number
-  readonly rxErrors: number
-  readonly rxDrop: number
-  readonly txOctets: number
-  readonly txPackets: number
-  readonly txErrors: number
-  readonly txDrop: number
-}
-
-export interface DiskFigures {
-  readonly readBytes: number
-  readonly readRequests: number
-  readonly writeBytes: number
-  readonly writeRequests: number
-  readonly errors: number
 }
 
 export interface Interfaces {

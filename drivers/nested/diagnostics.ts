@@ -1,6 +1,7 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
-import type { Diagnostics, GuestDiagnostics } from '../driver.ts'
+import type { Diagnostics } from '../driver.ts'
+import type { GuestDiagnostics } from '../guest-diagnostics.ts'
 import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
