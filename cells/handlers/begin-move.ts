@@ -21,6 +21,21 @@ export interface AskedMove {
  * when no other host fits.
  */
 export async function beginMove(
+  cell: Cell,
+  asked: AskedMove,
+  instance: Instance,
+): Promise<InstanceView | undefined> {
+  try {
+    return await start(cell, asked, instance)
+  } catch (error) {
+    if (!isFailure(error, 'no-capacity')) throw error
+    // Room that was just given back may be unknown here for a second.
+    await cell.conductor.hosts.refresh()
+    return start(cell, asked, instance)
+  }
+}
+
+async function start(
   { conductor, sagas }: Cell,
   { operation, name, order, work }: AskedMove,
   instance: Instance,
