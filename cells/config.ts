@@ -30,8 +30,12 @@ export interface CellConfig {
   readonly hostSilentAfterMs: number
   readonly hostTimeoutMs: number
   readonly stopGraceMs: number
+  /** Hosts stop their guests once no gateway has been in touch for so long; 0: never. */
+  readonly fenceAfterS: number
   readonly retention: Retention
 }
+
+const FENCE_AFTER_S_MIN = 30
 
 /** What a group wishes outweighs all that the others come to. */
 const WEIGHTS = { ram: 1, cpu: 1, disk: 1, instances: 0, soft_affinity: 10, soft_anti_affinity: 10 }
@@ -64,11 +68,16 @@ export function configFromEnv(env: Env): CellConfig {
     hostSilentAfterMs: read.integer('HOST_SILENT_AFTER_MS', 5_000, 100),
     hostTimeoutMs: read.integer('HOST_TIMEOUT_MS', 10_000, 100),
     stopGraceMs: read.integer('STOP_GRACE_MS', 60_000),
+    fenceAfterS: read.integer('FENCE_AFTER_S', 0, 0),
     retention: readRetention(read),
   }
   read.finish()
   if (!SECRET_KEY.test(config.secretKey))
     throw new Error('Configuration:\n  CELL_SECRET_KEY: 64 hexadecimal digits are needed')
+  if (config.fenceAfterS > 0 && config.fenceAfterS < FENCE_AFTER_S_MIN)
+    throw new Error(
+      `Configuration:\n  CELL_FENCE_AFTER_S: 0, or at least ${FENCE_AFTER_S_MIN}: a gateway may be busy for seconds`,
+    )
   return { ...config, cellId: parseId<CellId>(id, 'CELL_ID') }
 }
 

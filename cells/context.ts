@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { type BusOptions, connectBus } from '#common/bus/connect.ts'
+import { servedTogether } from '#common/bus/serve.ts'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
@@ -18,6 +19,7 @@ import { moveSaga } from './conductor/sagas/move.ts'
 import type { CellConfig } from './config.ts'
 import { beginFeed } from './db/feed.ts'
 import { FeedRelay } from './feed/feed-relay.ts'
+import { GatewayContact } from './hosts/gateway-contact.ts'
 import { HostListener } from './hosts/host-listener.ts'
 import { HostRegistry } from './hosts/host-registry.ts'
 import { allocationAudit } from './reconcilers/allocation-audit.ts'
@@ -25,6 +27,7 @@ import { heartbeat } from './reconcilers/heartbeat.ts'
 import { hostLiveness } from './reconcilers/host-liveness.ts'
 import { purge } from './reconcilers/purge.ts'
 import { sagaRecovery } from './reconcilers/saga-recovery.ts'
+import { tellContact } from './reconcilers/tell-contact.ts'
 import { schedulingFrom } from './scheduler/scheduling-from.ts'
 import { serveCell } from './serve.ts'
 
@@ -72,12 +75,14 @@ export async function startCell(
     clock,
     log,
     hosts,
+    gateways: new GatewayContact(clock),
     builds: new Builds(secrets),
     secrets,
     scheduling,
     ratios,
     stopGraceMs,
     hostTimeoutMs,
+    fenceAfterMs: 1_000 * config.fenceAfterS,
     feedChanged,
   }
   const sagas = owned.use(await openSagas(conductor, processName))
@@ -88,7 +93,7 @@ export async function startCell(
   const beat = run(heartbeat(cell, processName))
   const reconcilers = [beat, ...quietReconcilers(cell, holder, config).map(run)]
   listener = owned.use(new HostListener(cell, () => beat.nudge()))
-  for (const served of serveCell(cell)) owned.use(served)
+  owned.use(servedTogether(serveCell(cell)))
   log.info({ incarnation, hosts: hosts.all().length }, 'cell serves')
   const running = owned.move()
   return { cell, reconcilers, [Symbol.asyncDispose]: () => running.disposeAsync() }
@@ -110,6 +115,7 @@ function busOptions(config: CellConfig, onReconnect: () => void): BusOptions {
 function quietReconcilers(cell: Cell, holder: string, config: CellConfig): readonly Reconciler[] {
   return [
     sagaRecovery(cell),
+    tellContact(cell),
     hostLiveness(cell, holder),
     allocationAudit(cell, holder),
     purge(cell, holder, config.retention),

@@ -19,6 +19,7 @@ import { instanceChangeNic } from './handlers/instance-change-nic.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
 import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
+import { placementExplain } from './handlers/placement-explain.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { snapshotRead } from './handlers/snapshot-read.ts'
 
@@ -40,6 +41,7 @@ const HANDLERS: Handlers = {
   'host.filter-ports': hostFilterPorts,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
+  'placement.explain': placementExplain,
   'feed.read': feedRead,
   'snapshot.read': snapshotRead,
   'snapshot.hosts': snapshotHosts,
@@ -54,13 +56,16 @@ export function serveCell(cell: Cell): readonly AsyncDisposable[] {
 }
 
 function serveOne<O extends CellOperation>(cell: Cell, operation: O): AsyncDisposable {
-  const { nats, cellId, log } = cell.conductor
+  const { nats, cellId, log, gateways } = cell.conductor
   const handler: Handlers[O] = HANDLERS[operation]
   const service: Service = {
     subject: cellSubject(cellId, operation),
     queue: QUEUE,
     parse: (payload) => checked(CELL_OPERATIONS[operation].ask, payload, operation),
-    handle: (ask: CellAsk<O>, work) => handler(cell, ask, work),
+    handle: (ask: CellAsk<O>, work) => {
+      gateways.heard()
+      return handler(cell, ask, work)
+    },
   }
   return serve(nats, service, log)
 }

@@ -25,17 +25,24 @@ export class EnvReader {
     return this.#raw(name)
   }
 
-  /** The value itself, or the content of the file named by `<NAME>_FILE`, without the trailing newline. */
+  /** The value itself, or the content of the file named by `<NAME>_FILE` (`<name>_file`), without the trailing newline. */
   secret(name: string): string {
-    const file = this.#raw(`${name}_FILE`)
+    const named = `${name}${name === name.toLowerCase() ? '_file' : '_FILE'}`
+    const file = this.#raw(named)
     if (file === undefined) return this.text(name)
     this.#known.add(`${this.#prefix}${name}`)
     try {
       return readFileSync(file, 'utf8').trimEnd()
     } catch (error) {
-      this.#problems.push(`${this.#prefix}${name}_FILE: ${(error as Error).message}`)
+      this.#problems.push(`${this.#prefix}${named}: ${(error as Error).message}`)
       return ''
     }
+  }
+
+  /** As `secret`; undefined where neither is set. */
+  optionalSecret(name: string): string | undefined {
+    const isSet = this.#raw(name) !== undefined || this.#raw(`${name}_FILE`) !== undefined
+    return isSet ? this.secret(name) : undefined
   }
 
   integer(name: string, fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER): number {

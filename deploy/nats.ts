@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { waitFor } from '#common/wait-for.ts'
 import { connectSystem } from './nats/connect-system.ts'
-import { natsConfig } from './nats/nats-config.ts'
-import { type NatsKeys, natsKeys } from './nats/nats-keys.ts'
+import { type NatsPorts, type NatsReach, natsConfig } from './nats/nats-config.ts'
+import { type NatsKeys, natsKeys, operatorSeedFile } from './nats/nats-keys.ts'
 import { findProgram } from './process/find-program.ts'
 import { freePort } from './process/free-port.ts'
 import { isRunning, type ProcessIdentity } from './process/process-identity.ts'
@@ -15,12 +15,16 @@ import { writeFileAtomically } from './process/write-file-atomically.ts'
 export interface Nats {
   readonly url: string
   readonly port: number
+  /** Where the bus of a cell elsewhere dials in. */
+  readonly leafUrl: string
+  readonly operatorSeedFile: string
   readonly process: ProcessIdentity
   readonly keys: NatsKeys
 }
 
-interface Settings {
-  readonly port: number
+interface Settings extends NatsPorts {
+  /** Where servers of cells elsewhere are taken; absent: on loopback. */
+  readonly address?: string | undefined
   readonly process?: ProcessIdentity
 }
 
@@ -28,17 +32,23 @@ const READY_LIMIT_MS = 30_000
 
 /**
  * Afterwards a nats-server runs from `directory`, with the accounts pushed to it earlier. One that runs already is
- * left as it is. Keys and port are remembered there (0600); a port taken meanwhile is exchanged for a free one.
+ * left as it is. Keys and port are remembered there (0600); a port taken meanwhile is exchanged for a free one. With an
+ * uplink it dials out to another server, and goes on where that cannot be reached.
  */
-export async function startNats(directory: string, lifetime: Lifetime): Promise<Nats> {
+export async function startNats(
+  directory: string,
+  lifetime: Lifetime,
+  reach: NatsReach = {},
+): Promise<Nats> {
   const home = resolve(directory)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const keys = natsKeys(home)
   const old = loadSettings(home)
   if (old?.process !== undefined && isRunning(old.process))
-    return handle(old.port, old.process, keys)
-  const port = await freePort(old?.port)
-  writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, port, keys))
+    return handle(home, old, old.process, keys)
+  const ports = { port: await freePort(old?.port), leafPort: await freePort(old?.leafPort) }
+  const settings = { ...ports, address: reach.exposure?.address }
+  writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, ports, keys, reach))
   const identity = await startProcess({
     command: findProgram('nats-server'),
     args: ['-c', `${home}/nats.conf`],
@@ -47,8 +57,8 @@ export async function startNats(directory: string, lifetime: Lifetime): Promise<
     logFile: `${home}/nats.log`,
     lifetime,
   })
-  writeFileAtomically(`${home}/settings.json`, JSON.stringify({ port, process: identity }))
-  const nats = handle(port, identity, keys)
+  writeFileAtomically(`${home}/settings.json`, JSON.stringify({ ...settings, process: identity }))
+  const nats = handle(home, settings, identity, keys)
   await waitUntilReady(nats, `${home}/nats.log`)
   return nats
 }
@@ -58,7 +68,7 @@ export function runningNats(directory: string): Nats | undefined {
   const home = resolve(directory)
   const settings = loadSettings(home)
   if (settings?.process === undefined || !isRunning(settings.process)) return undefined
-  return handle(settings.port, settings.process, natsKeys(home))
+  return handle(home, settings, settings.process, natsKeys(home))
 }
 
 /** Afterwards no nats-server runs from `directory`; keys and accounts stay. */
@@ -67,8 +77,17 @@ export async function stopNats(directory: string): Promise<void> {
   if (running !== undefined) await stopProcess(running.process)
 }
 
-function handle(port: number, identity: ProcessIdentity, keys: NatsKeys): Nats {
-  return { url: `nats://127.0.0.1:${port}`, port, process: identity, keys }
+function handle(home: string, settings: Settings, identity: ProcessIdentity, keys: NatsKeys): Nats {
+  const { port, leafPort, address } = settings
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    port,
+    leafUrl:
+      address === undefined ? `nats://127.0.0.1:${leafPort}` : `tls://${address}:${leafPort}`,
+    operatorSeedFile: operatorSeedFile(home),
+    process: identity,
+    keys,
+  }
 }
 
 async function waitUntilReady(nats: Nats, logFile: string): Promise<void> {

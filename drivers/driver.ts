@@ -2,7 +2,9 @@ import type { Duplex } from 'node:stream'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
+import type { MachineClass } from './machine-class.ts'
 import type { LiveMove, Move } from './move.ts'
+import type { ServerRemarks } from './server-remarks.ts'
 
 /**
  * What a compute backend can do: a core that every driver has, and optional parts that are present exactly
@@ -52,7 +54,7 @@ export interface Driver extends AsyncDisposable {
   readonly liveMove?: LiveMove
 }
 
-export const DRIVER_NAMES = ['docker', 'fake', 'libvirt', 'nested'] as const
+export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'libvirt', 'nested'] as const
 export type DriverName = (typeof DRIVER_NAMES)[number]
 
 /** The optional parts, by the name of the property that holds them. The matrix in the docs is made from this. */
@@ -150,6 +152,8 @@ export interface PortFilter {
   readonly nic: NicSpec
   /** What passes, besides answers to it; null: everything, from any address. */
   readonly rules: readonly FilterRule[] | null
+  /** The security groups that the rules are of; one may have none. Absent: not told. */
+  readonly groupIds?: readonly string[]
 }
 
 export interface FilterRule {
@@ -162,6 +166,9 @@ export interface FilterRule {
   readonly portMax: number | null
   /** Networks the other side may be in; null: any. */
   readonly remotes: readonly string[] | null
+  /** The security group whose rule it is, and the one whose members `remotes` are. */
+  readonly groupId?: string
+  readonly remoteGroupId?: string
 }
 
 export interface ConsoleLog {
@@ -262,6 +269,8 @@ export interface HostInventory {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
+  /** Whole machines, each for a server that asks for its class; present: nothing can be had of the amounts above. */
+  readonly machines?: readonly MachineClass[]
   readonly hypervisor: {
     /** As Nova shows it: `QEMU`, `KVM`, `fake`. */
     readonly type: string
@@ -300,6 +309,10 @@ export interface InstanceSpec {
   readonly configDrive?: Readonly<Record<string, Uint8Array>>
   /** What the user sent, for backends that tell the guest themselves. */
   readonly asked: AskedOfGuest
+  /** What the user said besides, for backends that keep it; absent: nothing. */
+  readonly remarks?: ServerRemarks
+  /** Instances it shares the place with, or does not, for backends that are many places. */
+  readonly neighbours?: { readonly same: readonly string[]; readonly different: readonly string[] }
 }
 
 /** What a config drive is made from. */
@@ -356,4 +369,6 @@ export interface NicSpec {
     readonly dhcp: boolean
     readonly dnsServers: readonly string[]
   }[]
+  /** By which the guest finds it; absent: none. */
+  readonly tag?: string
 }

@@ -1,4 +1,6 @@
 import type { Logger } from '#common/log.ts'
+import { createBaremetalDriver } from './baremetal/driver.ts'
+import { baremetalSettings } from './baremetal/settings.ts'
 import { createDockerDriver } from './docker/driver.ts'
 import { dockerSettings } from './docker/settings.ts'
 import type { Driver, DriverEnvironment, DriverName } from './driver.ts'
@@ -17,6 +19,8 @@ type Factory = (
 ) => Promise<Driver>
 
 const FACTORIES: Readonly<Record<DriverName, Factory>> = {
+  baremetal: (environment, settings, logger) =>
+    createBaremetalDriver(environment, baremetalSettings(settings), logger),
   docker: (environment, settings, logger) =>
     createDockerDriver(environment, dockerSettings(settings), logger),
   fake: async (environment, settings) => createFakeDriver(environment, fakeSettings(settings)),

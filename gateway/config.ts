@@ -6,6 +6,7 @@ import type { ImageLimits } from './app/images/image-quota.ts'
 import type { ImportRules } from './app/images/import/import-url.ts'
 import type { Retention } from './app/purge.ts'
 import type { DueTimes } from './app/reconcilers/due-acts.ts'
+import type { CertificateFiles } from './http/certificate.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
 import { assertImportRules, readImportRules } from './image-import.ts'
 import { readRetention } from './retention.ts'
@@ -19,6 +20,10 @@ export interface GatewayConfig {
   readonly port: number
   /** Where clients reach this deployment; without it, links follow the Host header. */
   readonly publicUrl: string | undefined
+  /** Where cells and hosts elsewhere reach this deployment; without it, where links lead. */
+  readonly joinUrl: string | undefined
+  /** HTTPS besides HTTP; undefined: none. */
+  readonly tls: TlsListener | undefined
   /** Addresses and CIDR blocks whose X-Forwarded-* headers count. */
   readonly trustedProxies: readonly string[]
   readonly databaseUrl: string
@@ -42,11 +47,35 @@ export interface GatewayConfig {
   readonly processName: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
+  /** Where cells elsewhere find the bus. */
+  readonly natsPublicUrl: string
+  /** Where the bus of a cell's own reaches this one; undefined where it cannot. */
+  readonly natsLeafUrl: string | undefined
+  /** The right to let cells in and to shut them out; undefined: this gateway cannot. */
+  readonly natsOperator: NatsOperator | undefined
   readonly consoles: ConsoleSettings
+  /** How many may watch events at a time. */
+  readonly eventWatchersMax: number
   readonly retention: Retention
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
   readonly dueTimes: DueTimes
+  /** Of each project at each gateway; 0: as many as it likes. */
+  readonly projectRequestsPerMinute: number
+  /** How long what users delete can be restored; 0: not at all. */
+  readonly reclaimIntervalS: number
+}
+
+/** Where HTTPS is served, and with which certificate: renewed files are taken up while it runs. */
+export interface TlsListener extends CertificateFiles {
+  readonly host: string
+  readonly port: number
+}
+
+/** Nkey seed of the bus's operator, and a credential of its system account. */
+export interface NatsOperator {
+  readonly seed: string
+  readonly systemCredentialsFile: string
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -69,6 +98,8 @@ export function configFromEnv(env: Env): GatewayConfig {
     listenHost: read.text('LISTEN_HOST', '127.0.0.1'),
     port: read.integer('PORT', 8774, 0, PORT_MAX),
     publicUrl: read.optionalText('PUBLIC_URL'),
+    joinUrl: read.optionalText('JOIN_URL'),
+    tls: readTls(read),
     trustedProxies: read.list('TRUSTED_PROXIES'),
     databaseUrl: read.secret('DATABASE_URL'),
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 16, 1, 1_000),
@@ -91,30 +122,54 @@ export function configFromEnv(env: Env): GatewayConfig {
     processName: read.text('PROCESS'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    natsPublicUrl: read.optionalText('NATS_PUBLIC_URL') ?? read.text('NATS_URL'),
+    natsLeafUrl: read.optionalText('NATS_LEAF_URL'),
+    natsOperator: readOperator(read),
     consoles: {
       tokenLifetimeS: read.integer('CONSOLE_TOKEN_LIFETIME_S', 300, 10, 3_600),
       openMax: read.integer('CONSOLE_OPEN_MAX', 16, 1, 10_000),
     },
+    eventWatchersMax: read.integer('EVENT_WATCHERS_MAX', 256, 0, 100_000),
     retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
     dueTimes: {
       resizeConfirmWindowS: read.integer('RESIZE_CONFIRM_WINDOW_S', 0, 0),
       shelvedOffloadTimeS: read.integer('SHELVED_OFFLOAD_TIME_S', 0, -1),
     },
+    projectRequestsPerMinute: read.integer('PROJECT_REQUESTS_PER_MINUTE', 0, 0),
+    reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
   }
   read.finish()
   trustedProxies(config.trustedProxies)
   assertImportRules(config.imageImport)
   if (!SECRET_KEY.test(config.secretKey))
     throw new Error('Configuration:\n  GATEWAY_SECRET_KEY: 64 hexadecimal digits are needed')
-  if (config.publicUrl !== undefined) assertPublicUrl(config.publicUrl)
+  assertUrl('PUBLIC_URL', config.publicUrl)
+  assertUrl('JOIN_URL', config.joinUrl)
   return config
 }
 
-function assertPublicUrl(text: string): void {
+function readTls(read: EnvReader): TlsListener | undefined {
+  const certificateFile = read.optionalText('TLS_CERTIFICATE_FILE')
+  if (certificateFile === undefined) return undefined
+  return {
+    certificateFile,
+    keyFile: read.text('TLS_KEY_FILE'),
+    host: read.text('TLS_LISTEN_HOST', '127.0.0.1'),
+    port: read.integer('TLS_PORT', 8443, 0, PORT_MAX),
+  }
+}
+
+function readOperator(read: EnvReader): NatsOperator | undefined {
+  const seed = read.optionalSecret('NATS_OPERATOR_SEED')
+  if (seed === undefined) return undefined
+  return { seed, systemCredentialsFile: read.text('NATS_SYSTEM_CREDENTIALS_FILE') }
+}
+
+function assertUrl(name: string, text: string | undefined): void {
+  if (text === undefined) return
   const url = URL.parse(text)
   const isPlain =
     url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
-  if (!isPlain)
-    throw new Error(`Configuration:\n  GATEWAY_PUBLIC_URL: ${text} is not an http(s) URL`)
+  if (!isPlain) throw new Error(`Configuration:\n  GATEWAY_${name}: ${text} is not an http(s) URL`)
 }

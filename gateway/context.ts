@@ -5,7 +5,9 @@ import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { secretsOf } from '#common/secrets.ts'
+import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
+import { EventTail } from './app/events/event-tail.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
@@ -15,11 +17,15 @@ import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
+import { RequestLimiter } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
+import { CellAccess } from './cells/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
+import { CertificateWatch } from './http/certificate-watch.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeMissing } from './observe-missing.ts'
+import { openAccess } from './open-access.ts'
 import { readVersion } from './version.ts'
 
 /** Everything a gateway is made of, built once by hand. Several may live in one process. */
@@ -34,7 +40,14 @@ export interface Gateway extends AsyncDisposable {
   readonly images: Images
   readonly networks: Networks
   readonly compute: RunningCompute
+  readonly access: CellAccess
+  /** Undefined where it serves no HTTPS. */
+  readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
+  readonly events: EventTail
+  readonly audit: AuditTrail
+  /** Undefined where projects may ask as often as they like. */
+  readonly requestLimiter: RequestLimiter | undefined
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -58,6 +71,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const images = await openImages(parts, config, db, log)
   const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
 
+  const access = await openAccess(parts, config, db, log)
   const compute = await openBus(parts, config, log, (nats) =>
     openCompute({
       db,
@@ -69,13 +83,18 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
       images: embeddedImages(images),
       dueTimes: config.dueTimes,
+      reclaimIntervalS: config.reclaimIntervalS,
       processName: config.processName,
       cellDeadlineMs: config.cellDeadlineMs,
       retention: config.retention,
     }),
   )
 
+  const audit = parts.use(new AuditTrail({ db, clock: systemClock, log }))
+  const watchersMax = config.eventWatchersMax
+  const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
   observeMissing(metrics.registry, compute)
+  const certificate = openCertificate(parts, config, log)
 
   const owned = parts.move()
   return {
@@ -88,9 +107,28 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     images,
     networks,
     compute,
+    access,
+    certificate,
     consoles: { ...compute, ...config.consoles },
+    events,
+    audit,
+    requestLimiter: requestLimiter(config),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function requestLimiter({
+  projectRequestsPerMinute: perMinute,
+}: GatewayConfig): RequestLimiter | undefined {
+  return perMinute === 0 ? undefined : new RequestLimiter(systemClock, perMinute)
+}
+
+function openCertificate(
+  parts: AsyncDisposableStack,
+  { tls }: GatewayConfig,
+  log: Logger,
+): CertificateWatch | undefined {
+  return tls === undefined ? undefined : parts.use(new CertificateWatch(tls, systemClock, log))
 }
 
 async function openImages(

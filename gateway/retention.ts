@@ -11,7 +11,10 @@ export function readRetention(read: EnvReader): Retention {
   return {
     idempotencyKeysMs: days('IDEMPOTENCY_KEYS', 1),
     actionsMs: days('ACTIONS', 90),
+    eventsMs: days('EVENTS', 7),
+    auditMs: days('AUDIT', 365),
     sagasMs: days('SAGAS', 7),
+    operationsMs: days('OPERATIONS', 90),
     deletedServersMs: days('DELETED_SERVERS', 30),
   }
 }

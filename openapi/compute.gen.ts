@@ -4811,6 +4811,8 @@ export interface components {
         readonly flavorId: string;
         readonly imageId: string;
         readonly projectId: string;
+        /** @description The user in the project whose limits are meant; without it the project's own. */
+        readonly quotaUser: string;
     };
     requestBodies: never;
     headers: never;
@@ -4930,6 +4932,7 @@ export type ParameterUserId = components['parameters']['userId'];
 export type ParameterFlavorId = components['parameters']['flavorId'];
 export type ParameterImageId = components['parameters']['imageId'];
 export type ParameterProjectId = components['parameters']['projectId'];
+export type ParameterQuotaUser = components['parameters']['quotaUser'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listAggregates: {
@@ -7444,8 +7447,8 @@ export interface operations {
     readonly showQuotaSet: {
         readonly parameters: {
             readonly query?: {
-                /** @description The user whose items are meant; administrators only. */
-                readonly user_id?: components["parameters"]["userId"];
+                /** @description The user in the project whose limits are meant; without it the project's own. */
+                readonly user_id?: components["parameters"]["quotaUser"];
             };
             readonly header?: never;
             readonly path: {
@@ -7474,8 +7477,8 @@ export interface operations {
     readonly updateQuotaSet: {
         readonly parameters: {
             readonly query?: {
-                /** @description The user whose items are meant; administrators only. */
-                readonly user_id?: components["parameters"]["userId"];
+                /** @description The user in the project whose limits are meant; without it the project's own. */
+                readonly user_id?: components["parameters"]["quotaUser"];
             };
             readonly header?: never;
             readonly path: {
@@ -7510,8 +7513,8 @@ export interface operations {
     readonly deleteQuotaSet: {
         readonly parameters: {
             readonly query?: {
-                /** @description The user whose items are meant; administrators only. */
-                readonly user_id?: components["parameters"]["userId"];
+                /** @description The user in the project whose limits are meant; without it the project's own. */
+                readonly user_id?: components["parameters"]["quotaUser"];
             };
             readonly header?: never;
             readonly path: {
@@ -7556,8 +7559,8 @@ export interface operations {
     readonly showQuotaSetDetail: {
         readonly parameters: {
             readonly query?: {
-                /** @description The user whose items are meant; administrators only. */
-                readonly user_id?: components["parameters"]["userId"];
+                /** @description The user in the project whose limits are meant; without it the project's own. */
+                readonly user_id?: components["parameters"]["quotaUser"];
             };
             readonly header?: never;
             readonly path: {
@@ -10624,6 +10627,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 413: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -10979,6 +10983,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 413: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };

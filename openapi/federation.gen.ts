@@ -52,7 +52,8 @@ export interface paths {
         readonly get: operations["showCell"];
         readonly put?: never;
         readonly post?: never;
-        readonly delete?: never;
+        /** Lets an empty cell leave. Its credentials are refused from then on, and its connections closed. */
+        readonly delete: operations["deleteCell"];
         readonly options?: never;
         readonly head?: never;
         /** Whether new servers go there, and how much its room counts. */
@@ -97,6 +98,29 @@ export interface paths {
         readonly patch: operations["updateHost"];
         readonly trace?: never;
     };
+    readonly "/v1/hosts/{host}/drain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Empties it: it is cordoned, and the operation is done once no server is left on it.
+         * @description Its servers are not moved: their owners, or an operator with resize, migrate or delete, see to that. While one runs, a repeat answers with it. Taking the cordon back cancels it.
+         */
+        readonly post: operations["drainHost"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/drivers": {
         readonly parameters: {
             readonly query?: never;
@@ -134,6 +158,241 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/placements": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Where a server would go now, and why. Nothing is built, claimed or kept.
+         * @description Quotas are not looked at.
+         */
+        readonly post: operations["explainPlacement"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What has happened to servers, hosts and cells, in order: as a page, or as a stream that goes on.
+         * @description Asked with `Accept: text/event-stream`, it answers with server-sent events as things happen: the id of a message is that of the event, its name the event's type, its data the event as JSON. Whoever was cut off sends the last id he has as Last-Event-ID and misses nothing. A stream ends after a quarter of an hour, so that its token is looked at anew; clients of server-sent events come back by themselves. A project sees what happens to its servers, administrators see everything. 410 says that what follows the id is not kept any more.
+         */
+        readonly get: operations["listEvents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/operations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What operators have begun, and the sagas that are under way: the newest first, a page at a time. */
+        readonly get: operations["listOperations"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/operations/{operation}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an operation. */
+                readonly operation: components["parameters"]["operation"];
+            };
+            readonly cookie?: never;
+        };
+        /** One operation, at once or when it has ended. */
+        readonly get: operations["showOperation"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/operations/{operation}/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an operation. */
+                readonly operation: components["parameters"]["operation"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Ends it where it is. A host stays cordoned. */
+        readonly post: operations["cancelOperation"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/audit": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Who asked for which change, and how it was answered: the newest first, a page at a time.
+         * @description Of every service, refused requests included; logins, and requests without a valid token, are not among them. A change of identities, or of the federation, is on record before it is answered, any other a moment later.
+         */
+        readonly get: operations["listAudit"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/intents": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What waits for cells that cannot be reached, in the order it was asked for; a project's own, or all. */
+        readonly get: operations["listIntents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/intents/{intent}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an intent. */
+                readonly intent: components["parameters"]["intent"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Take it back, as long as nobody has begun to carry it out. */
+        readonly delete: operations["cancelIntent"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/tokens": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Join tokens that may be used or were, the newest first. What they are is never told again. */
+        readonly get: operations["listJoinTokens"];
+        readonly put?: never;
+        /** Makes a token with which one new cell, or one host of a cell there is, may join, once. */
+        readonly post: operations["createJoinToken"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/tokens/{token}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a join token. */
+                readonly token: components["parameters"]["joinToken"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Takes a token back. What has joined with it stays. */
+        readonly delete: operations["deleteJoinToken"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/join": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Exchanges a join token for a credential of the bus.
+         * @description The credential goes with the private key that whoever joins has made and keeps. A repeat with the same token and public key is answered anew, so that a lost answer costs nothing; with another key it is refused.
+         */
+        readonly post: operations["join"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/cells/{cell}/lost": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Gives up a cell that will not be heard again, and its servers with it.
+         * @description Its credentials are revoked, and its servers are in no cell from then on: those that ran are in ERROR, those that were to be deleted are gone, those that never ran are built elsewhere. Nothing here can prove that its machines are off: whoever calls this says how they were stopped. A cell that rejoins destroys what it still has of them before it is served again.
+         */
+        readonly post: operations["declareCellLost"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -161,6 +420,7 @@ export interface components {
             /** @description True until a full copy of what it has was read. */
             readonly needs_resync: boolean;
             readonly created_at: components["schemas"]["Time"];
+            readonly loss: components["schemas"]["Loss"] | null;
             readonly summary: components["schemas"]["CellSummary"] | null;
         };
         /** @description What the cell said of itself last. */
@@ -205,6 +465,8 @@ export interface components {
             readonly attempt: number;
             /** @enum {string} */
             readonly level: "cells" | "hosts";
+            /** @description Of hosts: the cell that decided, by name. */
+            readonly cell: string | null;
             readonly at: components["schemas"]["Time"];
             readonly considered: number;
             /** @description In the order they ran, with a few of those they refused. */
@@ -227,7 +489,134 @@ export interface components {
             /** @description Those that filled up before they were claimed. */
             readonly lost_claims: readonly string[];
             readonly chosen: string | null;
+            /** @description The filter that removed the last candidate, where nobody was chosen. */
+            readonly emptied_by: string | null;
             readonly took_ms: number;
+        };
+        /** @description A part of the way from the request to the running server. */
+        readonly Phase: {
+            readonly name: string;
+            readonly started_at: components["schemas"]["Time"];
+            /** @description Null while it goes on. */
+            readonly took_ms: number | null;
+            /** @enum {string|null} */
+            readonly result: "success" | "error" | null;
+        };
+        readonly Operation: {
+            /** Format: uuid */
+            readonly id: string;
+            /** @description host-drain, or the name of a saga. */
+            readonly kind: string;
+            /** @enum {string} */
+            readonly state: "running" | "done" | "failed" | "cancelled";
+            /** @description What it is about. */
+            readonly subject_id: string;
+            /** @description Its name, where it has one. */
+            readonly subject: string;
+            /** Format: uuid */
+            readonly cell_id: string | null;
+            /** @description How many servers there were; null where none are counted. */
+            readonly total: number | null;
+            /** @description How many of them are left. */
+            readonly remaining: number | null;
+            /** @description Why it does not get on, or how it ended. */
+            readonly message: string | null;
+            readonly user_id: string | null;
+            readonly request_id: string | null;
+            readonly is_cancellable: boolean;
+            readonly started_at: components["schemas"]["Time"];
+            readonly updated_at: components["schemas"]["Time"];
+            readonly ended_at: components["schemas"]["Time"] | null;
+            /** @description Of one operation: ids of servers that remain, at most a hundred. */
+            readonly servers?: readonly string[];
+        };
+        /** @description A request that was to change something, and how it was answered. */
+        readonly AuditRecord: {
+            readonly id: string;
+            readonly at: components["schemas"]["Time"];
+            readonly user_id: string;
+            readonly user_name: string;
+            /** @description That of the token. */
+            readonly project_id: string | null;
+            /** @description The service, and the operation as its document calls it. */
+            readonly action: string;
+            /** @description The path asked for. */
+            readonly target: string;
+            /** @enum {string} */
+            readonly outcome: "success" | "failure";
+            /** @description The HTTP status. */
+            readonly status: number;
+            readonly request_id: string;
+        };
+        /** @description Something that has happened. What does not apply is null. */
+        readonly Event: {
+            /** @description Its place among all events; a later event has a larger one. */
+            readonly id: string;
+            /**
+             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned) and a cell (alive, dark, enabled, disabled); operation.state: an operation was begun or has ended.
+             * @enum {string}
+             */
+            readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state";
+            readonly at: components["schemas"]["Time"];
+            readonly project_id: string | null;
+            /** Format: uuid */
+            readonly server_id: string | null;
+            /** Format: uuid */
+            readonly cell_id: string | null;
+            /** @description For administrators. */
+            readonly host: string | null;
+            readonly request_id: string | null;
+            readonly user_id: string | null;
+            /** @description What was asked for, or the step of it. */
+            readonly action: string | null;
+            /** @enum {string|null} */
+            readonly result: "success" | "error" | null;
+            readonly state: string | null;
+            readonly task_state: string | null;
+            readonly power_state: string | null;
+            readonly message: string | null;
+        };
+        /** @description What shall be true of a server once its cell can be reached again. A server has one at most. */
+        readonly Intent: {
+            /** Format: uuid */
+            readonly id: string;
+            /** Format: uuid */
+            readonly server_id: string;
+            /** Format: uuid */
+            readonly cell_id: string | null;
+            readonly project_id: string;
+            /** @description Who asked for it. */
+            readonly user_id: string;
+            /** @enum {string} */
+            readonly wish: "start" | "stop" | "delete";
+            /** @description Of the request that asked for it; its action of the server tells the outcome. */
+            readonly request_id: string;
+            readonly created_at: components["schemas"]["Time"];
+        };
+        readonly JoinToken: {
+            /** Format: uuid */
+            readonly id: string;
+            /** @description The name of the cell that it makes or that the host joins. */
+            readonly cell: string;
+            /** Format: uuid */
+            readonly cell_id: string;
+            /** @description The name of the host that it lets in; null where it lets in a cell. */
+            readonly host: string | null;
+            /** Format: uuid */
+            readonly host_id: string | null;
+            readonly created_at: components["schemas"]["Time"];
+            readonly expires_at: components["schemas"]["Time"];
+            readonly used_at: components["schemas"]["Time"] | null;
+            /** @description The URL that whoever joins must reach. */
+            readonly gateway: string;
+        };
+        /** @description Set for a cell that was declared lost, until it has rejoined and destroyed what is no longer its own. */
+        readonly Loss: {
+            readonly at: components["schemas"]["Time"];
+            /** @description The id of the user who said so. */
+            readonly by: string;
+            /** @description How its machines were stopped. */
+            readonly statement: string;
         };
     };
     responses: {
@@ -255,6 +644,8 @@ export interface components {
         readonly cell: string;
         /** @description The id of a host. */
         readonly host: string;
+        /** @description The id of an operation. */
+        readonly operation: string;
         /** @description The id of a server. */
         readonly server: string;
         /** @description The ETag of what is to be changed. */
@@ -263,6 +654,12 @@ export interface components {
         readonly limit: number;
         /** @description Where the page before ended; from its `next`. */
         readonly cursor: string;
+        /** @description The id of an intent. */
+        readonly intent: string;
+        /** @description The id of a join token. */
+        readonly joinToken: string;
+        /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+        readonly idempotencyKey: string;
     };
     requestBodies: never;
     headers: never;
@@ -274,13 +671,24 @@ export type Cell = components['schemas']['Cell'];
 export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
 export type Decision = components['schemas']['Decision'];
+export type Phase = components['schemas']['Phase'];
+export type Operation = components['schemas']['Operation'];
+export type AuditRecord = components['schemas']['AuditRecord'];
+export type Event = components['schemas']['Event'];
+export type Intent = components['schemas']['Intent'];
+export type JoinToken = components['schemas']['JoinToken'];
+export type Loss = components['schemas']['Loss'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterCell = components['parameters']['cell'];
 export type ParameterHost = components['parameters']['host'];
+export type ParameterOperation = components['parameters']['operation'];
 export type ParameterServer = components['parameters']['server'];
 export type ParameterIfMatch = components['parameters']['ifMatch'];
 export type ParameterLimit = components['parameters']['limit'];
 export type ParameterCursor = components['parameters']['cursor'];
+export type ParameterIntent = components['parameters']['intent'];
+export type ParameterJoinToken = components['parameters']['joinToken'];
+export type ParameterIdempotencyKey = components['parameters']['idempotencyKey'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listVersions: {
@@ -361,6 +769,41 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteCell: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description True for a cell that is gone and cannot be asked what it has. */
+                readonly forget?: boolean;
+            };
+            readonly header?: {
+                /** @description The ETag of what is to be changed. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description There is no such cell any more. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly updateCell: {
@@ -505,6 +948,39 @@ export interface operations {
             readonly 503: components["responses"]["Fault"];
         };
     };
+    readonly drainHost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly reason?: string | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The operation that empties it; Location says where to ask for it. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Operation"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
     readonly listDrivers: {
         readonly parameters: {
             readonly query?: never;
@@ -558,15 +1034,509 @@ export interface operations {
                         readonly server_id: string;
                         /** Format: uuid */
                         readonly cell_id: string | null;
+                        /** @description Its name. */
+                        readonly cell: string | null;
                         readonly host: string | null;
-                        /** @description The oldest first; of one attempt, cells before hosts. */
+                        readonly state: string;
+                        /** @description What went wrong, in full. */
+                        readonly fault: string | null;
+                        /** @description The oldest first; of one attempt, cells before hosts. A second choice of hosts in an attempt is for a host that failed to build the server. */
                         readonly decisions: readonly components["schemas"]["Decision"][];
+                        /** @description As they began; the last is the whole. */
+                        readonly phases: readonly components["schemas"]["Phase"][];
                     };
                 };
             };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly explainPlacement: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Its id or name. */
+                    readonly flavor: string;
+                    /** @description Its id or name. */
+                    readonly image: string;
+                    readonly zone?: string;
+                    /** @description The only host it may go to. */
+                    readonly host?: string;
+                    /** @description Their ids or names; absent: no network keeps it from any cell. */
+                    readonly networks?: readonly string[];
+                    readonly hints?: {
+                        /** Format: uuid */
+                        readonly group?: string;
+                        readonly same_host?: readonly string[];
+                        readonly different_host?: readonly string[];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The answer, also where no host would take it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /**
+                         * Format: uuid
+                         * @description Null where none would take it.
+                         */
+                        readonly cell_id: string | null;
+                        readonly cell: string | null;
+                        readonly host: string | null;
+                        /** @description As they would fall: a cell, a host in it, and the next cell where there is none. */
+                        readonly decisions: readonly components["schemas"]["Decision"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listEvents: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Goes on after the event with this id; 0: from the oldest that is kept. Absent: a page holds the newest, a stream begins now. */
+                readonly after?: string;
+                /** @description Of a page: how many at most, 100 unless told. */
+                readonly limit?: number;
+                /** @description Of the servers of this project. */
+                readonly project?: string;
+                /** @description Of this server. */
+                readonly server?: string;
+                /** @description In this cell, by id or name; for administrators. */
+                readonly cell?: string;
+                /** @description Of this type, or of every type that begins so. */
+                readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state";
+            };
+            readonly header?: {
+                /** @description Of a stream: goes on after this event. */
+                readonly "Last-Event-ID"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page, or a stream. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @description The oldest first. */
+                        readonly events: readonly components["schemas"]["Event"][];
+                        /** @description Send it as `after` for what follows. There is nothing more at present when it is what was sent. */
+                        readonly next: string;
+                    };
+                    readonly "text/event-stream": string;
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 410: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listOperations: {
+        readonly parameters: {
+            readonly query?: {
+                readonly state?: "running" | "done" | "failed" | "cancelled";
+                /** @description How many at most, 100 unless told. */
+                readonly limit?: number;
+                /** @description Where the page before ended; from its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly operations: readonly components["schemas"]["Operation"][];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showOperation: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description For so many seconds at most, the answer waits until the operation has ended. */
+                readonly wait?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an operation. */
+                readonly operation: components["parameters"]["operation"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Operation"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly cancelOperation: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an operation. */
+                readonly operation: components["parameters"]["operation"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The operation as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Operation"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly listAudit: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description By this user. */
+                readonly user?: string;
+                /** @description With a token of this project. */
+                readonly project?: string;
+                /** @description The request with this id. */
+                readonly request?: string;
+                readonly action?: string;
+                readonly outcome?: "success" | "failure";
+                /** @description How many at most, 100 unless told. */
+                readonly limit?: number;
+                /** @description Where the page before ended; from its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly records: readonly components["schemas"]["AuditRecord"][];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly listIntents: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The id or the name of a cell. */
+                readonly cell?: string;
+                /** @description The id of a server. */
+                readonly server?: string;
+                /** @description How many at most, 1000 unless told. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Where the page before ended; from its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. Its Link header names the next page, if there is one. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly intents: readonly components["schemas"]["Intent"][];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly cancelIntent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an intent. */
+                readonly intent: components["parameters"]["intent"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The server stays as it is. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listJoinTokens: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly tokens: readonly components["schemas"]["JoinToken"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createJoinToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description The name of the new cell; with `host`, of the cell that the host joins. */
+                    readonly cell: string;
+                    /** @description The name of a new host. */
+                    readonly host?: string;
+                    /** @default 3600 */
+                    readonly expires_in_s?: number;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The token. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly join_token: components["schemas"]["JoinToken"];
+                        /** @description The secret itself, shown this once; null in the answer to a repeat. It names the certificate by which whoever joins knows the gateway. */
+                        readonly token: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteJoinToken: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a join token. */
+                readonly token: components["parameters"]["joinToken"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description There is no such token any more. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly join: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly token: string;
+                    /** @description An nkey of a user, made for this. */
+                    readonly public_key: string;
+                    /** @description Versions of the contract between gateways and cells that it speaks. */
+                    readonly wire_versions: readonly number[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description What it needs to serve. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly cell: {
+                            /** Format: uuid */
+                            readonly id: string;
+                            readonly name: string;
+                        };
+                        readonly host: {
+                            /** Format: uuid */
+                            readonly id: string;
+                            readonly name: string;
+                        } | null;
+                        /** @description The signed right of the public key to act as this cell or host. */
+                        readonly credential: string;
+                        /** @description The one to speak. */
+                        readonly wire_version: number;
+                        readonly bus: {
+                            /** @description Where programs reach the bus. */
+                            readonly url: string;
+                            /** @description Where a bus of the cell's own reaches it; null where there is no such place. */
+                            readonly leaf_url: string | null;
+                        };
+                        /** @description The image service. */
+                        readonly image_url: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly declareCellLost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description The ETag of what is to be changed. */
+                readonly "If-Match"?: components["parameters"]["ifMatch"];
+            };
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description How its machines were stopped, such as: power of rack 7 cut by Ada at 12:04. */
+                    readonly statement: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The cell as it is now. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Cell"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 412: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
 }

@@ -5,9 +5,13 @@ import { expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { apiStatus, TASKS, VM_STATES } from '#common/states/instance-states.ts'
 import { recordedName, SERVER_ACTION_NAMES, SERVER_ACTIONS } from '#common/states/server-actions.ts'
+import { createProgram } from '#deploy/cli/program.ts'
+import { NODE_RULES, NODE_STATES } from '#drivers/baremetal/nodes/node-states.ts'
 import { CAPABILITIES, capabilitiesOf, DRIVER_NAMES } from '#drivers/driver.ts'
 import { createDriver } from '#drivers/registry.ts'
 import { SETTINGS_NEEDED } from '#drivers/testing/settings-needed.ts'
+import { renderReference } from '#gateway/cli/reference.ts'
+import { scriptedOperator } from '#gateway/cli/testing/scripted-operator.ts'
 
 // `./weir test test/docs.test.ts -u` writes the pages anew.
 test('docs/states.md shows the states and transitions of the code', async () => {
@@ -16,6 +20,11 @@ test('docs/states.md shows the states and transitions of the code', async () => 
 
 test('docs/drivers.md shows what each driver can', async () => {
   await expect(await renderDrivers()).toMatchFileSnapshot('../docs/drivers.md')
+})
+
+test('docs/cli.md shows every command', async () => {
+  const program = createProgram(scriptedOperator())
+  await expect(renderReference(program)).toMatchFileSnapshot('../docs/cli.md')
 })
 
 async function renderDrivers(): Promise<string> {
@@ -65,6 +74,11 @@ function renderStates(): string {
       recorded === null ? '' : code(recorded),
     ]
   })
+  const nodes = NODE_STATES.map((state) => {
+    const { target, after } = NODE_RULES[state]
+    const events = Object.entries(after).map(([event, next]) => `${event}: ${code(next)}`)
+    return [code(state), target === null ? '' : code(target), events.join(', ')]
+  })
   return `# States of an instance
 
 Made from \`common/states/instance-states.ts\` and \`common/states/server-actions.ts\`. Vm state and task are stored; the status is computed.
@@ -79,7 +93,13 @@ An action begins only from the vm states named and during the tasks named; other
 server that the lock holds up (but never from an administrator), and one that needs a server that has run. One that fails leaves the vm
 state as it was, with a fault. Where no vm state afterwards is named, it stays as it was or the outcome decides.
 
-${table(['Action', 'From', 'During', 'Task meanwhile', 'To', 'Held by a lock', 'Must have run', 'Recorded as'], actions)}`
+${table(['Action', 'From', 'During', 'Task meanwhile', 'To', 'Held by a lock', 'Must have run', 'Recorded as'], actions)}
+# States of a bare metal node
+
+Made from \`drivers/baremetal/nodes/node-states.ts\`. A node without a target is stable: nobody works on it. What is not named after an
+event cannot happen.
+
+${table(['State', 'Target', 'What leads where'], nodes)}`
 }
 
 function names(list: readonly string[] | 'any'): string {

@@ -19,6 +19,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   saga_events: 'sagas',
   instance_mappings: 'the end of the delete',
   request_specs: 'the end of the delete',
+  server_intents: 'being carried out, or its server',
   port_addresses: 'its port',
   port_security_groups: 'its port',
   image_tags: 'its image',
@@ -37,6 +38,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   group_members: 'its server; of users: the user or the group',
   group_hosts: 'its last member',
   inventories: 'its provider',
+  custom_resources: 'its provider',
 }
 
 const KEPT: Readonly<Record<string, string>> = {
@@ -45,7 +47,10 @@ const KEPT: Readonly<Record<string, string>> = {
   settings: NOT_GROWING,
   revocation_counter: 'one row',
   feed_state: 'one row',
+  event_state: 'one row',
+  event_inbox: 'empty but for the last moments: the relay moves its rows to `events`',
   cell_mappings: BY_OPERATORS,
+  cell_accounts: 'one row per cell that ever was',
   host_index: 'one row per host that ever was',
   hosts: 'one row per host that ever was',
   resource_providers: 'one row per host that ever was',
@@ -63,6 +68,7 @@ const KEPT: Readonly<Record<string, string>> = {
   application_credentials: BY_USERS,
   flavors: BY_OPERATORS,
   quota_limits: BY_OPERATORS,
+  user_quota_limits: BY_OPERATORS,
   quota_classes: BY_OPERATORS,
   quota_usages: 'a few rows per project or user',
   network_quotas: 'a few rows per project',

@@ -10,6 +10,7 @@ import { driverPart } from './driver-part.ts'
 import type { ImageTarget } from './image-client.ts'
 import { instanceSpec } from './instance-spec.ts'
 import { type Moved, moveAct } from './move-act.ts'
+import { RANKS } from './workbench.ts'
 
 interface ActAsk<A extends HostAct = HostAct> {
   readonly operation: OperationRef
@@ -33,14 +34,17 @@ const AFTERWARDS: Readonly<Partial<Record<ActName, PowerState>>> = {
   shelve: 'shutdown',
   'shelve-offload': 'shutdown',
   unshelve: 'running',
+  'soft-delete': 'shutdown',
+  restore: 'running',
 }
 
 /** Afterwards it has been done to the guest. */
 export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
-  const { attempts, log, workbench, answerWithinMs } = compute
+  const { attempts, fence, log, workbench, answerWithinMs } = compute
   const { operation } = ask
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
+    fence.assertOpen()
     const newer = await attempts.begin(id, operation.attempt)
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(
@@ -56,7 +60,8 @@ export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
       log,
     )
   }
-  const job = { operation: operation.id as OperationId, instance: id, preempts: false, run }
+  const rank = TAKING_OVER.includes(ask.act.name) ? RANKS.takingOver : RANKS.ordinary
+  const job = { operation: operation.id as OperationId, instance: id, rank, run }
   return workbench.ask(job, answerWithinMs)
 }
 
@@ -89,6 +94,9 @@ function isPartOfMove(asked: HostAct): asked is HostMoveAct {
   return PARTS_OF_MOVES.has(asked.name)
 }
 
+/** Acts that leave the guest in one state whatever was being done to it: the cell lets them begin over others. */
+const TAKING_OVER: readonly HostAct['name'][] = ['reboot-hard', 'soft-delete']
+
 const STARTING_ANEW: readonly ActName[] = ['rebuild', 'resize', 'revert-resize']
 
 function powerAfter({ act: { name }, runs = true }: ActAsk<Act>): PowerState | undefined {
@@ -103,10 +111,13 @@ function perform(
   signal: AbortSignal,
 ): Promise<void> {
   const { driver } = compute
+  const how = { runs, graceMs }
   switch (asked.name) {
     case 'start':
+    case 'restore':
       return driver.start(id, signal)
     case 'stop':
+    case 'soft-delete':
       return driver.stop(id, graceMs, signal)
     case 'reboot-soft':
       return driver.reboot(id, 'soft', graceMs, signal)
@@ -145,24 +156,16 @@ function perform(
     case 'unshelve':
       return driver.spawn(instanceSpec(id, asked.build), signal)
     case 'rebuild': {
-      const { keepsEphemeral, build } = asked
-      const how = { keepsEphemeral, runs }
-      return driverPart(driver, 'rebuild').rebuild(instanceSpec(id, build), how, signal)
+      const spec = instanceSpec(id, asked.build)
+      const { keepsEphemeral } = asked
+      return driverPart(driver, 'rebuild').rebuild(spec, { keepsEphemeral, runs }, signal)
     }
     case 'resize':
-      return driverPart(driver, 'resize').resize(
-        instanceSpec(id, asked.build),
-        { runs, graceMs },
-        signal,
-      )
+      return driverPart(driver, 'resize').resize(instanceSpec(id, asked.build), how, signal)
     case 'confirm-resize':
       return driverPart(driver, 'resize').confirm(id, signal)
     case 'revert-resize':
-      return driverPart(driver, 'resize').revert(
-        instanceSpec(id, asked.build),
-        { runs, graceMs },
-        signal,
-      )
+      return driverPart(driver, 'resize').revert(instanceSpec(id, asked.build), how, signal)
   }
 }
 

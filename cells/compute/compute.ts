@@ -2,6 +2,7 @@ import type { CellId, HostId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
 import type { DiskImage, Driver, HostInventory } from '#drivers/driver.ts'
 import type { Attempts } from './attempts.ts'
+import type { Fence } from './fence.ts'
 import type { ImageTarget } from './image-client.ts'
 import type { Workbench } from './workbench.ts'
 
@@ -25,6 +26,7 @@ export interface Compute {
   readonly driver: Driver
   readonly images: ImageFiller
   readonly attempts: Attempts
+  readonly fence: Fence
   readonly workbench: Workbench
   readonly log: Logger
   readonly startedAt: number

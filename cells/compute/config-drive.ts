@@ -43,8 +43,14 @@ function metaData(id: InstanceId, build: InstanceBuild): object {
         }),
     ...(adminPassword === null ? {} : { admin_pass: adminPassword }),
     random_seed: randomBytes(SEED_BYTES).toString('base64'),
-    devices: [],
+    devices: build.nics.flatMap(taggedDevice),
   }
+}
+
+/** Where it is plugged in, its driver decides. */
+function taggedDevice({ tag, macAddress }: InstanceBuild['nics'][number]): readonly object[] {
+  if (tag === undefined) return []
+  return [{ type: 'nic', bus: 'none', address: 'none', mac: macAddress, tags: [tag] }]
 }
 
 function json(value: object): Uint8Array {

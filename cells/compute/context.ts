@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connectBus } from '#common/bus/connect.ts'
+import { servedTogether } from '#common/bus/serve.ts'
 import { systemClock } from '#common/clock.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment, ImageSource } from '#drivers/driver.ts'
@@ -8,6 +9,7 @@ import { Attempts } from './attempts.ts'
 import type { Compute, ImageFiller } from './compute.ts'
 import type { ComputeConfig } from './config.ts'
 import { Consoles } from './consoles.ts'
+import { Fence } from './fence.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveConsoles } from './serve-consoles.ts'
@@ -51,6 +53,8 @@ export async function startCompute(
     images: parts.images,
   }
   const driver = owned.use(await parts.createDriver(environment, log))
+  const fenceFile = join(config.stateDirectory, 'fence')
+  const fence = owned.use(await Fence.open({ file: fenceFile, driver, clock: systemClock, log }))
   const workbench = owned.use(new Workbench(systemClock))
   const consoles = new Consoles(driver, attempts, systemClock)
   const compute: Compute = {
@@ -58,6 +62,7 @@ export async function startCompute(
     driver,
     images: parts.images,
     attempts,
+    fence,
     workbench,
     log,
     startedAt: systemClock.now(),
@@ -80,8 +85,9 @@ export async function startCompute(
     log,
   )
   owned.defer(() => nats.close())
-  for (const served of serveHost(compute, nats)) owned.use(served)
-  for (const served of serveConsoles(compute, consoles, nats)) owned.use(served)
+  owned.use(
+    servedTogether([...serveHost(compute, nats), ...serveConsoles(compute, consoles, nats)]),
+  )
   // Before those that serve: a question that waits for a guest to show something is answered at once.
   owned.use(consoles)
   reporter = owned.use(new Reporter(compute, nats, systemClock))

@@ -4,6 +4,7 @@ import type { HostAnswer } from '#openapi/wire/host.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { answerOf } from './answer.ts'
 import type { Compute } from './compute.ts'
+import { RANKS } from './workbench.ts'
 
 /**
  * Afterwards nothing of the instance is here, and this attempt will never be built here again: a spawn that is
@@ -25,6 +26,6 @@ export function destroy(compute: Compute, operation: OperationRef): Promise<Host
       log,
     )
   }
-  const job = { operation: operation.id as OperationId, instance: id, preempts: true, run }
+  const job = { operation: operation.id as OperationId, instance: id, rank: RANKS.last, run }
   return workbench.ask(job, answerWithinMs)
 }

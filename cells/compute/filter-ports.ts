@@ -15,8 +15,8 @@ export async function filterPorts(
 ): Promise<Static<(typeof HOST_OPERATIONS)['filter-ports']['answer']>> {
   if (driver.firewall === undefined)
     throw new Failure('unsupported', `Servers on driver '${driver.name}' are not filtered.`)
-  const filters = ports.map(({ serverId, nic, rules }) => {
-    return { instance: serverId as InstanceId, nic: nicSpec(nic), rules }
+  const filters = ports.map(({ serverId, nic, ...filter }) => {
+    return { instance: serverId as InstanceId, nic: nicSpec(nic), ...filter }
   })
   const applied = await driver.firewall.apply(filters, AbortSignal.timeout(TIMEOUT_MS))
   return { applied: [...applied] }

@@ -9,7 +9,8 @@ export function nicSpec(nic: InstanceBuild['nics'][number]): NicSpec {
 
 /** What a driver is told of a build that came over the wire. */
 export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec {
-  const { flavor, image, metadata, keypair, userData, adminPassword } = build
+  const { flavor, image, metadata, keypair, userData, adminPassword, remarks } = build
+  const { sameHost: same = [], differentHost: different = [] } = build
   return {
     id,
     displayName: build.name,
@@ -20,6 +21,8 @@ export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec
     image: { ...image, id: image.id as ImageId },
     nics: build.nics.map(nicSpec),
     asked: { metadata, keypair, userData, adminPassword },
+    ...(remarks === undefined ? {} : { remarks }),
+    ...(same.length + different.length > 0 ? { neighbours: { same, different } } : {}),
     ...(build.configDrive ? { configDrive: configDriveFiles(id, build) } : {}),
   }
 }

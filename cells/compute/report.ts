@@ -8,7 +8,7 @@ const BACKEND_TIMEOUT_MS = 20_000
 
 /** Looks at the backend and says all there is to say of the host. A backend that is gone is reported, not thrown. */
 export async function hostReport(compute: Compute): Promise<HostReport> {
-  const { host, driver, startedAt } = compute
+  const { host, driver, fence, startedAt } = compute
   const seen = await look(compute)
   if (seen.inventory !== null) compute.lastInventory = seen.inventory
   return {
@@ -23,7 +23,7 @@ export async function hostReport(compute: Compute): Promise<HostReport> {
     instances: seen.instances.map(({ id, powerState, endedWithHost = false }) => ({
       id,
       powerState: POWER_STATES[powerState],
-      endedWithHost,
+      endedWithHost: endedWithHost || fence.hasEnded(id),
     })),
     startedAt,
   }
@@ -51,12 +51,13 @@ async function look({ driver, log }: Compute): Promise<Seen> {
 }
 
 function wireInventory(inventory: HostInventory): NonNullable<HostReport['inventory']> {
-  const { cpu, imageFormats, traits, hypervisor } = inventory
+  const { cpu, imageFormats, traits, hypervisor, machines, ...amounts } = inventory
   return {
-    ...inventory,
+    ...amounts,
     hypervisor: { ...hypervisor },
     cpu: { ...cpu, features: [...cpu.features], topology: { ...cpu.topology } },
     imageFormats: [...imageFormats],
     traits: [...traits],
+    ...(machines && { machines: [...machines] }),
   }
 }

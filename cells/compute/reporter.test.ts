@@ -11,6 +11,7 @@ import { createFakeDriver } from '#drivers/fake/driver.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
 import { Attempts } from './attempts.ts'
 import type { Compute } from './compute.ts'
+import { Fence } from './fence.ts'
 import { Reporter } from './reporter.ts'
 import { Workbench } from './workbench.ts'
 
@@ -36,13 +37,17 @@ async function withSilentBackend(
   await using workbench = new Workbench(systemClock)
   const file = join(stateDirectory, 'attempts')
   await using attempts = await Attempts.open({ file, clock: systemClock, retentionMs: 1_000 })
+  const log = createLogger('test', 'silent')
+  const fenced = { file: join(stateDirectory, 'fence'), driver, clock: systemClock, log }
+  await using fence = await Fence.open(fenced)
   const compute: Compute = {
     attempts,
+    fence,
     host: { id: newId<HostId>(), cellId: newId<CellId>(), name: 'host', zone: null },
     driver: { ...driver, watch: driver.watch.bind(driver), inventory: gone, list: gone },
     images: { fill: () => Promise.resolve() },
     workbench,
-    log: createLogger('test', 'silent'),
+    log,
     startedAt: 0,
     answerWithinMs: 1_000,
     lastInventory: null,

@@ -38,6 +38,10 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'console-log': (ask) => consoleLog(compute, ask),
     diagnostics: (ask) => diagnostics(compute, ask),
     report: () => hostReport(compute),
+    contact: async (asked) => {
+      await compute.fence.contact(asked)
+      return {}
+    },
   }
   return (Object.keys(handlers) as HostOperation[]).map((operation) => {
     const service: Service = {

@@ -5,6 +5,7 @@ import type { InstanceBuild, OperationRef } from '#openapi/wire/instance.ts'
 import { answerOf } from './answer.ts'
 import type { Compute } from './compute.ts'
 import { instanceSpec } from './instance-spec.ts'
+import { RANKS } from './workbench.ts'
 
 /** Afterwards the instance runs here, unless a newer attempt is known or this one has been destroyed. */
 export function spawn(
@@ -12,9 +13,10 @@ export function spawn(
   operation: OperationRef,
   build: InstanceBuild,
 ): Promise<HostAnswer> {
-  const { attempts, driver, log, workbench, answerWithinMs } = compute
+  const { attempts, driver, fence, log, workbench, answerWithinMs } = compute
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
+    fence.assertOpen()
     const newer = await attempts.begin(id, operation.attempt)
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(
@@ -26,6 +28,6 @@ export function spawn(
       log,
     )
   }
-  const job = { operation: operation.id as OperationId, instance: id, preempts: false, run }
+  const job = { operation: operation.id as OperationId, instance: id, rank: RANKS.ordinary, run }
   return workbench.ask(job, answerWithinMs)
 }

@@ -3,14 +3,14 @@ import { systemClock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import { type InstanceId, newId, type OperationId } from '#common/ids.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
-import { type Job, Workbench } from './workbench.ts'
+import { type Job, RANKS, Workbench } from './workbench.ts'
 
 const DONE: HostAnswer = { state: 'done', powerState: 1 }
 const LONG_MS = 5_000
 
 function job(run: Job['run'], more: Partial<Job> = {}): Job {
   const instance = newId<InstanceId>()
-  return { operation: newId<OperationId>(), instance, preempts: false, run, ...more }
+  return { operation: newId<OperationId>(), instance, rank: RANKS.ordinary, run, ...more }
 }
 
 function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
@@ -110,7 +110,7 @@ test('a job pre-empted before it began never runs', async () => {
     LONG_MS,
   )
   const destroying = bench.ask(
-    job(async () => DONE, { instance, preempts: true }),
+    job(async () => DONE, { instance, rank: RANKS.last }),
     LONG_MS,
   )
 
@@ -145,7 +145,7 @@ test('a pre-empting job aborts the one under way and runs after it has ended', a
         order.push('destroyed')
         return DONE
       },
-      { instance, preempts: true },
+      { instance, rank: RANKS.last },
     ),
     LONG_MS,
   )
@@ -167,7 +167,7 @@ test('a pre-empting job ends all that were asked before it, also the one another
   const both = Promise.allSettled([spawning, waiting])
   await started
 
-  const destroying = job(async () => DONE, { instance, preempts: true })
+  const destroying = job(async () => DONE, { instance, rank: RANKS.last })
 
   expect(await bench.ask(destroying, LONG_MS)).toEqual(DONE)
   expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
@@ -184,12 +184,12 @@ test('a pre-empting job lets another one finish', async () => {
         signal.throwIfAborted()
         return DONE
       },
-      { instance, preempts: true },
+      { instance, rank: RANKS.last },
     ),
     LONG_MS,
   )
   const second = bench.ask(
-    job(async () => DONE, { instance, preempts: true }),
+    job(async () => DONE, { instance, rank: RANKS.last }),
     LONG_MS,
   )
   open()

@@ -7,15 +7,19 @@ import type { HostAnswer } from '#openapi/wire/host.ts'
 export interface Job {
   readonly operation: OperationId
   readonly instance: InstanceId
-  /** A destroy does not wait for what was asked before: it ends that, save other destroys. */
-  readonly preempts: boolean
+  /** It does not wait for what has a lower rank: it ends that. */
+  readonly rank: Rank
   readonly run: (signal: AbortSignal) => Promise<HostAnswer>
 }
+
+/** `takingOver`: leaves the guest in one state, whatever was begun before. `last`: destroys it. */
+export const RANKS = { ordinary: 0, takingOver: 1, last: 2 } as const
+export type Rank = (typeof RANKS)[keyof typeof RANKS]
 
 interface Running {
   readonly answer: Promise<HostAnswer>
   readonly abort: AbortController
-  readonly preempts: boolean
+  readonly rank: Rank
 }
 
 const REMEMBERED_MAX = 10_000
@@ -54,7 +58,7 @@ export class Workbench implements AsyncDisposable {
   #begin(job: Job): Running {
     const queue = this.#queues.get(job.instance) ?? []
     const before = queue.at(-1)
-    if (job.preempts) for (const running of queue) if (!running.preempts) running.abort.abort()
+    for (const running of queue) if (running.rank < job.rank) running.abort.abort()
     const abort = new AbortController()
     const signal = AbortSignal.any([abort.signal, this.#stop.signal])
     const start = () => {
@@ -62,7 +66,7 @@ export class Workbench implements AsyncDisposable {
       return job.run(signal)
     }
     const answer = (before?.answer ?? Promise.resolve()).then(start, start)
-    const running: Running = { answer, abort, preempts: job.preempts }
+    const running: Running = { answer, abort, rank: job.rank }
     this.#byOperation.set(job.operation, running)
     queue.push(running)
     this.#queues.set(job.instance, queue)

@@ -4,6 +4,7 @@ import type { Transactional } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
 import type { Secrets } from '#common/secrets.ts'
+import type { GatewayContact } from '../hosts/gateway-contact.ts'
 import type { HostRegistry } from '../hosts/host-registry.ts'
 import type { AllocationRatios } from '../placement/ratios.ts'
 import type { Scheduling } from '../scheduler/policy.ts'
@@ -19,12 +20,15 @@ export interface Conductor {
   readonly clock: Clock
   readonly log: Logger
   readonly hosts: HostRegistry
+  readonly gateways: GatewayContact
   readonly builds: Builds
   readonly secrets: Secrets
   readonly scheduling: Scheduling
   readonly ratios: AllocationRatios
   /** How long a guest is given to shut down before it is cut off. */
   readonly stopGraceMs: number
+  /** Hosts stop their guests once no gateway has been in touch for so long; 0: never. */
+  readonly fenceAfterMs: number
   /** Longest wait for one answer of a host. */
   readonly hostTimeoutMs: number
   /** Makes rows just committed to the feed go out soon. */

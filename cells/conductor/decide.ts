@@ -1,6 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
-import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import type { CellAsk } from '#openapi/wire/cell.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { hostsOfInstances } from '../db/instances.ts'
 import { groupMembersByHost } from '../placement/group.ts'
@@ -23,6 +23,9 @@ export interface Circumstances {
   readonly neighbours: Neighbours
 }
 
+/** What of a build decides where it can go. */
+export type Placeable = CellAsk<'placement.explain'>
+
 /** Where the servers are that a build's place depends on. */
 export interface Neighbours extends Pick<PlacementRequest, 'besideHosts' | 'apartHosts'> {
   /** Servers of its group by host, itself left out; undefined: it is in no group. */
@@ -32,7 +35,7 @@ export interface Neighbours extends Pick<PlacementRequest, 'besideHosts' | 'apar
 /** The servers a build's group and hints speak of, as far as they are in this cell. */
 export async function neighboursOf(
   db: Executor,
-  { group, sameHost, differentHost = [] }: InstanceBuild,
+  { group, sameHost, differentHost = [] }: Placeable,
 ): Promise<Neighbours> {
   return {
     groupMembers: group === undefined ? undefined : await groupMembersByHost(db, group.id),
@@ -44,7 +47,7 @@ export async function neighboursOf(
 /** Chooses hosts for a build by what is known now. Nothing is claimed. */
 export function decide(
   { hosts, scheduling, clock }: Conductor,
-  build: InstanceBuild,
+  build: Placeable,
   { triedHosts, neighbours: { groupMembers, ...neighbours } }: Circumstances,
 ): Decision {
   const at = clock.now()
@@ -64,4 +67,16 @@ export function decide(
   const selection = selectHosts(hosts.states(), request, scheduling)
   const tookMs = Math.round((performance.now() - began) * 1e3) / 1e3
   return { selection, trace: (end) => hostTrace(selection, { at, tookMs, ...end }) }
+}
+
+/** The same for a new build. Room that was just given back may be unknown here for a second: so it is looked up. */
+export async function decideAnew(conductor: Conductor, build: Placeable): Promise<Decision> {
+  const circumstances = {
+    triedHosts: new Set<string>(),
+    neighbours: await neighboursOf(conductor.db, build),
+  }
+  const decision = decide(conductor, build, circumstances)
+  if (decision.selection.hosts.length > 0) return decision
+  await conductor.hosts.refresh()
+  return decide(conductor, build, circumstances)
 }

@@ -1,31 +1,11 @@
 import { Failure } from '#common/errors.ts'
-import type { Task } from '#common/states/instance-states.ts'
-import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { addToFeed } from '../db/feed.ts'
 import { updateSeenInstance } from '../db/instances.ts'
 import { insertOperation } from '../db/operations.ts'
 import type { Conductor } from './conductor.ts'
 import { type Instance, instanceView } from './instance.ts'
-
-/** What ends harmlessly when its instance is taken from it: the guest is where it was, on the disk it had. */
-const INTERRUPTIBLE: ReadonlySet<Task | null> = new Set(
-  (
-    [
-      'start',
-      'stop',
-      'reboot-soft',
-      'reboot-hard',
-      'pause',
-      'unpause',
-      'suspend',
-      'resume',
-      'rescue',
-      'unrescue',
-      'change-password',
-    ] as const
-  ).map((name) => SERVER_ACTIONS[name].during),
-)
+import { INTERRUPTIBLE } from './interruptible.ts'
 
 /**
  * Afterwards the cell believes the instance to be so, and whatever was being done to its guest no longer counts.

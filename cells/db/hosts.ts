@@ -5,7 +5,7 @@ import type { HostId } from '#common/ids.ts'
 import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
 import type { Host, Provider } from '../hosts/host.ts'
 import { hosts } from './schema/hosts.ts'
-import { resourceProviders } from './schema/placement.ts'
+import { customResources, resourceProviders } from './schema/placement.ts'
 
 type HostRow = typeof hosts.$inferSelect
 type ProviderRow = typeof resourceProviders.$inferSelect
@@ -37,6 +37,24 @@ const USAGE = statement(
     .leftJoin(resourceProviders, eq(resourceProviders.id, hosts.hostId)),
 )
 
+const CUSTOM = statement(
+  builder
+    .select({
+      provider_id: customResources.providerId,
+      resource_class: customResources.resourceClass,
+      limit: customResources.limit,
+      used: customResources.used,
+    })
+    .from(customResources),
+)
+
+interface CustomRow {
+  readonly provider_id: HostId
+  readonly resource_class: string
+  readonly limit: number
+  readonly used: number
+}
+
 interface UsageRow {
   readonly host_id: HostId
   readonly version: number
@@ -51,9 +69,28 @@ interface UsageRow {
   readonly instances: number
 }
 
+interface CustomUsage {
+  readonly limits: { readonly custom: Record<string, number> }
+  readonly used: { readonly custom: Record<string, number> }
+}
+
+/** By host; few hosts have any. */
+async function customUsage(db: Executor): Promise<ReadonlyMap<HostId, CustomUsage>> {
+  const rows = await db.rows<CustomRow>(CUSTOM, {})
+  const usage = new Map<HostId, CustomUsage>()
+  for (const row of rows) {
+    const of = usage.get(row.provider_id) ?? { limits: { custom: {} }, used: { custom: {} } }
+    of.limits.custom[row.resource_class] = row.limit
+    of.used.custom[row.resource_class] = row.used
+    usage.set(row.provider_id, of)
+  }
+  return usage
+}
+
 /** Usage of every host: read often, so it leaves out what seldom changes. */
 export async function hostUsage(db: Executor): Promise<readonly HostUsage[]> {
   const rows = await db.rows<UsageRow>(USAGE, {})
+  const custom = await customUsage(db)
   return rows.map((row) => ({
     id: row.host_id,
     version: row.version,
@@ -67,8 +104,14 @@ export async function hostUsage(db: Executor): Promise<readonly HostUsage[]> {
               vcpus: row.vcpus_limit,
               memoryMb: row.memory_mb_limit,
               diskGb: row.disk_gb_limit,
+              ...custom.get(row.host_id)?.limits,
             },
-            used: { vcpus: row.vcpus_used, memoryMb: row.memory_mb_used, diskGb: row.disk_gb_used },
+            used: {
+              vcpus: row.vcpus_used,
+              memoryMb: row.memory_mb_used,
+              diskGb: row.disk_gb_used,
+              ...custom.get(row.host_id)?.used,
+            },
             instances: row.instances,
           },
   }))
@@ -88,7 +131,8 @@ export async function hostPage(db: Executor, after: string, max: number): Promis
   const rows = await hostRows(db, gt(hosts.hostId, after as HostId))
     .orderBy(asc(hosts.hostId))
     .limit(max)
-  return rows.map(({ host, provider }) => fromRow(host, provider))
+  const custom = await customUsage(db)
+  return rows.map(({ host, provider }) => fromRow(host, provider, custom))
 }
 
 function hostRows(db: Executor, condition: SQL | undefined) {
@@ -101,7 +145,8 @@ function hostRows(db: Executor, condition: SQL | undefined) {
 
 async function hostsWhere(db: Executor, condition: SQL | undefined): Promise<readonly Host[]> {
   const rows = await hostRows(db, condition)
-  return rows.map(({ host, provider }) => fromRow(host, provider))
+  const custom = await customUsage(db)
+  return rows.map(({ host, provider }) => fromRow(host, provider, custom))
 }
 
 /** Adds the host, as version 1; false when it is there already. */
@@ -135,7 +180,11 @@ function columnsOf(host: Host): Omit<HostRow, 'hostId'> {
   }
 }
 
-function fromRow(host: HostRow, provider: ProviderRow | null): Host {
+function fromRow(
+  host: HostRow,
+  provider: ProviderRow | null,
+  custom: ReadonlyMap<HostId, CustomUsage>,
+): Host {
   const { hostId, shownGeneration: _, ...row } = host
   return {
     ...row,
@@ -145,15 +194,25 @@ function fromRow(host: HostRow, provider: ProviderRow | null): Host {
     inventory: row.inventory as Inventory | null,
     startedAt: row.startedAt.getTime(),
     lastSeenAt: row.lastSeenAt.getTime(),
-    provider: provider === null ? null : providerFrom(provider),
+    provider: provider === null ? null : providerFrom(provider, custom.get(hostId as HostId)),
   }
 }
 
-function providerFrom(row: ProviderRow): Provider {
+function providerFrom(row: ProviderRow, custom: CustomUsage | undefined): Provider {
   return {
     generation: row.generation,
-    limits: { vcpus: row.vcpusLimit, memoryMb: row.memoryMbLimit, diskGb: row.diskGbLimit },
-    used: { vcpus: row.vcpusUsed, memoryMb: row.memoryMbUsed, diskGb: row.diskGbUsed },
+    limits: {
+      vcpus: row.vcpusLimit,
+      memoryMb: row.memoryMbLimit,
+      diskGb: row.diskGbLimit,
+      ...custom?.limits,
+    },
+    used: {
+      vcpus: row.vcpusUsed,
+      memoryMb: row.memoryMbUsed,
+      diskGb: row.diskGbUsed,
+      ...custom?.used,
+    },
     instances: row.instances,
   }
 }

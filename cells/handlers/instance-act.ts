@@ -4,16 +4,18 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { type InstanceId, newId, type SagaId } from '#common/ids.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import { refuseInState } from '#common/states/refuse-in-state.ts'
+import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { Capability } from '#drivers/driver.ts'
-import type { Act, ActName, ActNamed } from '#openapi/wire/act.ts'
+import type { Act, ActName, ActNamed, CellAct } from '#openapi/wire/act.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
+import { INTERRUPTIBLE } from '../conductor/interruptible.ts'
 import { resetState } from '../conductor/reset-state.ts'
 import { type ActParams, acting, actSaga, type Begun, sealedAct } from '../conductor/sagas/act.ts'
 import { findInstance } from '../db/instances.ts'
-import { findOperation, insertOperation } from '../db/operations.ts'
+import { findOperation, insertOperation, type OperationRecord } from '../db/operations.ts'
 import { beginMove } from './begin-move.ts'
 import { changeHost } from './change-host.ts'
 import { endOfMove } from './end-of-move.ts'
@@ -86,11 +88,13 @@ async function findPresent({ conductor }: Cell, { operation }: Ask): Promise<Ins
 /** Undefined when the instance or the operation's record changed meanwhile. */
 async function begin(
   cell: Cell,
-  { operation, act }: Ask,
+  { operation, act, isWish }: Ask,
   instance: Instance,
   work: WorkContext,
 ): Promise<ReturnType<typeof instanceView> | undefined> {
   const { conductor } = cell
+  if (isWish === true && (await isTrueAlready(cell, operation, act.name, instance)))
+    return instanceView(instance)
   if (act.name === 'reset-state') {
     const reset = await resetState(conductor, operation, instance, act.state)
     return reset && instanceView(reset)
@@ -102,7 +106,8 @@ async function begin(
   refuseUnable(conductor, instance, act.name)
   try {
     refuseInState(instance, act.name)
-    if (instance.sagaId !== null)
+    // What the state table lets begin over another's task takes the instance from it, where that does no harm.
+    if (instance.sagaId !== null && !INTERRUPTIBLE.has(instance.taskState))
       throw new Failure('conflict', `Instance ${instance.id} is being changed.`)
   } catch (error) {
     if (isFailure(error)) await rememberRefusal(cell, operation, error.message)
@@ -139,6 +144,20 @@ async function beginAct(
     await rememberRefusal(cell, operation, error.message)
     throw error
   }
+}
+
+/** Whether nothing needs to be done; it is then remembered as done. Throws `unavailable` while somebody is at work. */
+async function isTrueAlready(
+  cell: Cell,
+  operation: Ask['operation'],
+  action: CellAct['name'],
+  { id, vmState, sagaId }: Instance,
+): Promise<boolean> {
+  if (sagaId !== null)
+    throw new Failure('unavailable', `Instance ${id} is being changed. It is asked again.`)
+  if (SERVER_ACTIONS[action].to !== vmState) return false
+  await remember(cell, operation, { outcome: 'accepted', reason: null })
+  return true
 }
 
 async function resizeElsewhere(
@@ -181,13 +200,17 @@ async function outcomeOf(
   return instanceView(instance)
 }
 
-async function rememberRefusal(
+function rememberRefusal(cell: Cell, operation: Ask['operation'], reason: string): Promise<void> {
+  return remember(cell, operation, { outcome: 'refused', reason })
+}
+
+async function remember(
   { conductor }: Cell,
   operation: Ask['operation'],
-  reason: string,
+  record: OperationRecord,
 ): Promise<void> {
   try {
-    await insertOperation(conductor.db, operation, { outcome: 'refused', reason })
+    await insertOperation(conductor.db, operation, record)
   } catch (error) {
     if (!isDuplicate(error)) throw error
   }

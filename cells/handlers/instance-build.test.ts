@@ -133,6 +133,26 @@ test('a build older than what is known of its server is refused', async () => {
   expect(await tracesOf(one, hosts, newer.serverId)).toEqual([])
 })
 
+test('a delete of a newer attempt ends the older one here, and no build of the newer is taken any more', async () => {
+  const older = operationOn()
+  const newer = operationOn(older.serverId, 2)
+  await cell.ask('instance.build', { operation: older, build: sampleBuild() })
+  await cell.waitForFeed('instance', isActive(older.serverId))
+
+  expect(await cell.ask('instance.delete', { operation: newer })).toMatchObject({
+    outcome: 'deleting',
+  })
+  const late = () => cell.ask('instance.build', { operation: newer, build: sampleBuild() })
+  expect(await late()).toEqual({ outcome: 'deleted' })
+  await cell.waitForFeed(
+    'deleted',
+    (body) => body.serverId === older.serverId && body.attempt === 2,
+  )
+
+  expect(await late()).toEqual({ outcome: 'deleted' })
+  expect(await tracesOf(one, hosts, older.serverId)).toEqual([])
+})
+
 test('a build and its delete racing end with one answer and nothing left', async () => {
   const operations = Array.from({ length: 12 }, () => operationOn())
 

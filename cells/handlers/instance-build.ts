@@ -5,11 +5,9 @@ import { Failure, isFailure } from '#common/errors.ts'
 import { type InstanceId, newId, type SagaId } from '#common/ids.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
 import type { BuildAnswer, CellAsk } from '#openapi/wire/cell.ts'
-import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { Cell } from '../cell.ts'
-import type { Conductor } from '../conductor/conductor.ts'
-import { type Decision, decide, neighboursOf } from '../conductor/decide.ts'
+import { type Decision, decideAnew } from '../conductor/decide.ts'
 import { instanceView } from '../conductor/instance.ts'
 import { building } from '../conductor/sagas/boot/building.ts'
 import { type Claimed, claimStep } from '../conductor/sagas/boot/outputs.ts'
@@ -46,7 +44,7 @@ export async function instanceBuild(cell: Cell, ask: Ask, work: WorkContext): Pr
 async function acceptOrRefuse(cell: Cell, ask: Ask, work: WorkContext): Promise<BuildAnswer> {
   const { conductor } = cell
   for (let tries = 1; ; tries += 1) {
-    const decision = await decided(conductor, ask.build)
+    const decision = await decideAnew(conductor, ask.build)
     if (decision.selection.hosts.length === 0) return refuse(cell, ask, decision, [])
     try {
       return await accept(cell, ask, work, decision)
@@ -57,18 +55,6 @@ async function acceptOrRefuse(cell: Cell, ask: Ask, work: WorkContext): Promise<
       await conductor.hosts.refresh()
     }
   }
-}
-
-/** Room that was just given back may be unknown here for a second, and a refusal is for good: so it is looked up. */
-async function decided(conductor: Conductor, build: InstanceBuild): Promise<Decision> {
-  const circumstances = {
-    triedHosts: new Set<string>(),
-    neighbours: await neighboursOf(conductor.db, build),
-  }
-  const decision = decide(conductor, build, circumstances)
-  if (decision.selection.hosts.length > 0) return decision
-  await conductor.hosts.refresh()
-  return decide(conductor, build, circumstances)
 }
 
 async function accept(

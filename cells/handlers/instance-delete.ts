@@ -25,6 +25,8 @@ export async function instanceDelete(
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const instance = await findInstance(db, operation.serverId as InstanceId)
     const isHere = instance !== undefined && instance.attempt <= operation.attempt
+    // What goes is of an older attempt; this one must not be built after that either.
+    if (isHere && instance.attempt < operation.attempt) await refuseBuilds(cell, operation)
     if (isHere && instance.taskState === 'deleting')
       return { outcome: 'deleting', view: instanceView(instance) }
     const answer = isHere
@@ -55,16 +57,22 @@ async function beginDelete(
 
 /** Undefined when a build of the attempt has been accepted meanwhile. */
 async function recordDeleted(
-  { conductor }: Cell,
+  cell: Cell,
   operation: Ask['operation'],
 ): Promise<DeleteAnswer | undefined> {
-  try {
-    await insertBuildRecord(conductor.db, { operation, outcome: 'deleted' })
-    return { outcome: 'deleted' }
-  } catch (error) {
-    if (!isDuplicate(error)) throw error
-  }
-  const record = await findBuildRecord(conductor.db, operation)
+  if (await refuseBuilds(cell, operation)) return { outcome: 'deleted' }
+  const record = await findBuildRecord(cell.conductor.db, operation)
   const isOver = record?.outcome !== 'accepted' || record.ended !== null
   return isOver ? { outcome: 'deleted' } : undefined
+}
+
+/** Afterwards no build of the attempt is accepted that was not before; false when the attempt had its answer already. */
+async function refuseBuilds({ conductor }: Cell, operation: Ask['operation']): Promise<boolean> {
+  try {
+    await insertBuildRecord(conductor.db, { operation, outcome: 'deleted' })
+    return true
+  } catch (error) {
+    if (!isDuplicate(error)) throw error
+    return false
+  }
 }

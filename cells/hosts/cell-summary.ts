@@ -1,5 +1,5 @@
 import type { CellSummary } from '#openapi/wire/feed.ts'
-import type { Resources } from '../placement/resources.ts'
+import { addResources, combineResources, type Resources } from '../placement/resources.ts'
 import type { HostState } from '../scheduler/host-state.ts'
 import type { Host } from './host.ts'
 
@@ -10,6 +10,8 @@ export function cellSummary(hosts: readonly Host[], states: readonly HostState[]
   const usable = states.filter(({ isUp, isDisabled }) => isUp && !isDisabled)
   const inventories = hosts.flatMap(({ inventory }) => (inventory === null ? [] : [inventory]))
   const free = usable.map(freeOf)
+  const { custom, ...largest } = free.reduce((a, b) => combineResources(a, b, Math.max), NOTHING)
+  const { custom: _, ...sum } = free.reduce(addResources, NOTHING)
   return {
     hostsUp: states.filter(({ isUp }) => isUp).length,
     hosts: hosts.length,
@@ -19,23 +21,16 @@ export function cellSummary(hosts: readonly Host[], states: readonly HostState[]
     architectures: distinct(inventories.map(({ architecture }) => architecture)),
     imageFormats: distinct(inventories.flatMap(({ imageFormats }) => imageFormats)),
     traits: distinct(inventories.flatMap(({ traits }) => traits)),
-    free: free.reduce((a, b) => combine(a, b, (x, y) => x + y), NOTHING),
-    largest: free.reduce((a, b) => combine(a, b, Math.max), NOTHING),
+    free: sum,
+    largest,
+    ...(custom && { largestCustom: custom }),
     instances: states.reduce((sum, { instances }) => sum + instances, 0),
   }
 }
 
 /** A host whose inventory shrank below what is used has nothing free. */
 function freeOf({ limits, used }: HostState): Resources {
-  return combine(limits, used, (limit, taken) => Math.max(limit - taken, 0))
-}
-
-function combine(a: Resources, b: Resources, how: (x: number, y: number) => number): Resources {
-  return {
-    vcpus: how(a.vcpus, b.vcpus),
-    memoryMb: how(a.memoryMb, b.memoryMb),
-    diskGb: how(a.diskGb, b.diskGb),
-  }
+  return combineResources(limits, used, (limit, taken) => Math.max(limit - taken, 0))
 }
 
 function distinct(values: readonly string[]): string[] {

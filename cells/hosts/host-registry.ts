@@ -3,9 +3,10 @@ import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
 import type { PlacedOn } from '../conductor/instance.ts'
 import { findHosts, hostUsage } from '../db/hosts.ts'
-import type { Resources } from '../placement/resources.ts'
+import { addResources, type Resources } from '../placement/resources.ts'
 import type { HostState } from '../scheduler/host-state.ts'
 import type { Host, Provider } from './host.ts'
+import { hostsAsRead } from './hosts-as-read.ts'
 
 export interface HostRegistryOptions {
   readonly db: Executor
@@ -44,14 +45,8 @@ export class HostRegistry {
       db,
       changed.map(({ id }) => id),
     )
-    const byId = new Map(fresh.map((host) => [host.id, host]))
-    const hosts = new Map<HostId, Host>()
-    for (const { id, provider, shownGeneration } of usage) {
-      const host = byId.get(id) ?? this.#hosts.get(id)
-      if (host !== undefined) hosts.set(id, { ...host, provider })
-      this.#shown.set(id, shownGeneration)
-    }
-    this.#hosts = hosts
+    this.#hosts = hostsAsRead(this.#hosts, usage, fresh)
+    for (const { id, shownGeneration } of usage) this.#shown.set(id, shownGeneration)
   }
 
   all(): readonly Host[] {
@@ -98,11 +93,7 @@ export class HostRegistry {
     const { used, instances } = host.provider
     const provider: Provider = {
       ...host.provider,
-      used: {
-        vcpus: used.vcpus + resources.vcpus,
-        memoryMb: used.memoryMb + resources.memoryMb,
-        diskGb: used.diskGb + resources.diskGb,
-      },
+      used: addResources(used, resources),
       instances: instances + 1,
     }
     this.#hosts.set(id, { ...host, provider })

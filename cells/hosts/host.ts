@@ -34,20 +34,37 @@ export interface Provider {
   readonly instances: number
 }
 
+const NO_OVERCOMMIT = { vcpus: 1, memoryMb: 1, diskGb: 1 }
 const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0, instances: 0 }
 
 /** What the gateways are told of it. */
 export function hostView(host: Host, ratios: AllocationRatios): HostView {
   const { id, provider, capabilities, aggregates, ...shown } = host
-  const used = provider === null ? NOTHING : { ...provider.used, instances: provider.instances }
+  const machines = host.inventory?.machines
   return {
     hostId: id,
     ...shown,
     capabilities: [...capabilities],
     aggregates: [...aggregates],
-    ratios: { ...ratios },
-    used,
+    ratios: machines === undefined ? { ...ratios } : { ...NO_OVERCOMMIT },
+    used:
+      provider === null
+        ? NOTHING
+        : { ...usedOf(provider, machines), instances: provider.instances },
     metadata: {},
     isDeleted: false,
+  }
+}
+
+/** Of a host of whole machines all that is in the machines that have servers, though none of that is claimed. */
+function usedOf({ used }: Provider, machines: Inventory['machines']): Resources {
+  if (machines === undefined) return used
+  const taken = (amount: 'vcpus' | 'memoryMb' | 'diskGb') =>
+    machines.reduce((sum, each) => sum + each[amount] * (used.custom?.[each.resourceClass] ?? 0), 0)
+  return {
+    vcpus: taken('vcpus'),
+    memoryMb: taken('memoryMb'),
+    diskGb: taken('diskGb'),
+    custom: used.custom ?? {},
   }
 }

@@ -230,12 +230,14 @@ test('a host that falls silent is down and gets no servers, and is up again when
 })
 
 test('a disabled service takes no servers, and says why', async () => {
+  await using barred = await cell.addHost({ name: 'barred', id: newId<HostId>(), zone: 'barred' })
+  await cell.waitForHosts(running, 3)
   const setService = (isDisabled: boolean, disabledReason: string | null) =>
-    cell.ask('host.set-service', { hostId: host.id, isDisabled, disabledReason })
+    cell.ask('host.set-service', { hostId: barred.id, isDisabled, disabledReason })
   const build = () =>
     cell.ask('instance.build', {
       operation: operationOn(),
-      build: sampleBuild({ requestedHost: 'host' }),
+      build: sampleBuild({ zone: 'barred' }),
     })
 
   const view = await setService(true, 'maintenance')

@@ -6,7 +6,7 @@ import { addToFeed } from '../db/feed.ts'
 import { findHosts, insertHost, updateHost } from '../db/hosts.ts'
 import { putInventory } from '../placement/inventory.ts'
 import { limitsOf } from '../placement/ratios.ts'
-import type { Resources } from '../placement/resources.ts'
+import { combineResources, type Resources } from '../placement/resources.ts'
 import { type Host, hostView, type Provider } from './host.ts'
 import { zoneOf } from './zone-of.ts'
 
@@ -73,14 +73,19 @@ function providerAfter(
 ): Provider {
   const limits = limitsOf(totalOf(inventory), ratios)
   const before = seen?.provider ?? { generation: 0, limits: NONE, used: NONE, instances: 0 }
-  const isSame = Object.entries(limits).every(
-    ([amount, limit]) => before.limits[amount as keyof Resources] === limit,
-  )
-  return isSame && seen?.provider != null
+  return isSame(limits, before.limits) && seen?.provider != null
     ? before
     : { ...before, limits, generation: before.generation + 1 }
 }
 
-function totalOf({ vcpus, memoryMb, diskGb }: Inventory): Resources {
-  return { vcpus, memoryMb, diskGb }
+function isSame(a: Resources, b: Resources): boolean {
+  const { custom = {}, ...differences } = combineResources(a, b, (x, y) => x - y)
+  return [...Object.values(differences), ...Object.values(custom)].every((by) => by === 0)
+}
+
+/** What can be claimed: of whole machines nothing but those. */
+function totalOf({ vcpus, memoryMb, diskGb, machines }: Inventory): Resources {
+  if (machines === undefined) return { vcpus, memoryMb, diskGb }
+  const custom = machines.map(({ resourceClass, total }) => [resourceClass, total] as const)
+  return { ...NONE, custom: Object.fromEntries(custom) }
 }

@@ -1,8 +1,8 @@
-import { eq, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import type { Transactional } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
-import { allocations, resourceProviders } from '../db/schema/placement.ts'
+import { allocations, customResources, resourceProviders } from '../db/schema/placement.ts'
 import { RESOURCE_CLASSES } from './resources.ts'
 
 const p = sql.placeholder
@@ -45,6 +45,25 @@ const CORRECT = statement(
     .where(eq(resourceProviders.id, p('provider'))),
 )
 
+const CUSTOM = statement(
+  builder
+    .select({ resource_class: customResources.resourceClass, used: customResources.used })
+    .from(customResources)
+    .where(eq(customResources.providerId, p('provider'))),
+)
+
+const CORRECT_CUSTOM = statement(
+  builder
+    .update(customResources)
+    .set({ used: sql`${p('held')}` })
+    .where(
+      and(
+        eq(customResources.providerId, p('provider')),
+        eq(customResources.resourceClass, p('resourceClass')),
+      ),
+    ),
+)
+
 interface CountedRow {
   readonly vcpus_used: number
   readonly memory_mb_used: number
@@ -69,9 +88,16 @@ export async function auditProvider(db: Transactional, provider: HostId): Promis
       VCPU: held(RESOURCE_CLASSES.vcpus),
       MEMORY_MB: held(RESOURCE_CLASSES.memoryMb),
       DISK_GB: held(RESOURCE_CLASSES.diskGb),
-      instances: rows[0]?.consumers ?? 0,
+      // Every consumer has a row of each of these, be it of 0.
+      instances: rows.find((row) => row.resource_class === RESOURCE_CLASSES.vcpus)?.consumers ?? 0,
     }
+    const wrong = (await tx.rows<{ resource_class: string; used: number }>(CUSTOM, { provider }))
+      .map(({ resource_class: name, used }) => ({ name, used, held: held(name) }))
+      .filter(({ used, held: sum }) => used !== sum)
+    for (const { name: resourceClass, held: sum } of wrong)
+      await tx.run(CORRECT_CUSTOM, { provider, resourceClass, held: sum })
     const isTrue =
+      wrong.length === 0 &&
       counted.vcpus_used === amounts.VCPU &&
       counted.memory_mb_used === amounts.MEMORY_MB &&
       counted.disk_gb_used === amounts.DISK_GB &&

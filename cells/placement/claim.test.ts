@@ -5,7 +5,8 @@ import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { type HostId, newId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
-import { allocations, resourceProviders } from '../db/schema/placement.ts'
+import { allocations, customResources, resourceProviders } from '../db/schema/placement.ts'
+import { auditProvider } from './audit-provider.ts'
 import { claim } from './claim.ts'
 import { putInventory } from './inventory.ts'
 import { release } from './release.ts'
@@ -82,6 +83,41 @@ test('an inventory that shrank below what is used accepts nothing more', async (
 
   expect(await take(provider, { vcpus: 0, memoryMb: 1, diskGb: 0 })).toBe(false)
   expect((await usageOf(provider)).counted).toEqual([6, 10, 1])
+})
+
+test('of many claims of a custom class at once as many succeed as there are, and each gives back what it took', async () => {
+  const nothing = { vcpus: 0, memoryMb: 0, diskGb: 0 }
+  const provider = await provide({ ...nothing, custom: { CUSTOM_GOLD: 3, CUSTOM_TIN: 1 } })
+  const custom = async () => {
+    const rows = await db.orm
+      .select()
+      .from(customResources)
+      .where(eq(customResources.providerId, provider))
+    return Object.fromEntries(rows.map((row) => [row.resourceClass, [row.limit, row.used]]))
+  }
+  const consumers = Array.from({ length: 12 }, () => newId<string>())
+  const gold = { ...nothing, custom: { CUSTOM_GOLD: 1 } }
+
+  const outcomes = await Promise.all(consumers.map((consumer) => take(provider, gold, consumer)))
+
+  expect(outcomes.filter(Boolean)).toHaveLength(3)
+  const both = { ...nothing, custom: { CUSTOM_TIN: 1, CUSTOM_GOLD: 1 } }
+  expect(await take(provider, both)).toBe(false)
+  expect(await take(provider, { ...nothing, custom: { CUSTOM_NONE: 1 } })).toBe(false)
+  expect(await take(provider, { ...gold, vcpus: 1 })).toBe(false)
+  expect(await custom()).toEqual({ CUSTOM_GOLD: [3, 3], CUSTOM_TIN: [1, 0] })
+  expect((await usageOf(provider)).instances).toBe(3)
+  expect(await auditProvider(db, provider)).toBe(false)
+
+  await provide({ ...nothing, custom: { CUSTOM_TIN: 1 } }, provider)
+  await db.transaction((tx) => release(tx, consumers[outcomes.indexOf(true)]!))
+  expect(await custom()).toEqual({ CUSTOM_GOLD: [0, 2], CUSTOM_TIN: [1, 0] })
+  await db.orm
+    .update(customResources)
+    .set({ used: 7 })
+    .where(eq(customResources.providerId, provider))
+  expect(await auditProvider(db, provider)).toBe(true)
+  expect(await custom()).toEqual({ CUSTOM_GOLD: [0, 2], CUSTOM_TIN: [1, 0] })
 })
 
 test('whatever is claimed and released at once, nothing is overbooked and the counters stay true', async () => {

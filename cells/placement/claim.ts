@@ -2,7 +2,8 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
-import { allocations, resourceProviders } from '../db/schema/placement.ts'
+import { allocations, customResources, resourceProviders } from '../db/schema/placement.ts'
+import { giveBack } from './give-back.ts'
 import { RESOURCE_CLASSES, type Resources } from './resources.ts'
 
 const p = sql.placeholder
@@ -39,9 +40,33 @@ const ALLOCATE = statement(
   ),
 )
 
+const TAKE_CUSTOM = statement(
+  builder
+    .update(customResources)
+    .set({ used: sql`${customResources.used} + ${p('amount')}` })
+    .where(
+      and(
+        eq(customResources.providerId, p('provider')),
+        eq(customResources.resourceClass, p('resourceClass')),
+        sql`${customResources.used} + ${p('amount')} <= ${customResources.limit}`,
+      ),
+    ),
+)
+
+const ALLOCATE_CUSTOM = statement(
+  builder.insert(allocations).values({
+    consumerId: p('consumer'),
+    providerId: p('provider'),
+    resourceClass: p('resourceClass'),
+    used: p('amount'),
+    createdAt: sql`now(3)`,
+  }),
+)
+
 /**
  * Allocates the resources to the consumer if the provider still has them all; false, and nothing changed, when it
- * has not. One conditional update decides, so however many claim at once, a provider is never overbooked.
+ * has not. One conditional update decides, so however many claim at once, a provider is never overbooked. The
+ * provider's row is the first that is locked, so nobody sees custom classes taken and given back.
  */
 export async function claim(
   tx: Tx,
@@ -51,6 +76,16 @@ export async function claim(
 ): Promise<boolean> {
   const { affectedRows } = await tx.run(TAKE, { provider, ...resources })
   if (affectedRows !== 1) return false
+  const { custom = {}, ...counted } = resources
+  for (const [index, [resourceClass, amount]] of Object.entries(custom).entries()) {
+    const taken = await tx.run(TAKE_CUSTOM, { provider, resourceClass, amount })
+    if (taken.affectedRows === 1) continue
+    const before = Object.fromEntries(Object.entries(custom).slice(0, index))
+    giveBack(tx, provider, { ...counted, custom: before })
+    return false
+  }
+  for (const [resourceClass, amount] of Object.entries(custom))
+    tx.queue(ALLOCATE_CUSTOM, { consumer, provider, resourceClass, amount })
   tx.queue(ALLOCATE, { consumer, provider, ...resources })
   return true
 }

@@ -1,10 +1,10 @@
-import { sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
-import { inventories, resourceProviders } from '../db/schema/placement.ts'
+import { customResources, inventories, resourceProviders } from '../db/schema/placement.ts'
 import { type AllocationRatios, limitsOf } from './ratios.ts'
-import { RESOURCE_CLASSES, type Resources } from './resources.ts'
+import { type CountedResource, RESOURCE_CLASSES, type Resources } from './resources.ts'
 
 const p = sql.placeholder
 
@@ -48,6 +48,21 @@ const PUT_INVENTORY = statement(
     }),
 )
 
+/** Servers may still hold what is not offered any more. */
+const WITHDRAW_CUSTOM = statement(
+  builder
+    .update(customResources)
+    .set({ limit: 0 })
+    .where(eq(customResources.providerId, p('provider'))),
+)
+
+const PUT_CUSTOM = statement(
+  builder
+    .insert(customResources)
+    .values({ providerId: p('provider'), resourceClass: p('resourceClass'), limit: p('limit') })
+    .onDuplicateKeyUpdate({ set: { limit: sql`values(${customResources.limit})` } }),
+)
+
 export interface ProviderInventory {
   readonly provider: HostId
   readonly name: string
@@ -59,7 +74,7 @@ export interface ProviderInventory {
 export async function putInventory(tx: Tx, inventory: ProviderInventory): Promise<void> {
   const { provider, name, total, ratios } = inventory
   await tx.run(PUT_PROVIDER, { provider, name, ...limitsOf(total, ratios) })
-  for (const amount of Object.keys(RESOURCE_CLASSES) as (keyof Resources)[]) {
+  for (const amount of Object.keys(RESOURCE_CLASSES) as CountedResource[]) {
     await tx.run(PUT_INVENTORY, {
       provider,
       resourceClass: RESOURCE_CLASSES[amount],
@@ -67,4 +82,8 @@ export async function putInventory(tx: Tx, inventory: ProviderInventory): Promis
       ratio: ratios[amount],
     })
   }
+  if (total.custom === undefined) return
+  await tx.run(WITHDRAW_CUSTOM, { provider })
+  for (const [resourceClass, limit] of Object.entries(total.custom))
+    await tx.run(PUT_CUSTOM, { provider, resourceClass, limit })
 }

@@ -1,10 +1,11 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
-import { allocations, groupMembers, resourceProviders } from '../db/schema/placement.ts'
+import { allocations, groupMembers } from '../db/schema/placement.ts'
+import { giveBack } from './give-back.ts'
 import { leaveGroup } from './group.ts'
-import { RESOURCE_CLASSES } from './resources.ts'
+import { type CountedResource, RESOURCE_CLASSES, type Resources } from './resources.ts'
 
 const p = sql.placeholder
 
@@ -27,19 +28,6 @@ const FORGET = statement(
   builder.delete(allocations).where(eq(allocations.consumerId, p('consumer'))),
 )
 
-const GIVE_BACK = statement(
-  builder
-    .update(resourceProviders)
-    .set({
-      vcpusUsed: sql`vcpus_used - ${p('VCPU')}`,
-      memoryMbUsed: sql`memory_mb_used - ${p('MEMORY_MB')}`,
-      diskGbUsed: sql`disk_gb_used - ${p('DISK_GB')}`,
-      instances: sql`instances - 1`,
-      generation: sql`generation + 1`,
-    })
-    .where(and(eq(resourceProviders.id, p('provider')))),
-)
-
 interface Held {
   readonly provider_id: HostId
   readonly resource_class: string
@@ -59,9 +47,15 @@ export async function release(tx: Tx, consumer: string): Promise<void> {
     await leaveGroup(tx, consumer, { groupId: first.group_id, hostId: first.host_id })
   tx.queue(FORGET, { consumer })
   for (const provider of new Set(held.map((row) => row.provider_id))) {
-    const amounts: Record<string, number> = {}
-    for (const resourceClass of Object.values(RESOURCE_CLASSES)) amounts[resourceClass] = 0
-    for (const row of held) if (row.provider_id === provider) amounts[row.resource_class] = row.used
-    tx.queue(GIVE_BACK, { provider, ...amounts })
+    const rows = held.filter((row) => row.provider_id === provider)
+    giveBack(tx, provider, heldIn(rows))
   }
+}
+
+function heldIn(rows: readonly Held[]): Resources {
+  const amounts = new Map(rows.map((row) => [row.resource_class, row.used]))
+  const amount = (name: CountedResource) => amounts.get(RESOURCE_CLASSES[name]) ?? 0
+  const counted = { vcpus: amount('vcpus'), memoryMb: amount('memoryMb'), diskGb: amount('diskGb') }
+  for (const resourceClass of Object.values(RESOURCE_CLASSES)) amounts.delete(resourceClass)
+  return { ...counted, custom: Object.fromEntries(amounts) }
 }

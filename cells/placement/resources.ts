@@ -1,27 +1,56 @@
-import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import { flavorResources } from '#common/flavor-resources.ts'
+import type { FlavorSnapshot, ImageSnapshot } from '#openapi/wire/instance.ts'
 
 /** Amounts of what a host offers. Memory in MiB, disk in GiB. */
 export interface Resources {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
+  /** Of classes that operators named, such as `CUSTOM_GOLD`; absent: none. */
+  readonly custom?: Readonly<Record<string, number>>
 }
+
+/** What every host offers some of, and a claim counts in columns of their own. */
+export type CountedResource = Exclude<keyof Resources, 'custom'>
 
 /** Placement's names, in the order of the columns they are kept in. */
 export const RESOURCE_CLASSES = {
   vcpus: 'VCPU',
   memoryMb: 'MEMORY_MB',
   diskGb: 'DISK_GB',
-} as const satisfies Record<keyof Resources, string>
+} as const satisfies Record<CountedResource, string>
 
-const MIB_PER_GIB = 1024
-
-/** What a server takes of its host: swap counts as disk, and a flavor without root disk takes what its image asks. */
-export function resourcesOf({ flavor, image }: Pick<InstanceBuild, 'flavor' | 'image'>): Resources {
+/** What a server takes of its host: a flavor without root disk takes what its image asks. */
+export function resourcesOf({
+  flavor,
+  image,
+}: {
+  readonly flavor: FlavorSnapshot
+  readonly image: Pick<ImageSnapshot, 'minDiskGb'>
+}): Resources {
   const rootGb = flavor.rootGb === 0 ? image.minDiskGb : flavor.rootGb
+  return flavorResources({ ...flavor, rootGb })
+}
+
+/** The sum of both, class by class. */
+export function addResources(a: Resources, b: Resources): Resources {
+  return combineResources(a, b, (x, y) => x + y)
+}
+
+/** Both, class by class; what one has none of counts as 0. */
+export function combineResources(
+  a: Resources,
+  b: Resources,
+  how: (x: number, y: number) => number,
+): Resources {
+  const classes = new Set([...Object.keys(a.custom ?? {}), ...Object.keys(b.custom ?? {})])
+  const custom = Object.fromEntries(
+    [...classes].map((name) => [name, how(a.custom?.[name] ?? 0, b.custom?.[name] ?? 0)]),
+  )
   return {
-    vcpus: flavor.vcpus,
-    memoryMb: flavor.memoryMb,
-    diskGb: rootGb + flavor.ephemeralGb + Math.ceil(flavor.swapMb / MIB_PER_GIB),
+    vcpus: how(a.vcpus, b.vcpus),
+    memoryMb: how(a.memoryMb, b.memoryMb),
+    diskGb: how(a.diskGb, b.diskGb),
+    ...(classes.size > 0 && { custom }),
   }
 }

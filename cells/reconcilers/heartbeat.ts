@@ -9,7 +9,7 @@ const EVERY_MS = 1_000
 
 /** Tells the gateways that the cell lives, how far its feed is, and what it could take. */
 export function heartbeat({ conductor, incarnation }: Cell, process: string): Reconciler {
-  const { db, nats, cellId, hosts, clock } = conductor
+  const { db, nats, cellId, hosts, clock, fenceAfterMs } = conductor
   return {
     name: 'heartbeat',
     everyMs: EVERY_MS,
@@ -21,7 +21,10 @@ export function heartbeat({ conductor, incarnation }: Cell, process: string): Re
         position: last,
         process,
         at: clock.now(),
-        summary: cellSummary(hosts.all(), hosts.states()),
+        summary: {
+          ...cellSummary(hosts.all(), hosts.states()),
+          ...(fenceAfterMs > 0 && { fenceAfterS: fenceAfterMs / 1_000 }),
+        },
         labels: {},
       }
       if (!nats.isClosed()) nats.publish(eventSubject(cellId, 'heartbeat'), JSON.stringify(beat))

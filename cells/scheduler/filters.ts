@@ -2,7 +2,7 @@ import type { Filter } from './filter.ts'
 import { aggregateExtraSpecsFilter } from './filters/aggregate-extra-specs.ts'
 import { aggregateTenancyFilter } from './filters/aggregate-tenancy.ts'
 import { availabilityZoneFilter } from './filters/availability-zone.ts'
-import { coreFilter, diskFilter, ramFilter } from './filters/capacity.ts'
+import { coreFilter, diskFilter, ramFilter, resourceClassFilter } from './filters/capacity.ts'
 import { computeFilter } from './filters/compute.ts'
 import { imagePropertiesFilter } from './filters/image-properties.ts'
 import { differentHostFilter, sameHostFilter } from './filters/neighbour.ts'
@@ -23,6 +23,7 @@ export const FILTERS: readonly Filter[] = [
   ramFilter,
   coreFilter,
   diskFilter,
+  resourceClassFilter,
   imagePropertiesFilter,
   aggregateExtraSpecsFilter,
   aggregateTenancyFilter,

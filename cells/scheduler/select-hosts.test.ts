@@ -60,6 +60,15 @@ test.each([
   ['RamFilter', 'has 0 MiB of memory free, 128 are needed', { used: { ...full, vcpus: 0 } }, {}],
   ['CoreFilter', 'has 0 VCPUs free, 1 are needed', { used: { ...full, memoryMb: 0 } }, {}],
   ['DiskFilter', 'has 0 GiB of disk free', { used: { vcpus: 0, memoryMb: 0, diskGb: 100 } }, {}],
+  [
+    'ResourceClassFilter',
+    'has 1 CUSTOM_GOLD free, 2 are needed',
+    {
+      limits: { ...full, custom: { CUSTOM_GOLD: 2 } },
+      used: { vcpus: 0, memoryMb: 0, diskGb: 0, custom: { CUSTOM_GOLD: 1 } },
+    },
+    { resources: { vcpus: 0, memoryMb: 0, diskGb: 0, custom: { CUSTOM_GOLD: 2 } } },
+  ],
   ['ImagePropertiesFilter', 'is simulated', { simulated: true }, {}],
   ['ImagePropertiesFilter', 'runs QEMU guests', {}, image({ hypervisor_type: 'fake' })],
   ['ImagePropertiesFilter', 'runs QEMU guests', {}, image({ img_hv_type: 'kvm' })],

@@ -1,9 +1,9 @@
-import type { Resources } from '../placement/resources.ts'
+import type { CountedResource } from '../placement/resources.ts'
 import type { HostState } from './host-state.ts'
 import type { PlacementRequest } from './placement-request.ts'
 import type { Weigher } from './weigher.ts'
 
-const free = (amount: keyof Resources) => (host: HostState) =>
+const free = (amount: CountedResource) => (host: HostState) =>
   host.limits[amount] - host.used[amount]
 
 /** How many servers of the request's group the host holds, where the group is of this policy. */

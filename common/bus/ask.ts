@@ -25,7 +25,7 @@ export interface Ask {
  */
 export async function ask(nats: NatsConnection, question: Ask): Promise<unknown> {
   const { subject, payload, work, timeoutMs, whom } = question
-  const options = { timeout: timeoutMs, headers: workHeaders(work, Date.now() + timeoutMs) }
+  const options = { timeout: timeoutMs, headers: workHeaders(work, timeoutMs) }
   const reply = await nats
     .request(subject, JSON.stringify(payload), options)
     .catch((cause: unknown) => {

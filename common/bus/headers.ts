@@ -1,17 +1,25 @@
+import { randomUUID } from 'node:crypto'
 import { headers, type MsgHdrs } from '@nats-io/transport-node'
 import { childTraceparent, type WorkContext, workContext } from '../context.ts'
 
 const REQUEST_ID = 'X-Openstack-Request-Id'
 const TRACEPARENT = 'traceparent'
 const VIA = 'Weir-Via'
-const DEADLINE = 'Weir-Deadline'
+const SENDER = 'Weir-Sender'
+const SENT = 'Weir-Sent'
+const TIMEOUT = 'Weir-Timeout'
 
-/** What travels beside every payload: who asked, in which trace, through whom, and until when it is wanted. */
-export function workHeaders(work: WorkContext, deadlineAt: number): MsgHdrs {
+/** This process, whose clock it sends by. */
+const OWN_ID = randomUUID()
+
+/** What travels beside every payload: who asked, in which trace, through whom, when, and for how long it is wanted. */
+export function workHeaders(work: WorkContext, timeoutMs: number): MsgHdrs {
   const hdrs = headers()
   hdrs.set(REQUEST_ID, work.requestId)
   hdrs.set(TRACEPARENT, childTraceparent(work.traceparent))
-  hdrs.set(DEADLINE, String(deadlineAt))
+  hdrs.set(SENDER, OWN_ID)
+  hdrs.set(SENT, String(Date.now()))
+  hdrs.set(TIMEOUT, String(timeoutMs))
   if (work.via.length > 0) hdrs.set(VIA, work.via.join(','))
   return hdrs
 }
@@ -25,8 +33,18 @@ export function workOf(hdrs: MsgHdrs | undefined): WorkContext {
   })
 }
 
-/** Milliseconds since the epoch; undefined when the sender set none. */
-export function deadlineOf(hdrs: MsgHdrs | undefined): number | undefined {
-  const deadline = Number(hdrs?.get(DEADLINE) || Number.NaN)
-  return Number.isFinite(deadline) ? deadline : undefined
+/** Until when an answer is wanted, by the sender's clock. Times in milliseconds, `sentAt` since the epoch. */
+export interface Patience {
+  readonly sender: string
+  readonly sentAt: number
+  readonly timeoutMs: number
+}
+
+/** Undefined when the sender does not say how long it waits. */
+export function patienceOf(hdrs: MsgHdrs | undefined): Patience | undefined {
+  const sender = hdrs?.get(SENDER) ?? ''
+  const sentAt = Number(hdrs?.get(SENT) || Number.NaN)
+  const timeoutMs = Number(hdrs?.get(TIMEOUT) || Number.NaN)
+  const isSaid = Number.isFinite(sentAt) && Number.isFinite(timeoutMs)
+  return isSaid ? { sender, sentAt, timeoutMs } : undefined
 }

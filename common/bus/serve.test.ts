@@ -52,3 +52,27 @@ test('a question too large for the bus is refused, and is not taken for silence'
 
   await expect(ask(nats, question(long))).rejects.toMatchObject({ kind: 'internal' })
 })
+
+test('what was sent to a server that ends is answered, by it or by another of its queue', async () => {
+  const subject = 'test.ending'
+  const credentialsFile = await bus.cellCredentialsFile(cellId)
+  const other = await connectBus({ url: bus.url, credentialsFile, name: 'other' }, log)
+  const service = {
+    subject,
+    queue: 'test',
+    parse: (payload: unknown) => payload,
+    handle: (payload: unknown) => Promise.resolve(payload),
+  }
+  await using _staying = serve(nats, service, log)
+
+  for (let round = 0; round < 20; round += 1) {
+    const ending = serve(other, service, log)
+    await other.flush()
+    const asked = Array.from({ length: 20 }, (_, nth) => ask(nats, { ...question(nth), subject }))
+    await nats.flush()
+    await ending[Symbol.asyncDispose]()
+
+    expect(await Promise.all(asked)).toEqual(Array.from({ length: 20 }, (_, nth) => nth))
+  }
+  await other.close()
+})

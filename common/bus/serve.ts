@@ -1,9 +1,12 @@
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import { systemClock } from '../clock.ts'
 import type { WorkContext } from '../context.ts'
 import { Failure, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
+import { settledWithin } from '../settled-within.ts'
 import type { Envelope } from './envelope.ts'
-import { deadlineOf, workOf } from './headers.ts'
+import { patienceOf, workOf } from './headers.ts'
+import { Lateness } from './lateness.ts'
 
 export interface Service {
   readonly subject: string
@@ -14,7 +17,13 @@ export interface Service {
   readonly handle: (ask: never, work: WorkContext) => Promise<unknown>
 }
 
-/** Serves one subject until disposed, finishing what was begun. Every outcome, bugs included, is answered. */
+/** How long the bus may take to confirm that it sends nothing more; it does not while it is lost. */
+const LAST_WORD_MS = 2_000
+
+/**
+ * Serves one subject until disposed, finishing what was begun or is on its way. Every outcome, bugs included, is
+ * answered.
+ */
 export function serve(nats: NatsConnection, service: Service, log: Logger): AsyncDisposable {
   const open = new Set<Promise<void>>()
   const subscription = nats.subscribe(service.subject, {
@@ -24,9 +33,7 @@ export function serve(nats: NatsConnection, service: Service, log: Logger): Asyn
         log.error({ subject: service.subject, error: error.message }, 'subscription failed')
         return
       }
-      // Whoever asked has given up by then and may have asked somebody else.
-      const deadline = deadlineOf(message.headers)
-      if (deadline !== undefined && deadline < Date.now()) return
+      if (isTooLate(message)) return
       const answered = answer(service, message, log).then((envelope) => {
         respond(message, envelope, log)
       })
@@ -36,8 +43,29 @@ export function serve(nats: NatsConnection, service: Service, log: Logger): Asyn
   })
   return {
     async [Symbol.asyncDispose]() {
-      if (!nats.isClosed()) subscription.unsubscribe()
+      // What the bus had sent before it heard would be lost otherwise, and waited for until its deadline.
+      if (!nats.isClosed()) await settledWithin(systemClock, LAST_WORD_MS, subscription.drain())
+      subscription.unsubscribe()
       await Promise.allSettled(open)
+    },
+  }
+}
+
+const lateness = new Lateness()
+
+/** Whoever asked has given up by then and may have asked somebody else. */
+function isTooLate({ headers }: Msg): boolean {
+  const patience = patienceOf(headers)
+  if (patience === undefined) return false
+  const { sender, sentAt, timeoutMs } = patience
+  return lateness.of(sender, sentAt, Date.now()) > timeoutMs
+}
+
+/** Several services that end at the same time: each may have to wait for the bus's last word. */
+export function servedTogether(services: readonly AsyncDisposable[]): AsyncDisposable {
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(services.map((service) => service[Symbol.asyncDispose]()))
     },
   }
 }

@@ -25,6 +25,18 @@ export interface ServerActionRule {
 
 const WITH_DISK: readonly VmState[] = ['active', 'stopped', 'paused', 'suspended']
 
+/** Tasks that a forced reboot, or a delete that keeps the server, takes the guest from. */
+const OF_POWER: readonly Task[] = [
+  'rebooting',
+  'reboot_pending',
+  'reboot_started',
+  'rebooting_hard',
+  'pausing',
+  'unpausing',
+  'suspending',
+  'resuming',
+]
+
 /**
  * Every action on a server (nova/compute/api.py: `check_instance_state`, `check_instance_lock`; the events are
  * nova/compute/manager.py's). Gateway and cell decide by it alike, and docs/states.md is made from it.
@@ -54,16 +66,7 @@ const RULES = {
   'reboot-hard': {
     name: 'reboot',
     from: [...WITH_DISK, 'error'],
-    over: [
-      'rebooting',
-      'reboot_pending',
-      'reboot_started',
-      'rebooting_hard',
-      'pausing',
-      'unpausing',
-      'suspending',
-      'resuming',
-    ],
+    over: OF_POWER,
     during: 'rebooting_hard',
     to: 'active',
     event: 'compute_reboot_instance',
@@ -298,8 +301,9 @@ const RULES = {
   },
   'soft-delete': {
     name: 'delete',
-    from: 'any',
-    over: 'any',
+    // Where there is a guest on a host that starting brings back; in other states a delete keeps nothing.
+    from: [...WITH_DISK, 'shelved', 'error'],
+    over: [...OF_POWER, 'powering-off', 'powering-on', 'updating_password'],
     during: 'soft-deleting',
     to: 'soft-delete',
     event: 'compute_soft_delete_instance',

@@ -19,6 +19,11 @@ export function describeUp(layout: Layout, { state, what }: UpResult): readonly 
     ...state.gateways
       .slice(1)
       .map(({ name, port }) => `  ${name.padEnd(12)} http://127.0.0.1:${port}`),
+    ...(state.exposed === undefined
+      ? []
+      : [
+          `  Elsewhere    https://${state.exposed.address}:${state.exposed.port}   (certificate ${layout.certificateFile})`,
+        ]),
     `  Driver       ${state.driver.name}: ${state.driver.why}`,
     ...(state.driver.guests === undefined ? [] : [`  Guests       ${state.driver.guests}`]),
     `  Cells        ${state.cells.map(({ name }) => name).join(', ')}   (${hosts} ${hosts === 1 ? 'host' : 'hosts'})`,
@@ -29,6 +34,7 @@ export function describeUp(layout: Layout, { state, what }: UpResult): readonly 
     '  eval "$(./weir env)"',
     '  openstack server list',
     '  openstack server create --flavor m1.tiny --image tiny --network private --wait second',
+    '  ./weir why second --os-cloud weir-admin',
     '',
   ]
 }

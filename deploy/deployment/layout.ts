@@ -11,6 +11,8 @@ export interface Layout {
   readonly nats: string
   /** Credentials and keys, one file each, 0600. */
   readonly secrets: string
+  readonly certificateFile: string
+  readonly certificateKeyFile: string
   readonly logs: string
   /** What Node made of the sources, so that it need not do so at every start. */
   readonly compileCache: string
@@ -27,6 +29,8 @@ export function layoutIn(home: string = homeDirectory): Layout {
     mariadb: join(home, 'mariadb'),
     nats: join(home, 'nats'),
     secrets: join(home, 'secrets'),
+    certificateFile: join(home, 'secrets', 'gateway-tls.crt'),
+    certificateKeyFile: join(home, 'secrets', 'gateway-tls.key'),
     logs: join(home, 'logs'),
     compileCache: join(home, 'compile-cache'),
     images: join(home, 'images'),

@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { LaunchedDriver } from '../hypervisors/launched-driver.ts'
+import { launchedCells } from './launched-cells.ts'
 import type { DeploymentState } from './state.ts'
 
 /** What `./weir up` was asked for; what was not said is undefined. */
@@ -10,6 +11,8 @@ export interface UpOptions {
   readonly gateways?: number
   readonly port?: number
   readonly fresh?: boolean
+  /** Of this machine, for cells and clients of others. */
+  readonly address?: string
 }
 
 type Value = string | number | undefined
@@ -18,10 +21,11 @@ type Value = string | number | undefined
 export function assertSame(options: UpOptions, state: DeploymentState): void {
   const differences: readonly (readonly [string, Value, Value])[] = [
     ['--driver', options.driver === 'auto' ? undefined : options.driver, state.driver.name],
-    ['--cells', options.cells, state.cells.length],
-    ['--hosts', options.hosts, state.cells[0]?.hosts.length],
+    ['--cells', options.cells, launchedCells(state).length],
+    ['--hosts', options.hosts, launchedCells(state)[0]?.hosts.length],
     ['--gateways', options.gateways, state.gateways.length],
     ['--port', options.port, state.gateways[0]?.port],
+    ['--address', options.address, state.exposed?.address ?? 'none'],
   ]
   for (const [name, asked, is] of differences)
     if (asked !== undefined && asked !== is)

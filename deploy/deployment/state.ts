@@ -15,12 +15,30 @@ export interface DeploymentState {
   readonly region: string
   readonly gateways: readonly GatewayRecord[]
   readonly cells: readonly CellRecord[]
+  /** Where cells and clients of other machines are served; absent: nowhere. */
+  readonly exposed?: ExposedAddress
+  /** Set where this is a cell of a deployment elsewhere: there is no gateway here then. */
+  readonly joined?: JoinedDeployment
   /** By program name, as last started. */
   readonly processes: Readonly<Record<string, StartedProgram>>
   /** Of every host that runs real servers: chosen once, so that what is used later does not shrink it. */
   readonly hostShare?: HostShare
   /** True once the demo's flavors, image, network and first server were made. */
   readonly isReady: boolean
+}
+
+/** An address of this machine, and the port of HTTPS there. */
+export interface ExposedAddress {
+  readonly address: string
+  readonly port: number
+}
+
+/** The deployment elsewhere that a cell belongs to. */
+export interface JoinedDeployment {
+  /** Without a slash at its end. */
+  readonly gatewayUrl: string
+  /** Where its bus takes that of the cell. */
+  readonly leafUrl: string
 }
 
 export interface ChosenDriver {
@@ -44,8 +62,16 @@ export interface GatewayRecord {
 export interface CellRecord {
   readonly id: CellId
   readonly name: string
+  /** On the bus that is started here. */
   readonly account: OwnedCellAccount
   readonly hosts: readonly HostRecord[]
+  /** Of a cell whose one host is a project of another cloud; absent: its hosts run what the deployment runs. */
+  readonly cloud?: CloudRecord
+}
+
+export interface CloudRecord {
+  /** Of the driver `nested`, without its login. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 export interface HostRecord {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { createAccount, createOperator, fromSeed, type KeyPair } from '@nats-io/nkeys'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
 
@@ -11,11 +11,17 @@ export interface NatsKeys {
 
 /** The keys kept in `directory` (0600), made on first use. */
 export function natsKeys(directory: string): NatsKeys {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
   return {
-    operatorSeed: keepSeed(`${directory}/operator.nk`, createOperator),
+    operatorSeed: keepSeed(operatorSeedFile(directory), createOperator),
     systemSeed: keepSeed(`${directory}/system-account.nk`, createAccount),
     gatewaySeed: keepSeed(`${directory}/gateway-account.nk`, createAccount),
   }
+}
+
+/** Where the operator's seed is kept. */
+export function operatorSeedFile(directory: string): string {
+  return `${directory}/operator.nk`
 }
 
 /** The key pair a seed stands for. */

@@ -19,6 +19,7 @@ export interface Package {
 export const PACKAGES: readonly Package[] = [
   { name: 'mariadb-server-core', purpose: 'base', program: 'mariadbd' },
   { name: 'mariadb-client-core', purpose: 'base', program: 'my_print_defaults' },
+  { name: 'openssl', purpose: 'base', program: 'openssl' },
   { name: 'nats-server', purpose: 'base', program: 'nats-server', isUnpacked: true },
   ...[...new Set([...LIBVIRT_PACKAGES, ...GUEST_PACKAGES])].map(
     (name): Package => ({ name, purpose: 'libvirt' }),

@@ -23,6 +23,7 @@ export function cellProgram(cell: CellRecord, files: CellFiles): Program {
       CELL_NATS_URL: files.natsUrl,
       CELL_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
       ...passedOn(process.env, 'CELL_RETENTION_'),
+      ...passedOn(process.env, 'CELL_FENCE_'),
     },
   }
 }

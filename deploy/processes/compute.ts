@@ -8,6 +8,8 @@ export interface ComputeFiles {
   /** The image service, without a trailing slash. */
   readonly imageUrl: string
   readonly stateDirectory: string
+  /** PEM, to be believed besides what the machine believes; undefined: none. */
+  readonly caFile: string | undefined
   readonly driver: DriverName
   /** Of the driver's own, by lower-case name. */
   readonly driverSettings: Readonly<Record<string, string>>
@@ -25,6 +27,7 @@ export function computeProgram(cell: CellRecord, host: HostRecord, files: Comput
       COMPUTE_NATS_URL: files.natsUrl,
       COMPUTE_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
       COMPUTE_IMAGE_URL: files.imageUrl,
+      ...(files.caFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: files.caFile }),
       COMPUTE_STATE_DIRECTORY: files.stateDirectory,
       COMPUTE_DRIVER: files.driver,
       ...Object.fromEntries(

@@ -1,11 +1,21 @@
-import type { DeploymentState, GatewayRecord } from '../deployment/state.ts'
+import type { DeploymentState, ExposedAddress, GatewayRecord } from '../deployment/state.ts'
 import { passedOn } from './passed-on.ts'
 import type { Program } from './program.ts'
 
+/** Where HTTPS is served, and as whom. */
+export interface TlsFiles extends ExposedAddress {
+  readonly certificateFile: string
+  readonly keyFile: string
+}
+
 export interface GatewayFiles {
+  readonly tls: TlsFiles | undefined
   readonly databaseUrlFile: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string
+  readonly natsLeafUrl: string
+  readonly natsOperatorSeedFile: string
+  readonly natsSystemCredentialsFile: string
   readonly secretKeyFile: string
   readonly imageDirectory: string
 }
@@ -25,9 +35,23 @@ export function gatewayProgram(
       GATEWAY_DATABASE_URL_FILE: files.databaseUrlFile,
       GATEWAY_NATS_URL: files.natsUrl,
       GATEWAY_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
+      GATEWAY_NATS_LEAF_URL: files.natsLeafUrl,
+      GATEWAY_NATS_OPERATOR_SEED_FILE: files.natsOperatorSeedFile,
+      GATEWAY_NATS_SYSTEM_CREDENTIALS_FILE: files.natsSystemCredentialsFile,
       GATEWAY_SECRET_KEY_FILE: files.secretKeyFile,
       GATEWAY_IMAGE_DIRECTORY: files.imageDirectory,
+      ...(files.tls === undefined ? {} : tlsSettings(files.tls)),
       ...passedOn(process.env, 'GATEWAY_RETENTION_'),
     },
+  }
+}
+
+function tlsSettings({ address, port, certificateFile, keyFile }: TlsFiles) {
+  return {
+    GATEWAY_JOIN_URL: `https://${address}:${port}`,
+    GATEWAY_TLS_LISTEN_HOST: address,
+    GATEWAY_TLS_PORT: String(port),
+    GATEWAY_TLS_CERTIFICATE_FILE: certificateFile,
+    GATEWAY_TLS_KEY_FILE: keyFile,
   }
 }

@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs'
-import { Database } from '#common/db/database.ts'
+import type { Database } from '#common/db/database.ts'
+import type { Secrets } from '#common/secrets.ts'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
+import { sealedAccount } from '#gateway/cells/cell-access.ts'
 import { registerCell } from '#gateway/cells/register-cell.ts'
+import { insertCellAccount, listCellAccounts } from '#gateway/db/cell-accounts.ts'
 import { cloudAccount } from '../deployment/clouds-file.ts'
 import type { Layout } from '../deployment/layout.ts'
-import type { DeploymentState } from '../deployment/state.ts'
-
-const CONNECTIONS = 2
+import type { CellRecord, DeploymentState } from '../deployment/state.ts'
 
 /**
  * Afterwards the global database has the users of clouds.yaml with their roles and projects, and every cell: what no
@@ -15,13 +15,27 @@ const CONNECTIONS = 2
 export async function fillGlobalDatabase(
   layout: Layout,
   state: DeploymentState,
-  databaseUrlFile: string,
+  db: Database,
+  secrets: Secrets,
 ): Promise<void> {
-  const url = readFileSync(databaseUrlFile, 'utf8')
-  await using db = new Database({ url, connectionsMax: CONNECTIONS })
   await bootstrapIdentity(db, {
     adminPassword: cloudAccount(layout, 'weir-admin').password,
     demoPassword: cloudAccount(layout, 'weir').password,
   })
-  for (const { id, name } of state.cells) await registerCell(db, { id, name })
+  for (const { id, name, account } of state.cells) {
+    await registerCell(db, { id, name })
+    await insertCellAccount(db, sealedAccount(secrets, id, account))
+  }
+}
+
+/** Those cells of the deployment that have left it, or were shut out: their account is no longer good. */
+export async function cellsGone(
+  state: DeploymentState,
+  db: Database,
+): Promise<readonly CellRecord[]> {
+  const accounts = await listCellAccounts(db)
+  const revoked = new Set(
+    accounts.filter(({ revokedAt }) => revokedAt !== null).map(({ publicKey }) => publicKey),
+  )
+  return state.cells.filter(({ account }) => revoked.has(account.publicKey))
 }

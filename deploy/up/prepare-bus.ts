@@ -1,11 +1,12 @@
+import type { Executor } from '#common/db/database.ts'
+import { AccountKeeper } from '#gateway/bus/account-keeper.ts'
 import {
   computePermissions,
-  gatewayAccount,
+  OPERATOR_PERMISSIONS,
   SERVER_SIDE_PERMISSIONS,
 } from '#gateway/bus/accounts.ts'
-import { admitCell } from '#gateway/bus/admit-cell.ts'
 import { issueCredentials } from '#gateway/bus/issue-credentials.ts'
-import { pushAccount } from '#gateway/bus/push-account.ts'
+import { listCellAccounts } from '#gateway/db/cell-accounts.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
 import type { DeploymentState } from '../deployment/state.ts'
@@ -16,17 +17,32 @@ import type { Nats } from '../nats.ts'
 /** Paths of credentials files: for gateways, and by id for cells and hosts. */
 export interface BusCredentials {
   readonly gateway: string
+  /** With it gateways let cells in and shut them out. */
+  readonly operator: string
   readonly of: ReadonlyMap<string, string>
 }
 
-/** Afterwards NATS knows the account of every cell, and every program has its credentials file (0600). */
+/** Afterwards every program has its credentials file (0600). */
 export async function prepareBus(
   layout: Layout,
   nats: Nats,
   state: DeploymentState,
 ): Promise<BusCredentials> {
-  await pushAccounts(nats, state)
-  const { gatewaySeed } = nats.keys
+  const { gatewaySeed, systemSeed } = nats.keys
+  const gateway = await secretFile(layout, 'gateway.creds', () =>
+    issueCredentials('gateway', gatewaySeed, SERVER_SIDE_PERMISSIONS),
+  )
+  const operator = await secretFile(layout, 'gateway-operator.creds', () =>
+    issueCredentials('gateway-operator', systemSeed, OPERATOR_PERMISSIONS),
+  )
+  return { gateway, operator, of: await issueCellCredentials(layout, state) }
+}
+
+/** Afterwards the programs of every cell have theirs; by id of the cell or host. */
+export async function issueCellCredentials(
+  layout: Layout,
+  state: DeploymentState,
+): Promise<ReadonlyMap<string, string>> {
   const of = new Map<string, string>()
   for (const cell of state.cells) {
     const { seed } = cell.account
@@ -36,21 +52,19 @@ export async function prepareBus(
     for (const host of cell.hosts)
       of.set(host.id, await issue(`host-${host.name}`, computePermissions(cell.id, host.id)))
   }
-  const gateway = await secretFile(layout, 'gateway.creds', () =>
-    issueCredentials('gateway', gatewaySeed, SERVER_SIDE_PERMISSIONS),
-  )
-  return { gateway, of }
+  return of
 }
 
-/** NATS keeps accounts over restarts; pushing them again costs little and heals a lost disk. */
-async function pushAccounts(nats: Nats, state: DeploymentState): Promise<void> {
+/**
+ * Afterwards NATS knows the gateways' account and that of every cell in the global database. It keeps them over
+ * restarts; doing it again costs little and heals a lost disk.
+ */
+export async function keepAccounts(nats: Nats, db: Executor): Promise<void> {
   const system = await connectSystem(nats.url, nats.keys.systemSeed)
   try {
     const operator = { system, operatorSeed: nats.keys.operatorSeed }
     const gatewayKey = keyPair(nats.keys.gatewaySeed).getPublicKey()
-    const accounts = state.cells.map(({ account }) => account)
-    await pushAccount(operator, 'gateway', gatewayKey, gatewayAccount(accounts))
-    for (const { id } of state.cells) await admitCell(operator, gatewayKey, id, accounts)
+    await new AccountKeeper(operator, gatewayKey, () => listCellAccounts(db)).keep()
   } finally {
     await system.close()
   }

@@ -28,12 +28,26 @@ export async function prepareDatabases(
   state: DeploymentState,
 ): Promise<DatabaseFiles> {
   const gateway = await prepare(layout, mariadb, { database: 'weir', component: 'gateway' })
+  return { gateway, cells: await prepareCellDatabases(layout, mariadb, state) }
+}
+
+/** Those of the cells alone, by cell id. */
+export async function prepareCellDatabases(
+  layout: Layout,
+  mariadb: Mariadb,
+  state: DeploymentState,
+): Promise<ReadonlyMap<string, string>> {
   const cells = new Map<string, string>()
   for (const { id, name } of state.cells) {
-    const database = `weir_cell_${name}`
+    const database = cellDatabase(name)
     cells.set(id, await prepare(layout, mariadb, { database, component: 'cells' }))
   }
-  return { gateway, cells }
+  return cells
+}
+
+/** The name of a cell's database, and of the account that opens it. */
+export function cellDatabase(name: string): string {
+  return `weir_cell_${name.replaceAll('-', '_')}`
 }
 
 interface Wanted {

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
 import type { CellRecord, DeploymentState, HostRecord } from '../deployment/state.ts'
+import { certificateFile } from '../join/uplink.ts'
 import type { Nats } from '../nats.ts'
+import { cloudSettings } from '../nested/cloud-login.ts'
 import { cellProgram } from '../processes/cell.ts'
 import { computeProgram } from '../processes/compute.ts'
-import { gatewayProgram } from '../processes/gateway.ts'
+import { gatewayProgram, type TlsFiles } from '../processes/gateway.ts'
 import type { Program } from '../processes/program.ts'
 import { endpointOf } from './endpoint.ts'
 import type { BusCredentials } from './prepare-bus.ts'
@@ -21,6 +24,12 @@ export interface Wiring {
   readonly databases: DatabaseFiles
 }
 
+/** The same where there is no gateway. */
+export interface CellWiring extends Pick<Wiring, 'nats'> {
+  readonly credentials: Pick<BusCredentials, 'of'>
+  readonly databases: Pick<DatabaseFiles, 'cells'>
+}
+
 /** Gateways and cells: what serves without a hypervisor. */
 export async function serverPrograms(
   layout: Layout,
@@ -28,44 +37,71 @@ export async function serverPrograms(
   wiring: Wiring,
 ): Promise<readonly Program[]> {
   const { nats, credentials, databases } = wiring
-  const secretKeyFile = await keyFile(layout, 'gateway.key')
-  const gateways = state.gateways.map((gateway) =>
+  const secretKeyFile = await gatewayKeyFile(layout)
+  const gateways = state.gateways.map((gateway, nth) =>
     gatewayProgram(state, gateway, {
+      tls: nth === 0 ? tlsFiles(layout, state) : undefined,
       databaseUrlFile: databases.gateway,
       natsUrl: nats.url,
       natsCredentialsFile: credentials.gateway,
+      natsLeafUrl: nats.leafUrl,
+      natsOperatorSeedFile: nats.operatorSeedFile,
+      natsSystemCredentialsFile: credentials.operator,
       secretKeyFile,
       imageDirectory: layout.images,
     }),
   )
-  const cells = state.cells.map(async (cell) =>
-    cellProgram(cell, {
-      databaseUrlFile: given(databases.cells, cell.id),
-      secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
-      natsUrl: nats.url,
-      natsCredentialsFile: given(credentials.of, cell.id),
-    }),
+  return [...gateways, ...(await cellPrograms(layout, state, wiring))]
+}
+
+/** The cells alone. */
+export async function cellPrograms(
+  layout: Layout,
+  state: DeploymentState,
+  { nats, credentials, databases }: CellWiring,
+): Promise<readonly Program[]> {
+  return Promise.all(
+    state.cells.map(async (cell) =>
+      cellProgram(cell, {
+        databaseUrlFile: given(databases.cells, cell.id),
+        secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
+        natsUrl: nats.url,
+        natsCredentialsFile: given(credentials.of, cell.id),
+      }),
+    ),
   )
-  return [...gateways, ...(await Promise.all(cells))]
 }
 
 /** A compute for every host, with the settings of its driver by host id. */
 export function computePrograms(
   layout: Layout,
   state: DeploymentState,
-  { nats, credentials }: Wiring,
+  { nats, credentials }: Pick<CellWiring, 'nats' | 'credentials'>,
   driverSettings: ReadonlyMap<string, Readonly<Record<string, string>>>,
 ): readonly Program[] {
+  const ca = certificateFile(layout)
   const compute = (cell: CellRecord, host: HostRecord) =>
     computeProgram(cell, host, {
       natsUrl: nats.url,
       natsCredentialsFile: given(credentials.of, host.id),
       imageUrl: `${endpointOf(state)}/image`,
+      caFile: existsSync(ca) ? ca : undefined,
       stateDirectory: join(layout.hosts, host.name),
-      driver: state.driver.name,
-      driverSettings: driverSettings.get(host.id) ?? {},
+      driver: cell.cloud === undefined ? state.driver.name : 'nested',
+      driverSettings: cloudSettings(layout, cell) ?? driverSettings.get(host.id) ?? {},
     })
   return state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host)))
+}
+
+function tlsFiles(layout: Layout, { exposed }: DeploymentState): TlsFiles | undefined {
+  if (exposed === undefined) return undefined
+  const { certificateFile, certificateKeyFile: keyFile } = layout
+  return { ...exposed, certificateFile, keyFile }
+}
+
+/** What gateways seal secrets with. */
+export function gatewayKeyFile(layout: Layout): Promise<string> {
+  return keyFile(layout, 'gateway.key')
 }
 
 /** The path of a key that is made once: what it has sealed opens with no other. */

@@ -1,4 +1,6 @@
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
+import { Database } from '#common/db/database.ts'
+import { secretsOf } from '#common/secrets.ts'
 import { signIn } from '../api/session.ts'
 import { cloudAccount, writeCloudsFile } from '../deployment/clouds-file.ts'
 import { type Layout, makeFolders } from '../deployment/layout.ts'
@@ -9,22 +11,29 @@ import { bringDown } from '../down/bring-down.ts'
 import { chooseDriver } from '../hypervisors/choose-driver.ts'
 import { hostShare } from '../hypervisors/host-share.ts'
 import { prepareHosts } from '../hypervisors/prepare-hosts.ts'
+import { stopHosts } from '../hypervisors/stop-hosts.ts'
 import { type Mariadb, startMariadb } from '../mariadb.ts'
 import { keyPair } from '../nats/nats-keys.ts'
 import { type Nats, startNats } from '../nats.ts'
 import { installPackages } from '../packages/install-packages.ts'
+import { freePort } from '../process/free-port.ts'
 import { isUp } from '../status/is-up.ts'
 import { endpointOf } from './endpoint.ts'
-import { fillGlobalDatabase } from './fill-global-database.ts'
+import { exposureAt } from './expose.ts'
+import { cellsGone, fillGlobalDatabase } from './fill-global-database.ts'
 import { assertPortFree, withFreePorts } from './gateway-ports.ts'
 import { bootFirstServer, makeCatalog } from './make-demo.ts'
-import { prepareBus } from './prepare-bus.ts'
-import { prepareDatabases } from './prepare-databases.ts'
-import { computePrograms, serverPrograms } from './programs.ts'
+import { keepAccounts, prepareBus } from './prepare-bus.ts'
+import { type DatabaseFiles, prepareDatabases } from './prepare-databases.ts'
+import { computePrograms, gatewayKeyFile, serverPrograms } from './programs.ts'
 import { startPrograms } from './start-programs.ts'
 import { waitForGateways, waitForHosts } from './wait-ready.ts'
 
 type Progress = (line: string) => void
+
+const CONNECTIONS = 2
+/** Of HTTPS, or a free one. */
+const TLS_PORT = 8443
 
 export interface UpResult {
   readonly state: DeploymentState
@@ -45,13 +54,19 @@ export async function bringUp(
   const known = loadState(layout)
   if (known !== undefined) assertSame(options, known)
   if (known !== undefined && (await isUp(layout, known))) return { state: known, what: 'already' }
+  if (known?.joined !== undefined) {
+    const { startCell } = await import('../join/start-cell.ts')
+    return { state: await startCell(layout, known, progress), what: 'started' }
+  }
   if (known === undefined && options.port !== undefined) await assertPortFree(options.port)
   makeFolders(layout)
   await installPackages(['base'], progress)
   progress('Starting MariaDB and NATS ...')
+  const address = known?.exposed?.address ?? options.address
+  const exposure = address === undefined ? undefined : await exposureAt(layout, address)
   const [mariadb, nats] = await Promise.all([
     startMariadb(layout.mariadb, 'detached'),
-    startNats(layout.nats, 'detached'),
+    startNats(layout.nats, 'detached', { exposure }),
   ])
   const wanted = known ?? (await plan(layout, options, nats, progress))
   const planned = await withFreePorts(wanted, progress)
@@ -81,22 +96,42 @@ async function startAll(
       prepareDatabases(layout, mariadb, planned),
     ])
     writeCloudsFile(layout, endpointOf(planned), planned.region)
-    await fillGlobalDatabase(layout, planned, databases.gateway)
+    const present = await fillDatabase(layout, planned, { nats, databases }, progress)
     progress('Starting gateways and cells ...')
     const wiring = { nats, credentials, databases }
-    const programs = await serverPrograms(layout, planned, wiring)
-    return { wiring, state: await startPrograms(layout, planned, programs) }
+    const programs = await serverPrograms(layout, present, wiring)
+    return { wiring, state: await startPrograms(layout, present, programs) }
   }
   const [{ wiring, state }, { settings, guests }] = await Promise.all([
     startServers(),
     prepareHosts(layout, planned, progress),
   ])
+  const gone = planned.cells.filter(({ id }) => !state.cells.some((cell) => cell.id === id))
+  if (gone.length > 0) await stopHosts(layout, { ...planned, cells: gone })
   progress('Starting computes ...')
   const driver = { ...state.driver, ...(guests === undefined ? {} : { guests }) }
   const computes = computePrograms(layout, state, wiring, settings)
   const started = await startPrograms(layout, { ...state, driver }, computes)
   await waitForGateways(layout, started)
   return started
+}
+
+/** Afterwards the global database and the bus know the cells. Returns the deployment without those that have left it. */
+async function fillDatabase(
+  layout: Layout,
+  planned: DeploymentState,
+  { nats, databases }: { readonly nats: Nats; readonly databases: DatabaseFiles },
+  progress: Progress,
+): Promise<DeploymentState> {
+  const url = readFileSync(databases.gateway, 'utf8')
+  const secrets = secretsOf(readFileSync(await gatewayKeyFile(layout), 'utf8'))
+  await using db = new Database({ url, connectionsMax: CONNECTIONS })
+  const gone = await cellsGone(planned, db)
+  for (const { name } of gone) progress(`Cell ${name} has left: it is not started.`)
+  const present = { ...planned, cells: planned.cells.filter((cell) => !gone.includes(cell)) }
+  await fillGlobalDatabase(layout, present, db, secrets)
+  await keepAccounts(nats, db)
+  return present
 }
 
 async function plan(
@@ -108,9 +143,12 @@ async function plan(
   const driver = chooseDriver(options.driver ?? 'auto')
   progress(`Driver ${driver.name}: ${driver.why}`)
   const state = await planDeployment(options, driver, keyPair(nats.keys.gatewaySeed).getPublicKey())
-  if (driver.name === 'fake') return state
+  const { address } = options
+  const exposed =
+    address === undefined ? {} : { exposed: { address, port: await freePort(TLS_PORT) } }
+  if (driver.name === 'fake') return { ...state, ...exposed }
   const hosts = state.cells.flatMap((cell) => cell.hosts)
-  return { ...state, hostShare: hostShare(hosts.length, layout.home) }
+  return { ...state, ...exposed, hostShare: hostShare(hosts.length, layout.home) }
 }
 
 /** Afterwards nothing of the deployment runs or is left; unpacked programs and built guests stay. */

@@ -2,6 +2,7 @@ import { request } from 'undici'
 import { Failure } from '#common/errors.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { callApi, type Session } from '../api/session.ts'
+import { launchedCells } from '../deployment/launched-cells.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { isRunning } from '../process/process-identity.ts'
@@ -24,13 +25,27 @@ export async function waitForGateways(layout: Layout, state: DeploymentState): P
     })
 }
 
-/** Afterwards the API shows every host of every cell as up. */
+/** Afterwards the API shows every host that the launcher starts as up: other clouds may be away. */
 export async function waitForHosts(
   layout: Layout,
   state: DeploymentState,
   admin: Session,
 ): Promise<void> {
-  const wanted = state.cells.flatMap(({ hosts }) => hosts.map(({ name }) => name))
+  await waitForHostsNamed(
+    layout,
+    state,
+    admin,
+    launchedCells(state).flatMap(({ hosts }) => hosts.map(({ name }) => name)),
+  )
+}
+
+/** The same of these. */
+export async function waitForHostsNamed(
+  layout: Layout,
+  state: DeploymentState,
+  admin: Session,
+  wanted: readonly string[],
+): Promise<void> {
   await untilReady(layout, state, `hosts ${wanted.join(', ')} to be up`, async () => {
     const { services } = await callApi<{ services: readonly ServiceAnswer[] }>(admin, {
       method: 'GET',
@@ -46,8 +61,11 @@ interface ServiceAnswer {
   readonly state: string
 }
 
-/** A program that ended will not become ready: better its own words now than a time-out later. */
-async function untilReady(
+/**
+ * Waits until the probe is true. A program that ended will not become ready: better its own words now than a time-out
+ * later. Throws `unavailable` with them.
+ */
+export async function untilReady(
   layout: Layout,
   state: DeploymentState,
   what: string,

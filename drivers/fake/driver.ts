@@ -96,10 +96,15 @@ function newest(bytes: Uint8Array, maxBytes: number): Uint8Array {
 
 function inventoryOf(settings: FakeSettings): HostInventory {
   const { vcpus, memoryMb, diskGb, hostname } = settings
+  const machines = [...settings.machines].map(([resourceClass, total]) => {
+    return { resourceClass, total, vcpus, memoryMb, diskGb }
+  })
+  const parts = machines.length === 0 ? 1 : machines.reduce((sum, { total }) => sum + total, 0)
   return {
-    vcpus,
-    memoryMb,
-    diskGb,
+    vcpus: vcpus * parts,
+    memoryMb: memoryMb * parts,
+    diskGb: diskGb * parts,
+    ...(machines.length > 0 && { machines }),
     hypervisor: { type: 'fake', version: 1_000_000, hostname },
     architecture: 'x86_64',
     cpu: {

@@ -1,8 +1,8 @@
 import { statfs } from 'node:fs/promises'
 import type { HostInventory } from '../driver.ts'
+import { IMAGE_FORMATS } from '../image-header.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import type { LibvirtHost } from './host.ts'
-import { IMAGE_FORMATS } from './images/image-header.ts'
 import { nodeCalls } from './node-calls.ts'
 import { attributeAt, elementsAt, parseXml, textAt, type XmlTree } from './xml/parse.ts'
 

@@ -33,6 +33,9 @@ export async function removeInstance(
   await host.records.remove(id)
 }
 
+/** What was made for an instance. */
+type Parts = Pick<InstanceRecord, 'portIds' | 'networkIds' | 'groupIds'> & Partial<InstanceRecord>
+
 /** A request that was not answered may still make its server. */
 function refuseUnsettled({ settings }: NestedHost, record: InstanceRecord | undefined): void {
   if (record === undefined || record.sentAt === null || record.serverId !== null) return
@@ -42,11 +45,13 @@ function refuseUnsettled({ settings }: NestedHost, record: InstanceRecord | unde
 
 /** Of a server whose record was lost: its ports say by their names what was made for it. */
 async function recordFromPorts(
-  { networks }: NestedHost,
+  { networks, groups }: NestedHost,
   server: CloudServer | undefined,
   signal: AbortSignal,
-): Promise<(Pick<InstanceRecord, 'portIds' | 'networkIds'> & Partial<InstanceRecord>) | undefined> {
-  return server === undefined ? undefined : networks.madeFor(server.id, signal)
+): Promise<Parts | undefined> {
+  if (server === undefined) return undefined
+  const { portIds, networkIds, groupsBelow } = await networks.madeFor(server.id, signal)
+  return { portIds, networkIds, groupIds: await groups.idsOf(groupsBelow, signal) }
 }
 
 /** Afterwards the cloud itself says that there is no such server. */
@@ -80,21 +85,21 @@ async function ask(work: () => Promise<unknown>): Promise<void> {
 async function removeParts(
   host: NestedHost,
   id: InstanceId,
-  record: Pick<InstanceRecord, 'portIds' | 'networkIds'> & Partial<InstanceRecord>,
+  record: Parts,
   signal: AbortSignal,
 ): Promise<void> {
-  const { networks, keypairs, records } = host
+  const { networks, groups, keypairs, records } = host
   const isUsed = (by: (other: InstanceRecord) => boolean) => () => records.others(id).some(by)
   for (const portId of record.portIds) await networks.removePort(portId as PortId, signal)
   for (const networkId of record.networkIds) {
     const used = isUsed((other) => other.networkIds.includes(networkId))
     await networks.releaseNetwork(networkId as NetworkId, used, signal)
   }
-  const { keypair = null, projectId } = record
-  if (record.portIds.length > 0 && projectId !== undefined) {
-    const used = isUsed((other) => other.projectId === projectId && other.portIds.length > 0)
-    await networks.releaseGroup(projectId, used, signal)
+  for (const groupId of record.groupIds) {
+    const used = isUsed((other) => other.groupIds.includes(groupId))
+    await groups.release(groupId, used, signal)
   }
+  const { keypair = null } = record
   if (keypair !== null)
     await keypairs.release(
       keypair,

@@ -13,6 +13,7 @@ import { nestedConsoleLog } from './console-log.ts'
 import { nestedCrashDump } from './crash-dump.ts'
 import { destroy } from './destroy.ts'
 import { nestedDiagnostics } from './diagnostics.ts'
+import { nestedFirewall } from './firewall.ts'
 import type { NestedHost } from './host.ts'
 import { CloudImages } from './image/cloud-images.ts'
 import { nestedInterfaces } from './interfaces.ts'
@@ -21,6 +22,7 @@ import { list } from './list.ts'
 import { Keypairs } from './map/keypairs.ts'
 import { markerKey } from './names.ts'
 import { CloudNetworks } from './network/cloud-networks.ts'
+import { SecurityGroups } from './network/security-groups.ts'
 import { nestedPassword } from './password.ts'
 import { nestedPause } from './pause.ts'
 import { reboot, start, stop } from './power.ts'
@@ -63,6 +65,7 @@ export async function createNestedDriver(
     crashDump: nestedCrashDump(host),
     diagnostics: nestedDiagnostics(host),
     interfaces: nestedInterfaces(host),
+    firewall: nestedFirewall(host),
     consoleLog: nestedConsoleLog(host),
     console: nestedConsole(host),
     snapshot: nestedSnapshot(host),
@@ -107,6 +110,7 @@ async function createHost(
     records,
     images: new CloudImages({ cloud, owner, source, named: settings.images }),
     networks: new CloudNetworks(cloud),
+    groups: new SecurityGroups(cloud),
     keypairs: new Keypairs(cloud, versions, owner),
     locks: new InstanceLocks(),
     logger,

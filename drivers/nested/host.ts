@@ -7,6 +7,7 @@ import type { ServerView } from './compute/server-view.ts'
 import type { CloudImages } from './image/cloud-images.ts'
 import type { Keypairs } from './map/keypairs.ts'
 import type { CloudNetworks } from './network/cloud-networks.ts'
+import type { SecurityGroups } from './network/security-groups.ts'
 import type { Records } from './records.ts'
 import type { NestedSettings } from './settings.ts'
 
@@ -20,6 +21,7 @@ export interface NestedHost {
   readonly records: Records
   readonly images: CloudImages
   readonly networks: CloudNetworks
+  readonly groups: SecurityGroups
   readonly keypairs: Keypairs
   readonly locks: InstanceLocks
   readonly logger: Logger | undefined

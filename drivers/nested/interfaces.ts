@@ -32,8 +32,7 @@ export function nestedInterfaces(host: NestedHost): Interfaces {
           portIds: [...new Set([...was.portIds, nic.portId])],
           networkIds: [...new Set([...was.networkIds, nic.networkId])],
         }))
-        const projectId = records.get(id)?.projectId ?? ''
-        const port = await networks.ensurePort(nic, projectId, signal)
+        const port = await networks.ensurePort(nic, signal)
         if (await has(server, port, signal)) return
         const body = { interfaceAttachment: { port_id: port } }
         await cloud.call('compute', 'POST', pathOf(server), { body, signal })

@@ -43,15 +43,16 @@ export function portName(id: PortId): string {
 }
 
 /** The ids in names that are ours. */
-export function idsOf<Id extends NetworkId | PortId>(names: readonly string[]): readonly Id[] {
+export function idsOf<Id extends string>(names: readonly string[]): readonly Id[] {
   return names
     .filter((name) => name.startsWith(PREFIX))
     .map((name) => name.slice(PREFIX.length))
     .filter((id) => isUuid(id)) as Id[]
 }
 
-export function groupName(projectId: string): string {
-  return `${PREFIX}${projectId}`
+/** Of the group below for one of our security groups. */
+export function groupName(id: string): string {
+  return `${PREFIX}${id}`
 }
 
 export function snapshotName(owner: Owner, id: InstanceId): string {

@@ -1,6 +1,7 @@
 import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
 import { actOnServer } from './compute/act-on-server.ts'
 import { getServer } from './compute/find-server.ts'
+import { hasDescription, remarksBody } from './compute/remarks-body.ts'
 import type { NestedHost } from './host.ts'
 import { markerKey, markerValue } from './names.ts'
 import { powerOff, powerOn } from './power.ts'
@@ -40,6 +41,8 @@ async function rebuild(
       metadata: { ...metadata, [markerKey(owner)]: markerValue(owner, spec.id) },
       key_name: keyName,
       user_data: userData,
+      ...remarksBody(spec),
+      ...(hasDescription(spec) ? {} : { description: null }),
       ...(keepsEphemeral ? { preserve_ephemeral: true } : {}),
       ...(adminPassword === null ? {} : { adminPass: adminPassword }),
     },

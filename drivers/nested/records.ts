@@ -17,6 +17,8 @@ export interface InstanceRecord {
   /** Of ours, by id: names of what is below are made from them. */
   readonly portIds: readonly string[]
   readonly networkIds: readonly string[]
+  /** Security groups that its ports have had, and those that their rules name. */
+  readonly groupIds: readonly string[]
   readonly keypair: string | null
 }
 

@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceSpec, Resize, ResizeOptions } from '../driver.ts'
-import { actOnServer } from './compute/act-on-server.ts'
+import { actOnServer, restsAs } from './compute/act-on-server.ts'
 import { type CloudServer, FLAVOR_SHOWN_SINCE } from './compute/cloud-server.ts'
 import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
@@ -20,14 +20,12 @@ export function nestedResize(host: NestedHost): Resize {
     confirm: (id, signal) =>
       host.locks.run(id, signal, async () => {
         const server = await getServer(host, id, signal)
-        if (server.status === RESIZED)
-          await actOnServer(host, server, { body: { confirmResize: null }, until: AT_REST }, signal)
+        if (server.status === RESIZED) await decide(host, server, 'confirmResize', signal)
       }),
     revert: (spec, { runs }, signal) =>
       host.locks.run(spec.id, signal, async () => {
         const server = await getServer(host, spec.id, signal)
-        if (server.status === RESIZED)
-          await actOnServer(host, server, { body: { revertResize: null }, until: AT_REST }, signal)
+        if (server.status === RESIZED) await decide(host, server, 'revertResize', signal)
         await setPower(host, spec, runs, signal)
       }),
   }
@@ -47,6 +45,19 @@ async function resize(
   const flavorRef = await flavorBelow(host, spec.flavor, signal)
   const before = await setPower(host, spec, runs, signal)
   await actOnServer(host, before, { body: { resize: { flavorRef } }, until: [RESIZED] }, signal)
+}
+
+/** Nova shows a server that it confirms as one that waits for it, without a task. */
+async function decide(
+  host: NestedHost,
+  { id }: CloudServer,
+  action: 'confirmResize' | 'revertResize',
+  signal: AbortSignal,
+): Promise<void> {
+  const body = { [action]: null }
+  await host.cloud.call('compute', 'POST', `/servers/${id}/action`, { body, signal })
+  await host.view.until(id, (seen) => seen.status !== RESIZED, signal)
+  await restsAs(host, id, AT_REST, signal)
 }
 
 async function setPower(

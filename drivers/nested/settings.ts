@@ -1,22 +1,11 @@
 import ipaddr from 'ipaddr.js'
 import { EnvReader } from '#common/env.ts'
-
-/** How to get a token of the cloud below: an application credential, or a user's password and a project. */
-export type CloudLogin =
-  | { readonly kind: 'application-credential'; readonly id: string; readonly secret: string }
-  | {
-      readonly kind: 'password'
-      readonly user: string
-      readonly password: string
-      readonly userDomain: string
-      readonly project: string
-      readonly projectDomain: string
-    }
+import { type LoginSource, loginSource } from './login.ts'
 
 export interface NestedSettings {
   /** Keystone's, with or without `/v3`. */
   readonly authUrl: string
-  readonly login: CloudLogin
+  readonly login: LoginSource
   /** Absent: the only one there is, or the first. */
   readonly region: string | undefined
   readonly interface: 'public' | 'internal' | 'admin'
@@ -61,7 +50,7 @@ export function nestedSettings(settings: Readonly<Record<string, string>>): Nest
   const reader = new EnvReader(settings, '')
   const read: NestedSettings = {
     authUrl: reader.text('auth_url'),
-    login: loginOf(reader),
+    login: loginSource(reader),
     region: reader.optionalText('region'),
     interface: reader.choice('interface', ['public', 'internal', 'admin'], 'public'),
     networks: reader.list('networks'),
@@ -85,26 +74,9 @@ export function nestedSettings(settings: Readonly<Record<string, string>>): Nest
     hopsMax: reader.integer('hops_max', 4, 1),
   }
   reader.finish()
+  read.login()
   refuseWrong(read)
   return read
-}
-
-function loginOf(reader: EnvReader): CloudLogin {
-  const id = reader.optionalText('application_credential_id')
-  if (id !== undefined)
-    return {
-      kind: 'application-credential',
-      id,
-      secret: reader.secret('application_credential_secret'),
-    }
-  return {
-    kind: 'password',
-    user: reader.text('user'),
-    password: reader.secret('password'),
-    userDomain: reader.text('user_domain', 'Default'),
-    project: reader.text('project'),
-    projectDomain: reader.text('project_domain', 'Default'),
-  }
 }
 
 function projectsOf(text: string): readonly string[] {

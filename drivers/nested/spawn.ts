@@ -53,8 +53,7 @@ async function build(host: NestedHost, spec: InstanceSpec, signal: AbortSignal):
   ])
   if (keypair !== null) await host.keypairs.ensure(keypair, signal)
   const portIds: string[] = []
-  for (const nic of spec.nics)
-    portIds.push(await host.networks.ensurePort(nic, spec.projectId, signal))
+  for (const nic of spec.nics) portIds.push(await host.networks.ensurePort(nic, signal))
   return createServer(host, spec, { flavorRef, imageRef, portIds }, signal)
 }
 
@@ -69,6 +68,7 @@ function recordOf({ keypairs }: NestedHost, spec: InstanceSpec): InstanceRecord 
     hasRun: false,
     portIds: spec.nics.map(({ portId }) => portId),
     networkIds: [...new Set(spec.nics.map(({ networkId }) => networkId))],
+    groupIds: [],
     keypair: keypair === null ? null : keypairs.nameOf(keypair),
   }
 }

@@ -4,6 +4,14 @@ import type { DriverName } from '../driver.ts'
 export const SETTINGS_NEEDED: Readonly<
   Partial<Record<DriverName, Readonly<Record<string, string>>>>
 > = {
+  baremetal: {
+    boot_url: 'http://boot.invalid',
+    boot_address: '127.0.0.1',
+    boot_port: '0',
+    ramdisk_kernel: '/kernel',
+    ramdisk_initrd: '/initrd',
+    secret_key: '0'.repeat(64),
+  },
   nested: {
     auth_url: 'https://cloud.invalid:5000',
     application_credential_id: 'id',

@@ -26,6 +26,8 @@ export interface ComputeDeps {
   readonly network: ServerNetwork
   readonly images: ServerImages
   readonly promisedSpecs: PromisedSpecs
+  /** Seconds for which what users delete can be restored; 0: not at all (Nova: `reclaim_instance_interval`). */
+  readonly reclaimIntervalS: number
 }
 
 /** The deps and the engine that runs sagas with them. */

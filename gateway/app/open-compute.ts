@@ -1,6 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
+import { newId } from '#common/ids.ts'
 import type { Logger } from '#common/log.ts'
 import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
@@ -9,15 +10,20 @@ import { cellClient } from '../cells/client.ts'
 import { consoleClient } from '../cells/console-client.ts'
 import { CellRegistry } from '../cells/registry.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
+import { numberNewEvents } from './events/number-events.ts'
 import { Feeds } from './feed/feeds.ts'
 import type { Retention } from './purge.ts'
+import { carryOutIntents } from './reconcilers/carry-out-intents.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
+import { drainHosts } from './reconcilers/drain-hosts.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
 import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
+import { keptServers } from './reconcilers/kept-servers.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { retryBuilds } from './reconcilers/retry-builds.ts'
+import { settleLosses } from './reconcilers/settle-losses.ts'
 import { settleResizes } from './reconcilers/settle-resizes.ts'
 import { tellAggregates } from './reconcilers/tell-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
@@ -36,6 +42,7 @@ export interface ComputeOptions {
   readonly imageTicket: ComputeDeps['imageTicket']
   readonly images: ServerImages
   readonly dueTimes: DueTimes
+  readonly reclaimIntervalS: number
   /** Stable over restarts of this gateway process, and no other's. */
   readonly processName: string
   /** A cell silent for longer is dark; absent: the registry's usual. */
@@ -77,6 +84,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     network,
     images,
     promisedSpecs: new PromisedSpecs(),
+    reclaimIntervalS: options.reclaimIntervalS,
   }
   const sagas = parts.use(
     await SagaEngine.open({ db, deps, sagas: COMPUTE_SAGAS, processName, clock, log }),
@@ -91,16 +99,21 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const retries = run(retryBuilds(compute))
   const others = [
     finishDeletes(compute),
+    carryOutIntents(compute, processName),
+    settleLosses(compute, processName),
     quotaUsage(compute),
     darkCells(compute),
     tellAggregates(compute),
     settleResizes(compute),
+    keptServers(compute),
     tidySnapshots(compute),
     dueActs(compute, options.dueTimes),
     filterPorts(compute),
     purgeOld(compute, options.retention),
+    drainHosts(compute),
+    numberNewEvents(compute, newId()),
   ].map(run)
-  const feeds = parts.use(new Feeds({ deps, nats, onNotBuilt: () => retries.nudge() }))
+  const feeds = parts.use(new Feeds({ deps, nats, processName, onNotBuilt: () => retries.nudge() }))
   const owned = parts.move()
   return {
     ...compute,

@@ -1,8 +1,12 @@
 import type { Transactional } from '#common/db/database.ts'
 import { inBatches } from '#common/in-batches.ts'
 import { purgeSagas } from '#common/saga/purge.ts'
+import { purgeAuditRecords } from '../db/audit-records.ts'
 import { purgeConsoleSessions } from '../db/console-sessions.ts'
+import { purgeEvents } from '../db/events.ts'
 import { purgeTasks } from '../db/image-tasks.ts'
+import { purgeJoinTokens } from '../db/join-tokens.ts'
+import { purgeOperations } from '../db/operations.ts'
 import { purgeActionEvents, purgeActions, purgeDeletedServers, purgeKeys } from '../db/purges.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
 
@@ -10,7 +14,11 @@ import { purgeReleasedAddresses } from '../db/released-addresses.ts'
 export interface Retention {
   readonly idempotencyKeysMs: number
   readonly actionsMs: number
+  readonly eventsMs: number
+  readonly auditMs: number
   readonly sagasMs: number
+  /** Of operations, after their end. */
+  readonly operationsMs: number
   /** Of the rows of deleted servers, with all their history. */
   readonly deletedServersMs: number
 }
@@ -36,8 +44,12 @@ export async function purge(
     idempotency_keys: (rows) => purgeKeys(db, before(retention.idempotencyKeysMs), rows),
     server_action_events: (rows) => purgeActionEvents(db, before(retention.actionsMs), rows),
     server_actions: (rows) => purgeActions(db, before(retention.actionsMs), rows),
+    events: (rows) => purgeEvents(db, before(retention.eventsMs), rows),
+    audit_records: (rows) => purgeAuditRecords(db, before(retention.auditMs), rows),
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
+    operations: (rows) => purgeOperations(db, before(retention.operationsMs), rows),
     released_addresses: (rows) => purgeReleasedAddresses(db, rows),
+    join_tokens: (rows) => purgeJoinTokens(db, rows),
     console_sessions: (rows) => purgeConsoleSessions(db, rows),
     image_tasks: (rows) => purgeTasks(db, new Date(), rows),
     server_index: (rows) => purgeDeletedServers(db, before(retention.deletedServersMs), rows),

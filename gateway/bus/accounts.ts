@@ -22,6 +22,9 @@ const UNLIMITED: OperatorLimits = {
   wildcards: true,
 }
 
+/** The end of the year 9999, in seconds since the epoch. */
+const END_OF_TIME_S = 253_402_300_799
+
 /** Longest time between a request to a host and its answer: a large image may have to be fetched first. */
 const HOST_REPLY_NS = 30 * 60 * 1_000_000_000
 
@@ -59,18 +62,21 @@ export function cellAccount(cellId: string): Partial<Account> {
   }
 }
 
-/**
- * Claims that close every connection of an account and refuse all credentials issued up to `nowS` (seconds since
- * the epoch).
- */
-export function revokedAccount(nowS: number): Partial<Account> {
-  return { limits: UNLIMITED, revocations: { '*': nowS } }
+/** Claims that close every connection of an account and refuse all its credentials, whenever they were issued. */
+export function revokedAccount(): Partial<Account> {
+  return { limits: UNLIMITED, revocations: { '*': END_OF_TIME_S } }
 }
 
 /** A gateway, or a cell's own processes: everything of their account but the server's own subjects. */
 export const SERVER_SIDE_PERMISSIONS: Permissions = {
   pub: { allow: ['>'], deny: ['$SYS.>'] },
   sub: { allow: ['>'], deny: ['$SYS.>'] },
+}
+
+/** Whoever makes accounts on a running bus: it hands them to the servers, and does nothing else with them. */
+export const OPERATOR_PERMISSIONS: Permissions = {
+  pub: { allow: ['$SYS.REQ.CLAIMS.UPDATE'] },
+  sub: { allow: ['_INBOX.>'] },
 }
 
 /** A compute process: hears its own orders, questions of gateways about its consoles, and replies, answers them, and reports as its own host only. */

@@ -5,6 +5,8 @@ export interface Resources {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
+  /** Of classes that operators named; absent: none. */
+  readonly custom?: Readonly<Record<string, number>>
 }
 
 /** A cell as this gateway knows it at this moment. */
@@ -12,8 +14,14 @@ export interface Cell extends CellRef {
   readonly isEnabled: boolean
   /** By which its free room counts. */
   readonly weight: number
-  /** False: nothing was heard for longer than its deadline; the cell is dark. */
+  /** False: nothing was heard for longer than its deadline, or it is lost; the cell is dark. */
   readonly isAlive: boolean
+  /** True from when an operator gave it up until it has rejoined, and destroyed what is no longer its own. */
+  readonly isLost: boolean
+  /** Since when, in milliseconds since the epoch; undefined for one that is not lost. */
+  readonly lostAt: number | undefined
+  /** As `isAlive`, also of a lost cell. */
+  readonly isHeard: boolean
   /** Milliseconds since the epoch; undefined when it was never heard. */
   readonly lastHeardAt: number | undefined
   /** As of the last heartbeat any gateway heard; undefined when there was none. */

@@ -127,13 +127,18 @@ export class CellRegistry implements AsyncDisposable {
 
   #cell(mapping: CellMapping): Cell {
     const heard = this.#heard.get(mapping.id)
+    const isHeard = heard !== undefined && this.#options.clock.now() - heard.at <= this.#deadlineMs
+    const isLost = mapping.loss !== null
     const lastHeardAt = heard?.at ?? mapping.lastHeartbeatAt?.getTime()
     return {
       id: mapping.id,
       name: mapping.name,
       isEnabled: !mapping.isDisabled,
       weight: mapping.weight,
-      isAlive: heard !== undefined && this.#options.clock.now() - heard.at <= this.#deadlineMs,
+      isAlive: isHeard && !isLost,
+      isLost,
+      lostAt: mapping.loss?.at.getTime(),
+      isHeard,
       lastHeardAt,
       summary: heard?.beat.summary ?? mapping.summary ?? undefined,
       promised: heard?.promised ?? NOTHING,

@@ -4,6 +4,8 @@ import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import type { CellSummary } from '#openapi/wire/feed.ts'
+import { addEvents } from './event-inbox.ts'
+import type { Loss } from './lost-cells.ts'
 import { cellMappings } from './schema/cells.ts'
 
 export interface CellMapping {
@@ -18,6 +20,8 @@ export interface CellMapping {
   readonly lastHeartbeatAt: Date | null
   /** Of that heartbeat. */
   readonly summary: CellSummary | null
+  /** Null for a cell that nobody gave up. */
+  readonly loss: Loss | null
 }
 
 /** How far a cell's change feed has been applied. */
@@ -43,6 +47,9 @@ const LIST = statement(
       created_at: cellMappings.createdAt,
       last_heartbeat_at: cellMappings.lastHeartbeatAt,
       summary: cellMappings.summary,
+      lost_at: cellMappings.lostAt,
+      lost_by: cellMappings.lostBy,
+      lost_statement: cellMappings.lostStatement,
     })
     .from(cellMappings)
     .orderBy(asc(cellMappings.name)),
@@ -83,6 +90,13 @@ const HEARD = statement(
     .where(eq(cellMappings.id, cellId)),
 )
 
+const SET_DARK = statement(
+  builder
+    .update(cellMappings)
+    .set({ isDark: sql`${sql.placeholder('isDark')}` })
+    .where(and(eq(cellMappings.id, cellId), sql`is_dark <> ${sql.placeholder('isDark')}`)),
+)
+
 const REQUEST_RESYNC = statement(
   builder.update(cellMappings).set({ needsResync: true }).where(eq(cellMappings.id, cellId)),
 )
@@ -100,6 +114,9 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     created_at: Date
     last_heartbeat_at: Date | null
     summary: CellSummary | null
+    lost_at: Date | null
+    lost_by: string | null
+    lost_statement: string | null
   }>(LIST, {})
   return rows.map((row) => ({
     id: row.id,
@@ -112,23 +129,29 @@ export async function listCellMappings(db: Executor): Promise<readonly CellMappi
     createdAt: row.created_at,
     lastHeartbeatAt: row.last_heartbeat_at,
     summary: row.summary,
+    loss: row.lost_at && { at: row.lost_at, by: row.lost_by!, statement: row.lost_statement! },
   }))
 }
 
 /** What an operator decides about a cell. */
 export type CellChoices = Pick<CellMapping, 'isDisabled' | 'disabledReason' | 'weight'>
 
-/** Afterwards it is decided so, if nobody has decided anything since `revision`: else nothing, and false. */
+/** Afterwards it is decided so, and told, if nobody has decided anything since `revision`: else nothing, and false. */
 export async function updateCellMapping(
-  db: Executor,
-  { id, revision }: Pick<CellMapping, 'id' | 'revision'>,
+  tx: Tx,
+  { id, revision, isDisabled }: Pick<CellMapping, 'id' | 'revision' | 'isDisabled'>,
   choices: CellChoices,
 ): Promise<boolean> {
-  const [result] = await db.orm
+  const [result] = await tx.orm
     .update(cellMappings)
     .set({ ...choices, revision: revision + 1 })
     .where(and(eq(cellMappings.id, id), eq(cellMappings.revision, revision)))
-  return result.affectedRows === 1
+  if (result.affectedRows === 0) return false
+  const { disabledReason: message } = choices
+  const details = { state: choices.isDisabled ? 'disabled' : 'enabled', message }
+  if (choices.isDisabled !== isDisabled)
+    addEvents(tx, [{ type: 'cell.state', cellId: id, details }])
+  return true
 }
 
 /** Afterwards the cell is known under this name. Repeating it is harmless; a name or id in other use is a conflict. */
@@ -195,6 +218,14 @@ export async function noteHeartbeat(
   summary: CellSummary,
 ): Promise<void> {
   await db.run(HEARD, { cellId: cell, summary: JSON.stringify(summary) })
+}
+
+/** Remembers whether the cell is silent, and tells of it where that is new. */
+export async function noteDark(tx: Tx, cell: CellId, isDark: boolean): Promise<void> {
+  const { affectedRows } = await tx.run(SET_DARK, { cellId: cell, isDark })
+  if (affectedRows === 0) return
+  const details = { state: isDark ? 'dark' : 'alive' }
+  addEvents(tx, [{ type: 'cell.state', cellId: cell, details }])
 }
 
 /** Afterwards the cell's leaseholder reads a full copy of the cell. False when there is no such cell. */

@@ -4,6 +4,7 @@ import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { HostView } from '#openapi/wire/host.ts'
+import { addEvents, type NewEvent } from './event-inbox.ts'
 import { hostIndex } from './schema/cells.ts'
 import { ascii } from './server-attempts.ts'
 
@@ -32,7 +33,8 @@ const UPDATE = sqlStatement(sql`
   where v.version >= h.version`)
 
 const KNOWN = sqlStatement(sql`
-  select h.host_id from json_table(${sql.placeholder('views')}, '$[*]' columns (
+  select h.host_id, h.version, h.view
+  from json_table(${sql.placeholder('views')}, '$[*]' columns (
     host_id ${ascii(36)} path '$.hostId')) v
   straight_join host_index h on h.cell_id = ${sql.placeholder('cellId')} and h.host_id = v.host_id`)
 
@@ -47,7 +49,10 @@ const WITH_HOST = statement(
     .where(eq(hostIndex.name, sql.placeholder('name'))),
 )
 
-/** Keeps views of a cell's hosts that are newer than those known; others change nothing. At most one per host. */
+/**
+ * Keeps views of a cell's hosts that are newer than those known, and tells of hosts whose state changed; other views
+ * change nothing. At most one per host.
+ */
 export async function applyHostViews(
   tx: Tx,
   cellId: CellId,
@@ -56,8 +61,8 @@ export async function applyHostViews(
   if (views.length === 0) return
   const ordered = views.toSorted((a, b) => (a.hostId < b.hostId ? -1 : 1))
   const values = { cellId, views: JSON.stringify(ordered) }
-  const rows = await tx.rows<{ host_id: string }>(KNOWN, values)
-  const known = new Set(rows.map((row) => row.host_id))
+  const rows = await tx.rows<{ host_id: string; version: number; view: HostView }>(KNOWN, values)
+  const known = new Map(rows.map((row) => [row.host_id, row]))
   if (known.size > 0) tx.queue(UPDATE, values)
   const added = ordered.filter(({ hostId }) => !known.has(hostId))
   INSERT.queue(
@@ -67,6 +72,27 @@ export async function applyHostViews(
       return { cellId, hostId, name, version, view }
     }),
   )
+  addEvents(
+    tx,
+    ordered.flatMap((view) => {
+      const was = known.get(view.hostId)
+      const isNew = was === undefined || was.version < view.version
+      return isNew ? hostEvent(cellId, was?.view, view) : []
+    }),
+  )
+}
+
+function hostEvent(cellId: CellId, was: HostView | undefined, is: HostView): NewEvent[] {
+  const state = hostState(is)
+  if (was !== undefined && hostState(was) === state) return []
+  const message = is.isDisabled ? is.disabledReason : is.down
+  return [{ type: 'host.state', cellId, details: { host: is.name, state, message } }]
+}
+
+function hostState({ isDeleted, isDisabled, isForcedDown, isUp }: HostView): string {
+  if (isDeleted) return 'deleted'
+  if (isDisabled) return 'cordoned'
+  return isUp && !isForcedDown ? 'up' : 'down'
 }
 
 /** Afterwards any view of the cell's hosts is newer: its database was restored, and its versions began again. */

@@ -5,19 +5,21 @@ import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import { idempotencyKeys } from './schema/servers.ts'
 
-/** Names one request of a project's; a repeat under the same key must have the same fingerprint. */
+/** Names one request of a project's, or of a user's who has none; a repeat under the same key must have the same fingerprint. */
 export interface IdempotencyKey {
   readonly projectId: string
   readonly keyHash: string
   readonly fingerprint: string
 }
 
-/** What the first request under a key made. */
-export interface FirstResult {
-  readonly fingerprint: string
+/** What a request for servers made. */
+export interface MadeServers {
   readonly serverIds: readonly string[]
   readonly reservationId: string
 }
+
+/** What the first request under a key made: ids, never a secret. */
+export type FirstResult<Made> = Made & { readonly fingerprint: string }
 
 const isKey = and(
   eq(idempotencyKeys.projectId, sql.placeholder('projectId')),
@@ -48,26 +50,20 @@ const DROP_EXPIRED = statement(
 )
 
 /** What was made under the key within the last 24 hours; undefined when nothing was. */
-export async function findFirstResult(
+export async function findFirstResult<Made extends object = MadeServers>(
   db: Executor,
   key: IdempotencyKey,
-): Promise<FirstResult | undefined> {
-  const [row] = await db.rows<{
-    fingerprint: string
-    result: Omit<FirstResult, 'fingerprint'>
-  }>(FIND, { ...key })
+): Promise<FirstResult<Made> | undefined> {
+  const [row] = await db.rows<{ fingerprint: string; result: Made }>(FIND, { ...key })
   if (row === undefined) return undefined
-  return {
-    fingerprint: row.fingerprint,
-    ...row.result,
-  }
+  return { fingerprint: row.fingerprint, ...row.result }
 }
 
 /** Takes the key for what this transaction makes. Throws `conflict` when another request has it, or is taking it. */
 export async function takeIdempotencyKey(
   tx: Tx,
   key: IdempotencyKey,
-  result: Omit<FirstResult, 'fingerprint'>,
+  result: object,
 ): Promise<void> {
   await tx.run(DROP_EXPIRED, { ...key })
   try {

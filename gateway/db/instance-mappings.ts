@@ -13,6 +13,8 @@ export interface InstanceMapping {
   readonly cores: number
   readonly ramMb: number
   readonly isResizing: boolean
+  /** False while it is deleted softly, and nothing is charged for it. */
+  readonly isCharged: boolean
   readonly cellId: CellId | null
   readonly attempt: number
   readonly triedCells: readonly CellId[]
@@ -54,6 +56,7 @@ const MAPPING_COLUMNS = {
   cores: instanceMappings.cores,
   ram_mb: instanceMappings.ramMb,
   is_resizing: instanceMappings.isResizing,
+  is_charged: instanceMappings.isCharged,
   cell_id: instanceMappings.cellId,
   attempt: instanceMappings.attempt,
   tried_cells: instanceMappings.triedCells,
@@ -197,6 +200,7 @@ export interface MappingRow {
   readonly cores: number
   readonly ram_mb: number
   readonly is_resizing: number
+  readonly is_charged: number
   readonly cell_id: CellId | null
   readonly attempt: number
   readonly tried_cells: readonly CellId[]
@@ -213,6 +217,7 @@ export function mappingOf(row: MappingRow): InstanceMapping {
     cores: row.cores,
     ramMb: row.ram_mb,
     isResizing: Boolean(row.is_resizing),
+    isCharged: Boolean(row.is_charged),
     cellId: row.cell_id,
     attempt: row.attempt,
     triedCells: row.tried_cells,

@@ -8,7 +8,8 @@ import { ascii, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts
 const cellId = sql.placeholder('cellId')
 
 const LOCK_DELETING = sqlStatement(sql`
-  select m.* from ${SERVER_ATTEMPTS}
+  select m.*, (select g.group_id from server_group_members g where g.server_id = m.server_id) as group_id
+  from ${SERVER_ATTEMPTS}
   straight_join instance_mappings m on m.server_id = v.server_id
   where m.is_deleting and m.attempt = v.attempt and m.cell_id <=> ${cellId} for update`)
 
@@ -28,6 +29,11 @@ const MARK_NOT_BUILT = sqlStatement(sql`
   set m.is_not_built = true, m.not_built_reason = v.reason, m.changed_at = now(3)
   where m.cell_id = ${cellId} and m.attempt = v.attempt and not m.is_deleting`)
 
+/** A server whose mapping is locked, and the group it is in; null: none. */
+export interface LockedServer extends InstanceMapping {
+  readonly groupId: string | null
+}
+
 /**
  * Those of the servers that are being deleted and were last given to this cell, at this attempt; nobody else changes
  * their mappings until the transaction ends.
@@ -36,9 +42,13 @@ export async function lockDeleting(
   tx: Tx,
   cell: CellId | null,
   servers: readonly ServerAttempt[],
-): Promise<readonly InstanceMapping[]> {
+): Promise<readonly LockedServer[]> {
   const values = { cellId: cell, servers: JSON.stringify(servers) }
-  return (await tx.rows<MappingRow>(LOCK_DELETING, values)).map(mappingOf)
+  const rows = await tx.rows<MappingRow & { readonly group_id: string | null }>(
+    LOCK_DELETING,
+    values,
+  )
+  return rows.map((row) => ({ ...mappingOf(row), groupId: row.group_id }))
 }
 
 /** Afterwards the servers are in no cell and nothing can build them: their mappings and specs are gone. */

@@ -75,11 +75,11 @@ export async function countQuota(tx: Tx, count: Omit<Charge, 'defaultLimit'>): P
 }
 
 /** Lowers what the project uses. */
-export async function refundQuota(
+export function refundQuota(
   tx: Tx,
   refund: Pick<Charge, 'projectId' | 'resource' | 'amount'>,
-): Promise<void> {
-  await tx.run(REFUND, { ...refund })
+): void {
+  tx.queue(REFUND, { ...refund })
 }
 
 export async function quotaRows(db: Executor, projectId: string): Promise<readonly QuotaRow[]> {

@@ -24,10 +24,13 @@ const DRIFT = sqlStatement(sql`
   select owner, resource, sum(ledger) as ledger, sum(promised) as promised from (
     select owner_id as owner, resource, used as ledger, 0 as promised from quota_usages
     where resource in ('instances', 'cores', 'ram', 'server_groups')
-    union all select project_id, 'instances', 0, count(*) from instance_mappings group by project_id
+    union all select project_id, 'instances', 0, count(*) from instance_mappings
+      where is_charged group by project_id
     union all select project_id, 'server_groups', 0, count(*) from server_groups group by project_id
-    union all select project_id, 'cores', 0, sum(cores) from instance_mappings group by project_id
-    union all select project_id, 'ram', 0, sum(ram_mb) from instance_mappings group by project_id
+    union all select project_id, 'cores', 0, sum(cores) from instance_mappings
+      where is_charged group by project_id
+    union all select project_id, 'ram', 0, sum(ram_mb) from instance_mappings
+      where is_charged group by project_id
   ) sides group by owner, resource having ledger <> promised limit 1000`)
 
 const SHIFT = sqlStatement(sql`

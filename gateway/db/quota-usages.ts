@@ -2,6 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, type Statement, sqlStatement, statement } from '#common/db/statement.ts'
 import { quotaClasses, quotaLimits, quotaUsages } from './schema/resources.ts'
+import type { ProjectUser } from './user-quota-limits.ts'
 
 /** One entry of the ledger, and the limit it is held against. */
 export interface UsageEntry {
@@ -104,16 +105,17 @@ export interface Charge {
 const TOGETHER = new Map<string, Statement>()
 
 /**
- * Counts all, or the transaction fails with `otherwise`, also when a resource was never used before: one statement,
- * because the rows are the most contended there are and each round trip more would hold them longer.
+ * Counts all, or the transaction fails with `otherwise`, also when a resource was never used before and when the user
+ * has limits of their own: one statement, because the rows are the most contended there are and each round trip more
+ * would hold them longer.
  */
 export function queueCharges(
   tx: Tx,
-  projectId: string,
+  owner: ProjectUser,
   charges: readonly Charge[],
   otherwise: () => Error,
 ): void {
-  const values: Record<string, unknown> = { projectId }
+  const values: Record<string, unknown> = { ...owner }
   charges.forEach(({ resource: name, units, fallbackLimit }, index) => {
     values[`resource${index}`] = name
     values[`amount${index}`] = units
@@ -149,17 +151,34 @@ function togetherStatement(count: number): Statement {
     )} set ${join(
       rows.map(({ row, amount: units }) => sql`${row}.used = ${row}.used + ${units}`),
       sql`, `,
-    )} where ${join(fits, sql` and `)}`,
+    )} where ${join(fits, sql` and `)} and not exists (select 1 from user_quota_limits
+      where project_id = ${projectId} and user_id = ${sql.placeholder('userId')})`,
   )
 }
 
 /** Afterwards the owner's use is lower by so much, but not below zero. */
-export async function refundUsage(
+export function refundUsage(
   tx: Tx,
   entry: Pick<UsageEntry, 'ownerId' | 'resource'>,
   units: number,
-): Promise<void> {
-  await tx.run(refund, { ...entry, amount: units })
+): void {
+  tx.queue(refund, { ...entry, amount: units })
+}
+
+const ADD = statement(
+  builder
+    .insert(quotaUsages)
+    .values({ ownerId: sql.placeholder('ownerId'), resource, used: sql`${amount}` })
+    .onDuplicateKeyUpdate({ set: { used: sql`${quotaUsages.used} + ${amount}` } }),
+)
+
+/** Afterwards the owner's use is higher by so much, whatever the limit: it is there already. */
+export function chargeAnyway(
+  tx: Tx,
+  entry: Pick<UsageEntry, 'ownerId' | 'resource'>,
+  units: number,
+): void {
+  tx.queue(ADD, { ...entry, amount: units })
 }
 
 /** The use and the limit that a charge was held against. */

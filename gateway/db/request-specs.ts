@@ -1,11 +1,11 @@
-import { and, eq, inArray, isNotNull, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { BuildSpec } from '../app/servers/build-spec.ts'
 import { requestSpecs } from './schema/servers.ts'
-import { SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
+import { SERVER_ATTEMPTS, SERVER_IDS, type ServerAttempt } from './server-attempts.ts'
 import type { SchedulerHints } from './server-wishes.ts'
 
 /** What the user asked for, with the secrets still sealed. */
@@ -47,6 +47,11 @@ const FIND = statement(
     .from(requestSpecs)
     .where(eq(requestSpecs.serverId, sql.placeholder('serverId'))),
 )
+
+const USER_DATA = sqlStatement(sql`
+  select r.server_id, r.sealed_user_data as sealed
+  from ${SERVER_IDS} straight_join request_specs r on r.server_id = v.server_id
+  where r.sealed_user_data is not null`)
 
 /** The cell and attempt are checked: a cell may end the need for a password only of a server it has. */
 const ERASE = sqlStatement(sql`
@@ -98,13 +103,10 @@ export async function findSealedUserData(
   serverIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   if (serverIds.length === 0) return new Map()
-  const rows = await db.orm
-    .select({ serverId: requestSpecs.serverId, sealed: requestSpecs.sealedUserData })
-    .from(requestSpecs)
-    .where(
-      and(inArray(requestSpecs.serverId, [...serverIds]), isNotNull(requestSpecs.sealedUserData)),
-    )
-  return new Map(rows.map(({ serverId, sealed }) => [serverId, sealed!]))
+  const rows = await db.rows<{ server_id: string; sealed: string }>(USER_DATA, {
+    servers: JSON.stringify(serverIds),
+  })
+  return new Map(rows.map((row) => [row.server_id, row.sealed]))
 }
 
 /** Afterwards nobody can tell these servers' first passwords any more, the gateway included. */

@@ -98,3 +98,24 @@ export async function listActionEvents(
     .orderBy(asc(serverActionEvents.startedAt), asc(serverActionEvents.event))
     .limit(EVENTS_MAX)
 }
+
+/** The steps of the request that made a server, as they began. */
+export async function listCreateEvents(
+  db: Executor,
+  serverId: string,
+): Promise<readonly RecordedEvent[]> {
+  const { requestId } = serverActionEvents
+  const isCreate = and(
+    eq(serverActions.serverId, serverId),
+    eq(serverActions.requestId, requestId),
+    eq(serverActions.action, 'create'),
+  )
+  const rows = await db.orm
+    .select({ event: serverActionEvents })
+    .from(serverActionEvents)
+    .innerJoin(serverActions, isCreate)
+    .where(eq(serverActionEvents.serverId, serverId))
+    .orderBy(asc(serverActionEvents.startedAt), asc(serverActionEvents.event))
+    .limit(EVENTS_MAX)
+  return rows.map(({ event }) => event)
+}

@@ -4,6 +4,7 @@ import { rowsInsert } from '#common/db/insert-rows.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { ActionEvent } from '#openapi/wire/feed.ts'
+import { addEvents, type NewEvent } from './event-inbox.ts'
 import { serverActionEvents, serverActions } from './schema/servers.ts'
 import { ascii } from './server-attempts.ts'
 
@@ -59,12 +60,22 @@ const FAIL = sqlStatement(sql`
   straight_join server_actions a on a.server_id = v.server_id and a.request_id = v.request_id
   set a.message = 'Error', a.updated_at = now(3)`)
 
-/** Adds actions; of one that is known already only the failure and its time are new. */
+/** Adds actions, and tells of them; of one that is known already only the failure and its time are new. */
 export function recordActions(tx: Tx, actions: readonly ServerAction[]): void {
   INSERT.queue(tx, actions)
+  addEvents(
+    tx,
+    actions.map(({ serverId, requestId, userId, action, message }) => ({
+      type: 'server.action',
+      serverId,
+      details: { requestId, userId, action, message, ...(message !== null && FAILED) },
+    })),
+  )
 }
 
-/** Adds steps of actions, or their ends; the cell is who says so, null for the gateway itself. At most one per server, request, event and start. */
+const FAILED = { result: 'error' } as const
+
+/** Adds steps of actions, or their ends, and tells of the ends; the cell is who says so, null for the gateway itself. At most one per server, request, event and start. */
 export function recordActionEvents(
   tx: Tx,
   cellId: CellId | null,
@@ -77,7 +88,15 @@ export function recordActionEvents(
     finishedAt: event.finishedAt === null ? null : new Date(event.finishedAt),
   }))
   INSERT_EVENTS.queue(tx, rows)
+  addEvents(tx, events.flatMap(ended))
   // An action one of whose steps failed has failed (nova: `action_event_finish`).
   const failed = rows.filter(({ result }) => result === 'Error')
   if (failed.length > 0) tx.queue(FAIL, { events: JSON.stringify(failed) })
+}
+
+function ended({ serverId, requestId, event, result, host, details }: ActionEvent): NewEvent[] {
+  if (result === null) return []
+  const told = { requestId, action: event, host, message: details }
+  const outcome = result === 'Error' ? 'error' : 'success'
+  return [{ type: 'server.step', serverId, details: { ...told, result: outcome } }]
 }

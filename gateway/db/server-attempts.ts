@@ -13,3 +13,7 @@ export const ascii = (length: number) =>
 /** Any number of `ServerAttempt`s, bound as JSON under `servers`, as a table `v` in one prepared statement. */
 export const SERVER_ATTEMPTS = sql`json_table(${sql.placeholder('servers')}, '$[*]' columns (
   server_id ${ascii(36)} path '$.serverId', attempt int path '$.attempt')) v`
+
+/** Any number of ids of servers, bound as a JSON list under `servers`, as a table `v`. */
+export const SERVER_IDS = sql`json_table(${sql.placeholder('servers')}, '$[*]' columns (
+  server_id ${ascii(36)} path '$')) v`

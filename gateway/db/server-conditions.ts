@@ -1,9 +1,18 @@
 import { and, eq, inArray, isNotNull, isNull, like, ne, not, or, type SQL, sql } from 'drizzle-orm'
 import type { Task, VmState } from '#common/states/instance-states.ts'
+import { taskOfWish, WISHES } from '#common/states/wishes.ts'
 import { serverIndex } from './schema/servers.ts'
 
-/** A delete that was asked for shows as the task, whatever the cell last said. */
-const task = sql`if(${serverIndex.isDeleting} and ${serverIndex.deletedAt} is null, 'deleting', ${serverIndex.taskState})`
+/** What was asked for shows as the task, whatever the cell last said. */
+const task = sql`case when ${serverIndex.deletedAt} is not null then ${serverIndex.taskState}
+  when ${serverIndex.isDeleting} then 'deleting' ${wishTasks()} else ${serverIndex.taskState} end`
+
+function wishTasks(): SQL {
+  const cases = WISHES.map(
+    (wish) => sql`when ${serverIndex.wish} = ${wish} then ${taskOfWish(wish)}`,
+  )
+  return sql.join(cases, sql` `)
+}
 
 const isSoft = eq(serverIndex.vmState, 'soft-delete')
 /** Deleted softly, a server is listed only with what is deleted. */

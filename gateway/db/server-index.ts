@@ -5,6 +5,7 @@ import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { NewServer } from '../app/servers/new-server.ts'
+import { addEvents } from './event-inbox.ts'
 import { serverIndex } from './schema/servers.ts'
 import { ascii, SERVER_ATTEMPTS, type ServerAttempt } from './server-attempts.ts'
 
@@ -186,9 +187,12 @@ export interface ReassignedView {
   readonly fault: InstanceView['fault']
 }
 
-/** Shows the server as pointed at another cell, or at none; what the earlier cell said of it is forgotten. */
+/** Shows the server as pointed at another cell, or at none, and tells of it; what the earlier cell said is forgotten. */
 export function reassignIndexed(tx: Tx, to: ReassignedView): void {
-  tx.queue(REASSIGN, { ...to, fault: to.fault === null ? null : JSON.stringify(to.fault) })
+  const { serverId, vmState: state, taskState, fault } = to
+  tx.queue(REASSIGN, { ...to, fault: fault === null ? null : JSON.stringify(fault) })
+  const details = { state, taskState, message: fault?.message ?? null }
+  addEvents(tx, [{ type: 'server.state', serverId, details }])
 }
 
 /** Shows the server as being deleted, until it is gone. */

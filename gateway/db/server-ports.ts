@@ -129,10 +129,10 @@ export async function releaseServerPorts(
   const made = await tx.rows<{ id: string; project_id: string }>(BOOT_MADE, { servers })
   if (made.length > 0) {
     const ports = JSON.stringify(made.map(({ id }) => id))
-    await tx.run(REST, { ports })
-    for (const each of DELETE_ALL) await tx.run(each, { ports })
+    tx.queue(REST, { ports })
+    for (const each of DELETE_ALL) tx.queue(each, { ports })
   }
-  await tx.run(UNBIND, { servers, now })
+  tx.queue(UNBIND, { servers, now })
   return made.map((port) => port.project_id)
 }
 
@@ -154,17 +154,13 @@ const BIND_TO_HOSTS = sqlStatement(sql`
     and (p.binding_host <> v.host or p.status <> if(v.power_state in (1, 3), 'ACTIVE', 'DOWN'))`)
 
 /** Afterwards the servers' ports say which host they are on and whether they work there. */
-export async function bindPortsToHosts(
-  tx: Tx,
-  cellId: CellId,
-  views: readonly InstanceView[],
-): Promise<void> {
+export function bindPortsToHosts(tx: Tx, cellId: CellId, views: readonly InstanceView[]): void {
   if (views.length === 0) return
   const ordered = views.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
   const said = ordered.map(({ serverId, attempt, version, host, powerState }) => {
     return { serverId, attempt, version, host, powerState }
   })
-  await tx.run(BIND_TO_HOSTS, { views: JSON.stringify(said), cellId })
+  tx.queue(BIND_TO_HOSTS, { views: JSON.stringify(said), cellId })
 }
 
 /** Nothing changes where the port is not the server's. */

@@ -1,5 +1,6 @@
 import type { CellId, HostId, ImageId, InstanceId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
+import { taskOfWish, type Wish } from '#common/states/wishes.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
 import { jsonText, parseShared } from './json-text.ts'
 import { serverIndex } from './schema/servers.ts'
@@ -33,6 +34,7 @@ export const SERVER_COLUMNS = {
   access_ip_v4: serverIndex.accessIPv4,
   access_ip_v6: serverIndex.accessIPv6,
   is_deleting: serverIndex.isDeleting,
+  wish: serverIndex.wish,
   vm_state: serverIndex.vmState,
   task_state: serverIndex.taskState,
   power_state: serverIndex.powerState,
@@ -78,6 +80,7 @@ export interface ServerRow {
   readonly access_ip_v4: string | null
   readonly access_ip_v6: string | null
   readonly is_deleting: number
+  readonly wish: Wish | null
   readonly vm_state: VmState
   readonly task_state: Task | null
   readonly power_state: number
@@ -95,7 +98,9 @@ export interface ServerRow {
 }
 
 export function serverRecordOf(row: ServerRow): ServerRecord {
-  const isDeleting = Boolean(row.is_deleting) && row.deleted_at === null
+  const isThere = row.deleted_at === null
+  const isDeleting = Boolean(row.is_deleting) && isThere
+  const wish = isThere ? row.wish : null
   return {
     id: row.server_id,
     projectId: row.project_id,
@@ -124,7 +129,8 @@ export function serverRecordOf(row: ServerRow): ServerRecord {
     accessIPv4: row.access_ip_v4,
     accessIPv6: row.access_ip_v6,
     vmState: row.vm_state,
-    taskState: isDeleting ? 'deleting' : row.task_state,
+    wish,
+    taskState: isDeleting ? 'deleting' : wish === null ? row.task_state : taskOfWish(wish),
     powerState: row.power_state,
     hostId: row.host_id,
     host: row.host,

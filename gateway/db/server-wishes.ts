@@ -1,7 +1,9 @@
-import { and, eq, inArray, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
-import { jsonText, parseShared } from './json-text.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import { parseShared } from './json-text.ts'
 import { requestSpecs } from './schema/servers.ts'
+import { SERVER_IDS } from './server-attempts.ts'
 
 /** What was asked for a server and still holds, as far as it is shown. */
 export interface ServerWish {
@@ -17,28 +19,32 @@ export type SchedulerHints = Readonly<Record<string, readonly string[]>>
 
 const zone = sql<string | null>`json_value(${requestSpecs.spec}, '$.zone')`
 
+const FIND = sqlStatement(sql`
+  select r.server_id, json_value(r.spec, '$.zone') as zone, cast(r.hints as char) as hints,
+    cast(json_query(r.spec, '$.image.properties') as char) as image_properties
+  from ${SERVER_IDS} straight_join request_specs r on r.server_id = v.server_id`)
+
+interface WishRow {
+  readonly server_id: string
+  readonly zone: string | null
+  readonly hints: string
+  readonly image_properties: string
+}
+
 /** By server; without those that are gone. */
 export async function findServerWishes(
   db: Executor,
   serverIds: readonly string[],
 ): Promise<ReadonlyMap<string, ServerWish>> {
   if (serverIds.length === 0) return new Map()
-  const rows = await db.orm
-    .select({
-      serverId: requestSpecs.serverId,
-      zone,
-      hints: jsonText(requestSpecs.hints, 'hints'),
-      imageProperties: sql<string>`cast(json_query(${requestSpecs.spec}, '$.image.properties') as char)`,
-    })
-    .from(requestSpecs)
-    .where(inArray(requestSpecs.serverId, [...serverIds]))
+  const rows = await db.rows<WishRow>(FIND, { servers: JSON.stringify(serverIds) })
   return new Map(
     rows.map((row) => [
-      row.serverId,
+      row.server_id,
       {
         zone: row.zone,
         hints: parseShared<SchedulerHints>(row.hints),
-        imageProperties: parseShared<ServerWish['imageProperties']>(row.imageProperties),
+        imageProperties: parseShared<ServerWish['imageProperties']>(row.image_properties),
       },
     ]),
   )

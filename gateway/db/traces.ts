@@ -10,20 +10,22 @@ export interface ServerTrace {
   readonly trace: Trace
 }
 
-const INSERT = rowsInsert(traces, ['serverId', 'attempt', 'level', 'trace'], {
+const INSERT = rowsInsert(traces, ['serverId', 'attempt', 'level', 'decidedAt', 'trace'], {
   fixed: { createdAt: sql`now(3)` },
   onDuplicate: { trace: sql`values(trace)` },
 })
 
-/** Keeps scheduling decisions, the newest per server, attempt and level. */
+/** Keeps scheduling decisions; one that is known already is replaced by what is told of it now. */
 export function recordTraces(tx: Tx, rows: readonly ServerTrace[]): void {
   INSERT.queue(
     tx,
-    rows.map(({ serverId, attempt, trace }) => ({ serverId, attempt, level: trace.level, trace })),
+    rows.map(({ serverId, attempt, trace }) => {
+      return { serverId, attempt, level: trace.level, decidedAt: trace.at, trace }
+    }),
   )
 }
 
-/** The decisions about a server, oldest attempt first; of one attempt, cells before hosts. */
+/** The decisions about a server, oldest attempt first; of one attempt, cells before hosts, then as they fell. */
 export async function listTraces(
   db: Executor,
   serverId: string,
@@ -32,6 +34,6 @@ export async function listTraces(
     .select({ attempt: traces.attempt, trace: traces.trace })
     .from(traces)
     .where(eq(traces.serverId, serverId))
-    .orderBy(asc(traces.attempt), asc(traces.level))
+    .orderBy(asc(traces.attempt), asc(traces.level), asc(traces.decidedAt))
   return rows.map(({ attempt, trace }) => ({ attempt, trace: trace as Trace }))
 }

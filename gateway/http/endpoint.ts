@@ -9,8 +9,10 @@ import { allowsRequest } from '../app/identity/access-rule.ts'
 import type { PolicyCheck } from '../app/policy.ts'
 import { ANONYMOUS, type Caller } from '../app/request-context.ts'
 import type { Gateway } from '../context.ts'
+import { audited } from './audited.ts'
 import { authenticate } from './authenticate.ts'
 import { type HttpInput, httpInput, withoutIdentityHeaders } from './http-input.ts'
+import { HttpRefusal } from './http-refusal.ts'
 import { readJsonBody } from './json-body.ts'
 import type { Links, LinksSource } from './links.ts'
 import { negotiateMicroversion } from './microversion.ts'
@@ -51,6 +53,10 @@ export interface Exchange {
   readonly links: Links
   /** '' until it is negotiated, and always where the service has none. */
   microversion: Microversion | ''
+  /** Undefined until the token was found valid. */
+  caller?: Caller
+  /** Undefined until it is known which is meant. */
+  operation?: Operation
 }
 
 /** Serves one endpoint as a single function: no middleware chain, no answer rewritten on its way out. */
@@ -69,6 +75,7 @@ export function serveEndpoint(
     } catch (error) {
       response = failureResponse(error, service, exchange, gateway.log)
     }
+    await audited(gateway.audit, endpoint, exchange, response.status)
     const { microversion } = exchange
     const answered = { method, route, status: response.status, microversion }
     gateway.metrics.observe(answered, startedAt)
@@ -93,7 +100,8 @@ export function openExchange(c: Context, linksOf: LinksSource): Exchange {
 }
 
 /**
- * The order, and why: what goes round in a ring is ended first; then the token, so that nothing is told to strangers; the rule before the body is read, so
+ * The order, and why: what goes round in a ring is ended first; then the token, so that nothing is told to strangers;
+ * then the project's rate; the rule before the body is read, so
  * that only the allowed cost memory (an action's rule is known only from its body); the microversion before
  * validation, which it governs.
  */
@@ -106,14 +114,19 @@ async function runStages(
   refuseRing(exchange.input.header, gateway.compute.cells)
   const isPublic = single !== undefined && single.check === undefined
   const caller = isPublic ? ANONYMOUS : await authenticate(gateway.identity, exchange.input)
+  if (!isPublic) refuseTooMany(gateway, caller)
+  exchange.caller = caller
+  if (single !== undefined) exchange.operation = single.operation
   refuseOutsideRules(endpoint, exchange, caller)
   single?.check?.(caller)
 
   const version = service.hasMicroversions ? negotiate(endpoint, exchange) : UNVERSIONED
   if (service.name === 'compute' && !isPublic) refuseForeignProject(exchange.input.request, caller)
   const body = single?.isStreaming === true ? undefined : await bodyOf(endpoint, exchange)
-  const bound = single ?? chosenAction(endpoint, caller, version, body)
+  const bound = single ?? chosenAction(endpoint, version, body)
   const { operation } = bound
+  exchange.operation = operation
+  if (single === undefined) bound.check?.(caller)
   if (!operation.isAvailable(version))
     throw new Failure('not-found', `${endpoint.route} does not exist at microversion ${version}.`)
 
@@ -121,6 +134,17 @@ async function runStages(
   const answer = await bound.handle(call as never)
   const status = answer.status ?? operation.successStatus(version)
   return answerResponse(answer, status, operation.response(version, status), service, exchange)
+}
+
+/** Refuses with 429 a project that asks more often than the operator lets any. */
+function refuseTooMany(
+  { requestLimiter }: Pick<Gateway, 'requestLimiter'>,
+  { projectId, userId }: Caller,
+): void {
+  const waitMs = requestLimiter?.take(projectId ?? userId) ?? 0
+  if (waitMs === 0) return
+  const waitS = Math.ceil(waitMs / 1_000)
+  throw new HttpRefusal(429, `This project asks too often: try again in ${waitS} s.`, waitS)
 }
 
 /** A token got with an application credential that has access rules makes those requests and no others. */
@@ -152,13 +176,11 @@ async function bodyOf(endpoint: Endpoint, { input }: Exchange): Promise<unknown>
 
 function chosenAction(
   { contract, path, actions }: Endpoint,
-  caller: Caller,
   version: Microversion,
   body: unknown,
 ): BoundOperation {
   const bound = actions.get(contract.action(path, version, body))
   if (bound === undefined) throw new Error(`no handler is bound for an action on ${path}`)
-  bound.check?.(caller)
   return bound
 }
 

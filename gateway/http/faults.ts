@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorKind } from '#common/errors.ts'
 import { Failure, isFailure } from '#common/errors.ts'
+import { IdempotencyKeyReused } from '../app/idempotency-key.ts'
 import { RevisionMismatch } from '../app/networks/revision.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
@@ -42,6 +43,8 @@ const NOVA_NAMES: Readonly<Record<number, string>> = {
   409: 'conflictingRequest',
   413: 'overLimit',
   415: 'badMediaType',
+  422: 'unprocessableEntity',
+  429: 'overLimit',
   501: 'notImplemented',
   503: 'serviceUnavailable',
 }
@@ -71,6 +74,7 @@ const UNEXPECTED = 'Unexpected error. Please report it with the request id of th
 export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Fault {
   const status = statusOf(error, style)
   const message = messageOf(error)
+  const retryAfter = retryAfterOf(error, status)
   return {
     status,
     body: JSON.stringify(
@@ -78,10 +82,16 @@ export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Faul
         ? placementErrors(status, message, requestId)
         : style === 'problem'
           ? problem(error, status, message, requestId)
-          : envelope(style, status, message, neutronType(error, status)),
+          : envelope({
+              style,
+              code: status,
+              message,
+              type: neutronType(error, status),
+              retryAfter,
+            }),
     ),
     contentType: style === 'problem' ? 'application/problem+json' : 'application/json',
-    retryAfter: status === 503 ? RETRY_AFTER_S : undefined,
+    retryAfter,
     // What a backend cannot do, nobody has to repair.
     isOurs: status >= 500 && status !== STATUS.unsupported,
   }
@@ -90,9 +100,15 @@ export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Faul
 function statusOf(error: unknown, style: FaultStyle): number {
   if (error instanceof HttpRefusal) return error.status
   if (error instanceof RevisionMismatch) return 412
+  if (error instanceof IdempotencyKeyReused) return 422
   // Glance's LimitExceeded, whatever the limit is of.
   if (style === 'glance' && isFailure(error, 'over-quota')) return STATUS['too-large']
   return error instanceof Failure ? STATUS[error.kind] : STATUS.internal
+}
+
+function retryAfterOf(error: unknown, status: number): number | undefined {
+  if (error instanceof HttpRefusal) return error.retryAfterS
+  return status === 503 ? RETRY_AFTER_S : undefined
 }
 
 function messageOf(error: unknown): string {
@@ -121,15 +137,19 @@ function problem(error: unknown, status: number, detail: string, request_id: str
   return { type: `urn:weir:problem:${kind}`, title, status, detail, request_id }
 }
 
-function envelope(
-  style: Exclude<FaultStyle, 'placement' | 'problem'>,
-  code: number,
-  message: string,
-  type: string,
-): object {
+interface Worded {
+  readonly style: Exclude<FaultStyle, 'placement' | 'problem'>
+  readonly code: number
+  readonly message: string
+  /** For Neutron's clients. */
+  readonly type: string
+  readonly retryAfter: number | undefined
+}
+
+function envelope({ style, code, message, type, retryAfter }: Worded): object {
   switch (style) {
     case 'nova': {
-      const retry = code === 503 ? { retryAfter: String(RETRY_AFTER_S) } : {}
+      const retry = retryAfter === undefined ? {} : { retryAfter: String(retryAfter) }
       return { [NOVA_NAMES[code] ?? 'computeFault']: { code, message, ...retry } }
     }
     case 'neutron':

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { TLSSocket } from 'node:tls'
 import type { Context } from 'hono'
 
 /** Reads one header by its lower-case name. */
@@ -10,6 +11,8 @@ export interface HttpInput {
   readonly header: HeaderReader
   /** Undefined for a request made inside the process. */
   readonly peerAddress: string | undefined
+  /** True where the connection is TLS's. */
+  readonly isEncrypted?: boolean
   /** True when the headers say whether there is a body, as on every connection of HTTP/1.1. */
   readonly isFramed: boolean
 }
@@ -27,8 +30,14 @@ export function httpInput(c: Context): HttpInput {
     request,
     header: (name) => headers[name] as string | undefined,
     peerAddress: incoming.socket.remoteAddress,
+    isEncrypted: isEncrypted(incoming.socket),
     isFramed: true,
   }
+}
+
+/** True for a connection of TLS. */
+export function isEncrypted(socket: object): boolean {
+  return (socket as Partial<TLSSocket>).encrypted === true
 }
 
 /**

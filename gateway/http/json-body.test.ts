@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { BODY_BYTES_MAX, readJsonBody } from './json-body.ts'
 
-function read(body: string | ReadableStream, headers: Readonly<Record<string, string>> = {}) {
+function read(
+  body: string | ReadableStream,
+  headers: Readonly<Record<string, string>> = {},
+  timeMaxMs?: number,
+) {
   const request = new Request('http://cloud.test/', { method: 'POST', body, duplex: 'half' })
   const all: Record<string, string | undefined> = { 'content-type': 'application/json', ...headers }
-  return readJsonBody({
-    request,
-    header: (name) => all[name],
-    peerAddress: undefined,
-    isFramed: false,
-  })
+  const header = (name: string) => all[name]
+  return readJsonBody({ request, header, peerAddress: undefined, isFramed: false }, timeMaxMs)
 }
 
 test('a body is parsed', async () => {
@@ -64,3 +64,9 @@ test.each(['application/json; charset=utf-8', 'application/openstack-images-v2.1
     expect(await read('{}', { 'content-type': type })).toEqual({})
   },
 )
+
+test('a body that does not come is waited for no longer than it may take: 408', async () => {
+  const silent = new ReadableStream({ pull: () => new Promise<never>(() => {}) })
+
+  await expect(read(silent, {}, 20)).rejects.toMatchObject({ status: 408 })
+})

@@ -1,9 +1,12 @@
 import { Failure } from '#common/errors.ts'
+import { withDeadline } from '#common/with-deadline.ts'
 import type { HttpInput } from './http-input.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
 /** No JSON request of any served API is near this. */
 export const BODY_BYTES_MAX = 1_048_576
+/** Whoever sends a body more slowly than this holds a connection and memory for nothing. */
+const BODY_TIME_MAX_MS = 60_000
 /** Deeper than any document describes; keeps recursion over a body bounded. */
 const DEPTH_MAX = 32
 
@@ -12,15 +15,24 @@ const JSON_MEDIA = /^application\/[\w.+-]*json\b/i
 
 /**
  * The parsed body, or undefined when there is none. Throws `too-large` beyond BODY_BYTES_MAX, `invalid` for
- * what is not JSON or nests too deep; refuses with 415 what declares to be something else.
+ * what is not JSON or nests too deep; refuses with 415 what declares to be something else, and with 408 what has not
+ * come within `timeMaxMs`.
  */
-export async function readJsonBody({ request, header, isFramed }: HttpInput): Promise<unknown> {
+export async function readJsonBody(
+  { request, header, isFramed }: HttpInput,
+  timeMaxMs = BODY_TIME_MAX_MS,
+): Promise<unknown> {
   const length = header('content-length')
   if (length !== undefined && Number(length) > BODY_BYTES_MAX) throw tooLarge()
   const isChunked = header('transfer-encoding') !== undefined
   if (isFramed && !isChunked && (length === undefined || length === '0')) return undefined
   // Node's parser holds the peer to a declared length; anything else must be counted.
-  const text = isFramed && !isChunked ? await request.text() : await countedText(request)
+  const coming = isFramed && !isChunked ? request.text() : countedText(request)
+  const text = await withDeadline(
+    timeMaxMs,
+    coming,
+    () => new HttpRefusal(408, `The request body did not come within ${timeMaxMs / 1_000} s.`),
+  )
   if (text === '') return undefined
   refuseOtherMedia(header('content-type'))
   return parse(text)

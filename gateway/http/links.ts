@@ -13,7 +13,9 @@ const HOST = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
 const PREFIX = /^(?:\/[A-Za-z0-9._~-]{1,64}){0,8}$/
 
 /** Makes the `Links` of a request. */
-export type LinksSource = (input: Pick<HttpInput, 'header' | 'peerAddress'>) => Links
+export type LinksSource = (
+  input: Pick<HttpInput, 'header' | 'peerAddress' | 'isEncrypted'>,
+) => Links
 
 /**
  * Links start with the configured public URL, else with what the client says it called. X-Forwarded-* counts
@@ -27,9 +29,9 @@ export function linksSource(
     const fixed = linksFrom(publicUrl.replace(/\/+$/, ''))
     return () => fixed
   }
-  return ({ header, peerAddress }) => {
+  return ({ header, peerAddress, isEncrypted = false }) => {
     const forwarded = isTrustedProxy(peerAddress) ? forwardedRoot(header) : undefined
-    return linksFrom(forwarded ?? calledRoot(header))
+    return linksFrom(forwarded ?? calledRoot(header, isEncrypted))
   }
 }
 
@@ -37,9 +39,10 @@ function linksFrom(root: string): Links {
   return { root, to: (path) => root + path }
 }
 
-function calledRoot(header: HeaderReader): string {
+function calledRoot(header: HeaderReader, isEncrypted: boolean): string {
   const host = header('host')
-  return `http://${host !== undefined && HOST.test(host) ? host : 'localhost'}`
+  const scheme = isEncrypted ? 'https' : 'http'
+  return `${scheme}://${host !== undefined && HOST.test(host) ? host : 'localhost'}`
 }
 
 function forwardedRoot(header: HeaderReader): string | undefined {

@@ -17,6 +17,9 @@ export const PLAIN_ACTS = [
   'confirm-resize',
   /** Afterwards nothing of the guest is on its host, which may be given it again. */
   'shelve-offload',
+  /** Afterwards the guest is off, and is kept for a time. */
+  'soft-delete',
+  'restore',
 ] as const
 export type PlainAct = (typeof PLAIN_ACTS)[number]
 

@@ -4,7 +4,15 @@ import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
 import { PortFilter } from './firewall.ts'
 import { HostAggregate, HostView } from './host.ts'
-import { InstanceBuild, InstanceView, Nic, OperationRef } from './instance.ts'
+import {
+  FlavorSnapshot,
+  ImageSnapshot,
+  InstanceBuild,
+  InstanceView,
+  Nic,
+  OperationRef,
+  ServerGroupRule,
+} from './instance.ts'
 import { MigrationView } from './migration.ts'
 import { Nullable, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
@@ -33,9 +41,28 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({ operation: OperationRef, build: InstanceBuild }),
     answer: BuildAnswer,
   },
+  /** Which host a server would go to now. Nothing is claimed or kept, so the next may hear otherwise. */
+  'placement.explain': {
+    ask: Type.Object({
+      projectId: Type.String(),
+      flavor: FlavorSnapshot,
+      image: Type.Pick(ImageSnapshot, ['diskFormat', 'minDiskGb', 'properties']),
+      zone: Nullable(Type.String()),
+      requestedHost: Nullable(Type.String()),
+      group: Type.Optional(ServerGroupRule),
+      sameHost: Type.Optional(Type.Array(Type.String())),
+      differentHost: Type.Optional(Type.Array(Type.String())),
+    }),
+    answer: Type.Object({ trace: Trace }),
+  },
   'instance.delete': { ask: Type.Object({ operation: OperationRef }), answer: DeleteAnswer },
   'instance.act': {
-    ask: Type.Object({ operation: OperationRef, act: CellAct }),
+    ask: Type.Object({
+      operation: OperationRef,
+      act: CellAct,
+      /** True: it says what shall be true. Nothing is done, nor refused, where it is; a server at work is waited for. */
+      isWish: Type.Optional(Type.Boolean()),
+    }),
     answer: Type.Object({ view: InstanceView }),
   },
   /** Afterwards the guest has the NIC, now and at every start, or does not have it. A repeat changes nothing. */

@@ -62,7 +62,11 @@ export const CellSummary = Type.Object({
   /** Free and largest free on one host, overcommit included. MiB and GiB. */
   free: Type.Object({ vcpus: Type.Integer(), memoryMb: Type.Integer(), diskGb: Type.Integer() }),
   largest: Type.Object({ vcpus: Type.Integer(), memoryMb: Type.Integer(), diskGb: Type.Integer() }),
+  /** Of each custom resource class the largest free on one host; absent: no host has any. */
+  largestCustom: Type.Optional(Type.Record(Type.String(), Type.Integer())),
   instances: Type.Integer(),
+  /** Its hosts stop their guests once no gateway has been in touch for so long; absent: they never do. */
+  fenceAfterS: Type.Optional(Type.Integer({ minimum: 1 })),
 })
 export type CellSummary = Static<typeof CellSummary>
 

@@ -12,6 +12,9 @@ export const FilterRule = Type.Object({
   portMax: Nullable(Type.Integer()),
   /** Networks the other side may be in; null: any. */
   remotes: Nullable(Type.Array(Type.String())),
+  /** The security group whose rule it is, and the one whose members `remotes` are; absent: none. */
+  groupId: Type.Optional(Uuid),
+  remoteGroupId: Type.Optional(Uuid),
 })
 export type FilterRule = Static<typeof FilterRule>
 
@@ -20,5 +23,7 @@ export const PortFilter = Type.Object({
   serverId: Uuid,
   nic: Nic,
   rules: Nullable(Type.Array(FilterRule)),
+  /** The security groups that the rules are of; one may have none. */
+  groupIds: Type.Optional(Type.Array(Uuid)),
 })
 export type PortFilter = Static<typeof PortFilter>

@@ -29,6 +29,18 @@ export const Inventory = Type.Object({
   }),
   imageFormats: Type.Array(Type.String()),
   traits: Type.Array(Type.String()),
+  /** Whole machines by class; present: nothing but these can be had. The amounts are those of one. */
+  machines: Type.Optional(
+    Type.Array(
+      Type.Object({
+        resourceClass: Type.String(),
+        total: Type.Integer({ minimum: 0 }),
+        vcpus: Type.Integer(),
+        memoryMb: Type.Integer(),
+        diskGb: Type.Integer(),
+      }),
+    ),
+  ),
 })
 export type Inventory = Static<typeof Inventory>
 
@@ -150,6 +162,14 @@ export const HOST_OPERATIONS = {
     answer: Type.Object({ output: Type.String() }),
   },
   report: { ask: Type.Object({}), answer: HostReport },
+  /** A gateway was in touch so long ago; guests shall stop once none has been for `fenceAfterMs`, 0: never. */
+  contact: {
+    ask: Type.Object({
+      fenceAfterMs: Type.Integer({ minimum: 0 }),
+      ageMs: Type.Integer({ minimum: 0 }),
+    }),
+    answer: Type.Object({}),
+  },
 } as const
 
 /** An aggregate that a host is in. Its metadata may name the zone of its hosts (`availability_zone`). */
@@ -182,6 +202,8 @@ export const HostView = Type.Object({
     memoryMb: Type.Integer(),
     diskGb: Type.Integer(),
     instances: Type.Integer(),
+    /** By custom resource class; absent: none. */
+    custom: Type.Optional(Type.Record(Type.String(), Type.Integer())),
   }),
   metadata: Texts,
   /** The zone it is in while no aggregate says otherwise; absent from cells that know no aggregates. */

@@ -51,6 +51,8 @@ export const Nic = Type.Object({
       dnsServers: Type.Array(Type.String()),
     }),
   ),
+  /** By which the guest finds it; absent: none. */
+  tag: Type.Optional(Type.String()),
 })
 
 export const GROUP_POLICIES = [
@@ -69,6 +71,18 @@ export const ServerGroupRule = Type.Object({
   maxPerHost: Type.Integer({ minimum: 1 }),
 })
 export type ServerGroupRule = Static<typeof ServerGroupRule>
+
+/** What a user said of a server that no guest or scheduler of ours heeds: another cloud may, if it is built there. */
+export const ServerRemarks = Type.Object({
+  description: Nullable(Type.String()),
+  tags: Type.Array(Type.String()),
+  diskConfig: OneOf(['AUTO', 'MANUAL']),
+  accessIPv4: Nullable(Type.String()),
+  accessIPv6: Nullable(Type.String()),
+  /** Those without a meaning here. */
+  hints: Type.Record(Type.String(), Type.Array(Type.String())),
+})
+export type ServerRemarks = Static<typeof ServerRemarks>
 
 /** All a cell needs to build a server. A cell never asks back. */
 export const InstanceBuild = Type.Object({
@@ -99,6 +113,7 @@ export const InstanceBuild = Type.Object({
   sameHost: Type.Optional(Type.Array(Type.String())),
   /** Servers it is to share no host with; absent: none. */
   differentHost: Type.Optional(Type.Array(Type.String())),
+  remarks: Type.Optional(ServerRemarks),
 })
 export type InstanceBuild = Static<typeof InstanceBuild>
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import type { ApiClient, CallOptions, Loose } from '#test/env/api/client.ts'
-import { createServer, untilStatus } from '#test/env/api/servers.ts'
+import { createServer, showServer, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
 let cloud: Cloud
@@ -25,13 +25,24 @@ interface Host {
   readonly is_cordoned: boolean
 }
 
-interface Trace {
-  readonly cell_id: string
-  readonly host: string
-  readonly decisions: readonly { readonly level: string; readonly chosen: string | null }[]
+interface Decision {
+  readonly level: string
+  readonly cell: string | null
+  readonly chosen: string | null
+  readonly emptied_by: string | null
+  readonly filters: readonly { readonly name: string; readonly examples: readonly Loose[] }[]
 }
 
-const FOLLOWS_MS = 5_000
+interface Trace {
+  readonly cell_id: string
+  readonly cell: string | null
+  readonly host: string
+  readonly fault: string | null
+  readonly decisions: readonly Decision[]
+  readonly phases: readonly { readonly name: string; readonly took_ms: number | null }[]
+}
+
+const FOLLOWS_MS = 15_000
 const get = <Body = Loose>(path: string, options?: CallOptions) =>
   admin.get<Body>(`/federation${path}`, options)
 const patch = (path: string, body: Loose, options?: CallOptions) =>
@@ -170,13 +181,90 @@ describe('the trace of a server', () => {
     const id = await createServer(cloud, demo)
     await untilStatus(demo, id, 'ACTIVE')
 
-    const { cell_id, host, decisions } = await traceOf(id)
+    const { cell_id, host, decisions, phases } = await traceOf(id)
 
     expect(decisions.map(({ level }) => level)).toEqual(['cells', 'hosts'])
     const cell = (await get<{ name: string }>(`/v1/cells/${cell_id}`)).body.name
     expect(decisions.map(({ chosen }) => chosen)).toEqual([cell, host])
+    expect(phases.slice(0, 2).map(({ name }) => name)).toEqual(['choose-cell', 'choose-host'])
+    expect(phases.at(-1)).toMatchObject({ name: 'total', result: 'success' })
     expect(decisions[0]).toMatchObject({ attempt: 1, considered: 2, lost_claims: [] })
     expect((await get(`/v1/servers/${cell_id}/trace`)).status).toBe(404)
     expect((await demo.get(`/federation/v1/servers/${id}/trace`)).status).toBe(403)
+  })
+})
+
+describe('a placement', () => {
+  const explain = (body: Loose) => admin.post<Trace>('/federation/v1/placements', body)
+
+  test('is told without building anything', async () => {
+    const servers = async () => {
+      const { body } = await demo.get<{ servers: readonly { id: string }[] }>(
+        '/compute/v2.1/servers',
+      )
+      return body.servers.map(({ id }) => id)
+    }
+    const before = await servers()
+
+    const { status, body } = await explain({
+      flavor: 'm1.tiny',
+      image: cloud.catalog.image,
+      networks: ['private'],
+      zone: 'south',
+    })
+
+    expect(status).toBe(200)
+    expect(body.cell).toBe('south')
+    expect(body.host).toMatch(/^south-/)
+    expect(body.decisions).toMatchObject([
+      { level: 'cells', chosen: 'south', cell: null, emptied_by: null },
+      { level: 'hosts', chosen: body.host, cell: 'south', emptied_by: null },
+    ])
+    expect(body.decisions[0]!.filters).toContainEqual({
+      name: 'AvailabilityZoneFilter',
+      refused: 1,
+      examples: [{ candidate: 'north', reason: "has no zone 'south'" }],
+    })
+    expect(await servers()).toEqual(before)
+  })
+
+  test('that no host has room for names the filter and the numbers, as the fault of such a server does', async () => {
+    const flavor = { name: 'giant', ram: 128, vcpus: 1, disk: 2 ** 20, id: 'giant' }
+    await admin.post('/compute/v2.1/flavors', { flavor })
+
+    const { body } = await explain({ flavor: 'giant', image: cloud.catalog.image })
+    const server = await createServer(cloud, demo, { flavorRef: 'giant' })
+
+    expect(body).toMatchObject({ cell: null, host: null })
+    const levels = body.decisions.map(({ level, emptied_by }) => [level, emptied_by])
+    const inCell = ['hosts', 'DiskFilter']
+    expect(levels).toEqual([
+      ['cells', null],
+      inCell,
+      ['cells', null],
+      inCell,
+      ['cells', 'RetryFilter'],
+    ])
+    const disk = body.decisions[1]!.filters.find(({ name }) => name === 'DiskFilter')
+    expect(disk?.examples[0]?.['reason']).toMatch(/^has \d+ GiB of disk free, 1048576 are needed$/)
+
+    await expect(untilStatus(demo, server, 'ACTIVE')).rejects.toThrow('DiskFilter')
+    const { fault } = await showServer(demo, server)
+    expect(fault?.message).toBe('No valid host was found. DiskFilter removed the last of 2 hosts.')
+    const trace = await traceOf(server)
+    expect(trace.decisions.map(({ level, emptied_by }) => [level, emptied_by])).toEqual(levels)
+    expect(trace.fault).toContain('1048576 are needed')
+  })
+
+  test.each([
+    [400, { flavor: 'none' }],
+    [400, { networks: ['none'] }],
+    [400, { zone: 'mars' }],
+    [400, { flavour: 'm1.tiny' }],
+  ])('answers %i to %j', async (status, change) => {
+    const asked = { flavor: 'm1.tiny', image: cloud.catalog.image, ...change }
+
+    expect((await explain(asked)).status).toBe(status)
+    expect((await demo.post('/federation/v1/placements', asked)).status).toBe(403)
   })
 })

@@ -171,6 +171,10 @@ test('a private flavor is seen by projects with access and by administrators onl
   const remove = { params, body: { removeTenantAccess: { tenant } } }
   expect((await admin.call('removeFlavorAccess', remove)).body['flavor_access']).toEqual([])
   expect((await admin.call('removeFlavorAccess', remove)).status).toBe(404)
+  const nobody = { addTenantAccess: { tenant: 'f'.repeat(32) } }
+  expect((await admin.call('addFlavorAccess', { params, body: nobody })).body).toEqual({
+    badRequest: { code: 400, message: `Project ID ${'f'.repeat(32)} is not a valid project.` },
+  })
   expect((await show(alice, 'p')).status).toBe(404)
 })
 
@@ -229,4 +233,15 @@ test('extra specs are set, shown, changed and removed one by one', async () => {
   expect((await specs({ 'hw:cpu_polcy': 'shared' }, '2.86')).status).toBe(400)
   expect((await specs({ 'hw:cpu_policy': 'some' }, '2.86')).status).toBe(400)
   expect((await specs({ 'mine:any': 'thing' }, '2.86')).status).toBe(200)
+})
+
+test('access to a public flavor is refused since 2.7, and was noted before', async () => {
+  await create({ ...size, id: 'open', name: 'open' })
+  const add = {
+    params: { flavor_id: 'open' },
+    body: { addTenantAccess: { tenant: bob.projectId } },
+  }
+
+  expect((await admin.call('addFlavorAccess', { ...add, version: '2.7' })).status).toBe(409)
+  expect((await admin.call('addFlavorAccess', { ...add, version: '2.6' })).status).toBe(200)
 })

@@ -56,9 +56,9 @@ test('the same key with another body is refused and makes nothing', async () => 
 
   const other = await ask(key, { name: 'other' })
 
-  expect(other.status).toBe(400)
+  expect(other.status).toBe(422)
   expect(other.body).toMatchObject({
-    badRequest: { message: expect.stringMatching(/Idempotency-Key/i) },
+    unprocessableEntity: { message: expect.stringMatching(/Idempotency-Key/i) },
   })
   expect(await count('other')).toBe(0)
 })

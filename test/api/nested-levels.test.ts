@@ -9,12 +9,23 @@ import { startNestedHost } from '../env/nested-host.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
 
 const STATE_MS = 30_000
-const NEWEST = { version: '2.90' } as const
+const NEWEST = { version: '2.100' } as const
 const PUBLIC_KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIO7oZSgXG2kXLHzpIEJPoAyN1X0w1ZMLOMmSyrpMTnYb somebody'
+const ADDRESS = '10.86.0.77'
 const USER_DATA = Buffer.from('#cloud-config\n').toString('base64')
 
-interface Server {
+/** What is shown of a server as it was asked for. */
+interface Said {
+  readonly description: string | null
+  readonly tags: readonly string[]
+  readonly accessIPv4: string
+  readonly accessIPv6: string
+  readonly 'OS-DCF:diskConfig': string
+  readonly scheduler_hints: Readonly<Record<string, unknown>>
+}
+
+interface Server extends Said {
   readonly id: string
   readonly name: string
   readonly status: string
@@ -55,12 +66,19 @@ describe('a server that goes down through three clouds', () => {
       if (index > 0) owned.use(await startNestedHost(clouds[index - 1]!, nestedSettingsFor(child)))
     const keypair = { name: 'mine', public_key: PUBLIC_KEY }
     await top().as('demo').post('/compute/v2.1/os-keypairs', { keypair })
+    await makeGroup(top())
     order = {
       name: 'through',
       hostname: 'another-name',
       imageRef: top().catalog.image,
       flavorRef: top().catalog.tiny,
-      networks: [{ uuid: top().catalog.network }],
+      networks: [{ uuid: top().catalog.network, fixed_ip: ADDRESS, tag: 'front' }],
+      security_groups: [{ name: 'web' }],
+      description: 'what it is for',
+      tags: ['blue', 'green'],
+      accessIPv4: '192.0.2.9',
+      accessIPv6: '2001:db8::9',
+      'OS-DCF:diskConfig': 'MANUAL',
       key_name: 'mine',
       metadata: { purpose: 'test', 'with space': 'and: colon' },
       user_data: USER_DATA,
@@ -74,7 +92,11 @@ describe('a server that goes down through three clouds', () => {
     const path = '/compute/v2.1/servers'
     const created = await top()
       .as('demo')
-      .post<{ server: { id: string } }>(path, { server: order }, NEWEST)
+      .post<{ server: { id: string } }>(
+        path,
+        { server: order, 'os:scheduler_hints': { rack: 'seven' } },
+        NEWEST,
+      )
     expect(created.status).toBe(202)
     const { id } = created.body.server
     await untilStatus(id, 'ACTIVE')
@@ -88,8 +110,10 @@ describe('a server that goes down through three clouds', () => {
       hostname: order['hostname'],
       userData: order['user_data'],
       publicKey: PUBLIC_KEY,
-      groups: [expect.stringMatching(/^weir-/)],
+      nicTag: 'front',
     })
+    for (const cloud of clouds.slice(1))
+      await expect.poll(() => rulesOf(cloud), { timeout: STATE_MS }).toEqual(['ingress tcp 80 80'])
     expect(await imageAs(clouds[2]!, atBottom!)).toEqual(await imageAs(top(), atTop!))
 
     await act(id, { 'os-stop': null })
@@ -123,32 +147,71 @@ describe('a server that goes down through three clouds', () => {
 })
 
 /** What of a server is the same at every level. */
-function comparable({ name, config_drive, flavor, addresses, metadata }: Server) {
+function comparable({ name, config_drive, flavor, addresses, metadata, ...said }: Server) {
   const nics = Object.values(addresses)
     .flat()
     .map((nic) => [nic.addr, nic['OS-EXT-IPS-MAC:mac_addr']])
   const own = Object.entries(metadata).filter(([key]) => !key.startsWith('weir:'))
-  return { name, config_drive, flavor, nics, metadata: Object.fromEntries(own) }
+  const { description, tags, accessIPv4, accessIPv6, scheduler_hints } = said
+  const disks = said['OS-DCF:diskConfig']
+  return {
+    ...{ name, config_drive, flavor, nics, metadata: Object.fromEntries(own) },
+    ...{ description, tags, accessIPv4, accessIPv6, scheduler_hints, disks },
+  }
 }
 
 interface Insides {
   readonly server: Readonly<Record<string, unknown>>
   readonly keypair: { readonly public_key: string }
-  readonly security_groups: readonly { readonly name: string }[]
+  readonly interfaceAttachments: readonly { readonly tag: string | null }[]
 }
 
 /** What only the cloud's administrators, or other calls, show of it. */
 async function insides(cloud: Cloud, { id, key_name }: Server) {
   const path = `/compute/v2.1/servers/${id}`
   const { body } = await cloud.as('admin').get<Insides>(path, NEWEST)
-  const groups = await cloud.as('demo').get<Insides>(`${path}/os-security-groups`)
+  const nics = await cloud.as('demo').get<Insides>(`${path}/os-interface`, NEWEST)
   const key = await cloud.as('demo').get<Insides>(`/compute/v2.1/os-keypairs/${key_name}`)
   return {
     hostname: body.server['OS-EXT-SRV-ATTR:hostname'],
     userData: body.server['OS-EXT-SRV-ATTR:user_data'],
     publicKey: key.body.keypair.public_key,
-    groups: groups.body.security_groups.map(({ name }) => name),
+    nicTag: nics.body.interfaceAttachments[0]?.tag,
   }
+}
+
+interface Groups {
+  readonly security_groups: readonly {
+    readonly id: string
+    readonly security_group_rules: readonly Readonly<Record<string, unknown>>[]
+  }[]
+}
+
+async function makeGroup(cloud: Cloud): Promise<void> {
+  const demo = cloud.as('demo')
+  const security_group = { name: 'web' }
+  type Made = { readonly security_group: Groups['security_groups'][number] }
+  const { body } = await demo.post<Made>('/networking/v2.0/security-groups', { security_group })
+  const { id, security_group_rules: rules } = body.security_group
+  for (const rule of rules)
+    await demo.delete(`/networking/v2.0/security-group-rules/${String(rule['id'])}`)
+  const ports = { protocol: 'tcp', port_range_min: 80, port_range_max: 80 }
+  const security_group_rule = { security_group_id: id, direction: 'ingress', ...ports }
+  await demo.post('/networking/v2.0/security-group-rules', { security_group_rule })
+}
+
+/** Of the groups that the only port there has. */
+async function rulesOf(cloud: Cloud): Promise<readonly string[]> {
+  type Ports = { readonly ports: readonly { readonly security_groups: readonly string[] }[] }
+  const demo = cloud.as('demo')
+  const { ports } = (await demo.get<Ports>('/networking/v2.0/ports')).body
+  const { security_groups: all } = (await demo.get<Groups>('/networking/v2.0/security-groups')).body
+  return all
+    .filter(({ id }) => ports[0]?.security_groups.includes(id))
+    .flatMap((group) => group.security_group_rules)
+    .map(({ direction, protocol, port_range_min: min, port_range_max: max }) =>
+      [direction, protocol === '6' ? 'tcp' : protocol, min, max].join(' '),
+    )
 }
 
 async function imageAs(cloud: Cloud, { image }: Server) {

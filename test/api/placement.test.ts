@@ -62,7 +62,12 @@ describe('hosts of room for two', () => {
       },
       15_000,
     )
-    expect(failed.fault).toMatchObject({ code: 500, message: 'No valid host was found.' })
+    expect(failed.fault).toMatchObject({
+      code: 500,
+      message: expect.stringMatching(
+        /^No valid host was found\. \w+Filter removed the last of 2 hosts\.$/,
+      ),
+    })
   })
 
   test('a zone that is full does not spill into another', async () => {
@@ -105,7 +110,10 @@ describe('hosts that fail', () => {
     await expect(untilStatus(demo, id, 'ACTIVE')).rejects.toThrow('No valid host was found')
 
     const { fault } = await showServer(cloud.as('admin'), id)
-    expect(fault).toMatchObject({ code: 500, message: 'No valid host was found.' })
+    expect(fault).toMatchObject({
+      code: 500,
+      message: 'No valid host was found. The hosts that were tried could not build it.',
+    })
     for (const host of cloud.hosts) expect(await host.guests()).toEqual([])
   })
 

@@ -70,7 +70,10 @@ test('a host is told what the groups of its ports let through, whenever that cha
   const { networks } = world.api.gateway
   const [own] = port.fixedIps
   const filter = await until('the first telling', () => true)
-  expect(filter.nic).toMatchObject({ macAddress: port.macAddress })
+  expect(filter).toMatchObject({
+    nic: { macAddress: port.macAddress },
+    groupIds: port.securityGroupIds,
+  })
   expect(ingress(filter)).toEqual([
     expect.objectContaining({ protocol: null, remotes: [`${own!.address}/32`] }),
   ])
@@ -83,7 +86,8 @@ test('a host is told what the groups of its ports let through, whenever that cha
     port_range_max: 81,
     remote_ip_prefix: '192.0.2.7/24',
   })
-  const web = { protocol: 6, portMin: 80, portMax: 81, remotes: ['192.0.2.0/24'] }
+  const [groupId] = port.securityGroupIds
+  const web = { protocol: 6, portMin: 80, portMax: 81, remotes: ['192.0.2.0/24'], groupId }
   await until('the rule', (now) => ingress(now).some((each) => each.protocol === 6))
   expect(ingress(told.get(port.id)!)).toContainEqual(expect.objectContaining(web))
 

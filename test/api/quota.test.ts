@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ApiClient } from '#test/env/api/client.ts'
-import { activeServer, askForServer, deleteServer } from '#test/env/api/servers.ts'
+import {
+  act,
+  activeServer,
+  askForServer,
+  deleteServer,
+  SERVERS,
+  showServer,
+  untilStatus,
+} from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
@@ -18,10 +26,10 @@ afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]()
 })
 
-const setQuota = async (quota_set: object) => {
+const setQuota = async (quota_set: object, query = '') => {
   const { status } = await cloud
     .as('admin')
-    .put(`/compute/v2.1/os-quota-sets/${projectId}`, { quota_set })
+    .put(`/compute/v2.1/os-quota-sets/${projectId}${query}`, { quota_set })
   expect(status).toBe(200)
 }
 const used = async () => {
@@ -30,6 +38,11 @@ const used = async () => {
   )
   const { totalInstancesUsed, totalCoresUsed, totalRAMUsed } = body.limits.absolute
   return { instances: totalInstancesUsed, cores: totalCoresUsed, ram: totalRAMUsed }
+}
+
+const deleteAll = async () => {
+  const { body } = await demo.get<{ servers: readonly { readonly id: string }[] }>(SERVERS)
+  for (const { id } of body.servers) await deleteServer(demo, id)
 }
 
 test('a server counts from its promise to its end', async () => {
@@ -80,4 +93,33 @@ test('a request for up to so many gets as many as the quota allows', async () =>
 
   expect(answer.status).toBe(202)
   expect((await used()).instances).toBe(2)
+  await deleteAll()
+})
+
+test("a user's own limit holds within the project's, for new servers and for larger ones", async () => {
+  await setQuota({ instances: 10, cores: 20, ram: 51_200 })
+  const first = await activeServer(cloud, demo)
+  const { user_id: userId } = await showServer(demo, first.id)
+  const of = `?user_id=${String(userId)}`
+  await setQuota({ instances: 2, ram: 512 }, of)
+
+  const refused = await askForServer(cloud, demo, { min_count: 2 })
+  expect([refused.status, refused.body]).toMatchObject([
+    403,
+    { forbidden: { message: expect.stringMatching(/instances: Requested 2, but already used 1/) } },
+  ])
+  const several = await askForServer(cloud, demo, { min_count: 1, max_count: 5 })
+  expect(several.status).toBe(202)
+  expect((await used()).instances).toBe(2)
+  await untilStatus(demo, several.body.server.id, 'ACTIVE')
+  await setQuota({ ram: 256 }, of)
+  const larger = await act(demo, first.id, { resize: { flavorRef: cloud.catalog.small } })
+  expect([larger.status, larger.body]).toMatchObject([
+    403,
+    { forbidden: { message: expect.stringMatching(/ram: .*already used 256 of 256 ram/) } },
+  ])
+
+  await cloud.as('admin').delete(`/compute/v2.1/os-quota-sets/${projectId}${of}`)
+  await deleteAll()
+  await expectInvariants(cloud)
 })

@@ -14,7 +14,7 @@ beforeAll(async () => {
   alice = await api.user('alice', 'blue', 'member')
   bob = await api.user('bob', 'red', 'member')
   await api.gateway.db.transaction((tx) =>
-    chargeQuota(tx, alice.projectId, { instances: 3, cores: 6, ram: 1536 }),
+    chargeQuota(tx, alice, { instances: 3, cores: 6, ram: 1536 }),
   )
 })
 
@@ -61,6 +61,32 @@ test('a limit can be set down to what is used, and below only by force', async (
 
   expect((await admin.call('deleteQuotaSet', { params: ofAlice() })).status).toBe(202)
   expect((await show(alice)).body.quota_set).toMatchObject({ instances: 10, cores: 20 })
+})
+
+test("a user's limits are part of the project's, and are shown, changed and forgotten apart", async () => {
+  const params = ofAlice()
+  const query = `?user_id=${alice.userId}`
+  const set = async (quota_set: object, of = query) =>
+    admin.call<QuotaSet>('updateQuotaSet', { params, query: of, body: { quota_set } })
+  const refusal = (message: string) => ({ badRequest: { code: 400, message } })
+
+  expect((await set({ instances: 6 })).body.quota_set).toMatchObject({ instances: 6, cores: 20 })
+  expect((await set({ instances: 5 }, `?user_id=${bob.userId}`)).body).toEqual(
+    refusal('Quota limit 5 for instances must be less than or equal to 4.'),
+  )
+  expect((await set({ instances: 5 }, '')).body).toEqual(
+    refusal(
+      'Quota limit 5 for instances must be greater than or equal to already used and reserved 6.',
+    ),
+  )
+  expect((await set({ instances: 11, force: 'true' })).status).toBe(200)
+  const own = await alice.call<QuotaSet>('showQuotaSetDetail', { params, query })
+  expect(own.body.quota_set).toMatchObject({ instances: { limit: 11, in_use: 0, reserved: 0 } })
+  expect((await show(alice)).body.quota_set).toMatchObject({ instances: 10 })
+
+  expect((await admin.call('deleteQuotaSet', { params, query })).status).toBe(202)
+  const after = await alice.call<QuotaSet>('showQuotaSet', { params, query })
+  expect(after.body.quota_set).toMatchObject({ instances: 10 })
 })
 
 test('detail shows what is used of each limit', async () => {
@@ -125,4 +151,13 @@ test('a project that does not exist has no quota to set', async () => {
   const params = { project_id: 'f'.repeat(32) }
   const body = { quota_set: { instances: 1 } }
   expect((await admin.call('updateQuotaSet', { params, body })).status).toBe(400)
+  expect((await admin.call('showQuotaSetDefaults', { params })).status).toBe(400)
+  // Nova does not look for it where only what was set is forgotten.
+  expect((await admin.call('deleteQuotaSet', { params })).status).toBe(202)
+})
+
+test('a class whose name is too long is refused', async () => {
+  const params = { quota_class: 'c'.repeat(256) }
+  const body = { quota_class_set: { cores: 1 } }
+  expect((await admin.call('updateQuotaClassSet', { params, body })).status).toBe(400)
 })

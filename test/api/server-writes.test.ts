@@ -107,7 +107,7 @@ test('a repeat under the same idempotency key makes nothing and is told the same
   expect(new Set(answers.map(({ body }) => body.server.id)).size).toBe(1)
   expect(answers.filter(({ body }) => body.server.adminPass !== undefined)).toHaveLength(1)
   const other = { body: world.body({ name: 'other' }), headers }
-  expect((await user.call('createServer', other)).status).toBe(400)
+  expect((await user.call('createServer', other)).status).toBe(422)
 })
 
 test.each([

@@ -1,6 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type InstanceId, type NetworkId, newId } from '#common/ids.ts'
-import type { AskedOfGuest, Driver, InstanceSpec, NicSpec } from '#drivers/driver.ts'
+import type {
+  AskedOfGuest,
+  Driver,
+  FilterRule,
+  InstanceSpec,
+  NicSpec,
+  PortFilter,
+} from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { type NestedHarness, startNestedHarness } from './nested-harness.ts'
 
@@ -15,6 +22,7 @@ const NOTHING_ASKED: AskedOfGuest = {
 
 interface Port {
   readonly name: string
+  readonly port_security_enabled: boolean
   readonly mac_address: string
   readonly fixed_ips: readonly { readonly ip_address: string }[]
   readonly security_groups: readonly string[]
@@ -25,7 +33,9 @@ interface Group {
   readonly name: string
   readonly security_group_rules: readonly {
     readonly direction: string
+    readonly protocol: string | null
     readonly remote_group_id: string | null
+    readonly remote_ip_prefix: string | null
   }[]
 }
 
@@ -60,30 +70,63 @@ describe('what a nested host makes in the cloud below', () => {
     await harness?.[Symbol.asyncDispose]()
   })
 
-  test('ports have the addresses they have here, and let in only guests of the same project', async () => {
-    const network = newId<NetworkId>()
-    const nics = [1, 2, 3].map((nth) => nicOn(nth === 3 ? newId() : network, nth))
-    const [mine, yours] = [newId<string>(), newId<string>()]
-    for (const [index, nic] of nics.entries())
-      await spawnNew({ nics: [nic], projectId: index === 2 ? yours : mine })
+  test('ports have the addresses they have here, and let nothing in before they are told to', async () => {
+    const nics = [1, 2].map((nth) => nicOn(newId(), nth))
+    for (const nic of nics) await spawnNew({ nics: [nic] })
 
     const ports = (await Promise.all(nics.map(portOf))).map(([port]) => port!)
-    const path = '/networking/v2.0/security-groups'
-    const { body } = await demo<{ security_groups: readonly Group[] }>(path)
 
-    for (const [index, { mac_address, fixed_ips }] of ports.entries()) {
+    for (const [index, { mac_address, fixed_ips, security_groups }] of ports.entries()) {
       expect(mac_address).toBe(nics[index]!.macAddress)
       expect(fixed_ips[0]!.ip_address).toBe(nics[index]!.fixedIps[0]!.address)
+      expect(security_groups).toEqual([])
     }
-    const groups = ports.map(({ security_groups: ids }) =>
-      body.security_groups.find(({ id }) => ids.length === 1 && id === ids[0]),
+  })
+
+  test('ports let in what security groups say, and go by their own names below', async () => {
+    const network = newId<NetworkId>()
+    const nics = [1, 2].map((nth) => nicOn(network, nth))
+    const specs = [await spawnNew({ nics: [nics[0]!] }), await spawnNew({ nics: [nics[1]!] })]
+    const [mine, yours] = [newId<string>(), newId<string>()]
+    const rule = (groupId: string, change: Partial<FilterRule>): FilterRule => {
+      const any = { protocol: null, portMin: null, portMax: null, remotes: null }
+      return { direction: 'ingress', version: 4, groupId, ...any, ...change }
+    }
+    const filter = (nth: number, groupId: string, rules: readonly FilterRule[] | null) => {
+      return { instance: specs[nth]!.id, nic: nics[nth]!, rules, groupIds: [groupId] }
+    }
+    const web = rule(mine, { protocol: 6, portMin: 80, portMax: 81, remotes: ['192.0.2.0/24'] })
+    const friends = rule(mine, { remotes: ['10.20.0.12/32'], remoteGroupId: yours })
+    const apply = (...filters: PortFilter[]) => driver.firewall!.apply(filters, signal())
+    const groups = async () => {
+      const path = '/networking/v2.0/security-groups'
+      return (await demo<{ security_groups: readonly Group[] }>(path)).body.security_groups
+    }
+
+    for (const _ of [1, 2])
+      expect(await apply(filter(0, mine, [web, friends]), filter(1, yours, []))).toEqual(
+        nics.map(({ portId }) => portId),
+      )
+    const named = (id: string, all: readonly Group[]) =>
+      all.find(({ name }) => name === `weir-${id}`)!
+    const before = await groups()
+    expect(named(yours, before).security_group_rules).toEqual([])
+    expect(named(mine, before).security_group_rules).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ remote_group_id: named(yours, before).id, protocol: null }),
+        expect.objectContaining({ remote_ip_prefix: '192.0.2.0/24', remote_group_id: null }),
+      ]),
     )
-    expect(groups.map((group) => group?.name)).toEqual(
-      [mine, mine, yours].map((project) => `weir-${project}`),
-    )
-    for (const group of groups)
-      for (const rule of group!.security_group_rules)
-        if (rule.direction === 'ingress') expect(rule.remote_group_id).toBe(group!.id)
+    expect((await portOf(nics[0]!))[0]!.security_groups).toEqual([named(mine, before).id])
+
+    await apply(filter(0, mine, [web]), filter(1, yours, null))
+    expect(named(mine, await groups()).security_group_rules).toHaveLength(1)
+    expect((await portOf(nics[1]!))[0]).toMatchObject({
+      port_security_enabled: false,
+      security_groups: [],
+    })
+    for (const { id } of specs) await driver.destroy(id, signal())
+    expect((await groups()).filter(({ name }) => name.startsWith('weir-'))).toEqual([])
   })
 
   test('an interface comes and goes, each twice', async () => {

@@ -6,6 +6,7 @@ import { type CellId, type HostId, newId } from '#common/ids.ts'
 import type { Driver } from '#drivers/driver.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
+import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { StubCloud } from '../env/stub-cloud.ts'
@@ -14,6 +15,7 @@ const CREATE = /^POST \/compute\/servers$/
 const LIST = /^GET \/compute\/servers\/detail$/
 const LOGIN = /^POST \/v3\/auth\/tokens$/
 const SETTLES_MS = 400
+const { flavor: FLAVOR } = instanceSpec(new ImageShelf().add(Buffer.from('x')))
 const HTML = { body: '<html><title>Oops</title></html>' }
 
 describe('a cloud below that', () => {
@@ -24,24 +26,23 @@ describe('a cloud below that', () => {
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const signal = () => AbortSignal.timeout(20_000)
   const newSpec = () => instanceSpec(image, { displayName: 'web', hostname: 'web' })
+  const settings = (more: Readonly<Record<string, string>> = {}) =>
+    nestedSettings({
+      auth_url: cloud.url,
+      application_credential_id: 'id',
+      application_credential_secret: 'secret',
+      projects: 'any',
+      networks: '127.0.0.0/8',
+      allow_http: 'true',
+      images: `${image.id}=below`,
+      poll_ms: '20',
+      create_settles_ms: String(SETTLES_MS),
+      request_timeout_ms: '1000',
+      requests_per_second: '1000',
+      ...more,
+    })
   const open = (more: Readonly<Record<string, string>> = {}) =>
-    createNestedDriver(
-      { owner, stateDirectory, images: new ImageShelf() },
-      nestedSettings({
-        auth_url: cloud.url,
-        application_credential_id: 'id',
-        application_credential_secret: 'secret',
-        projects: 'any',
-        networks: '127.0.0.0/8',
-        allow_http: 'true',
-        images: `${image.id}=below`,
-        poll_ms: '20',
-        create_settles_ms: String(SETTLES_MS),
-        request_timeout_ms: '1000',
-        requests_per_second: '1000',
-        ...more,
-      }),
-    )
+    createNestedDriver({ owner, stateDirectory, images: new ImageShelf() }, settings(more))
   const there = () => [...cloud.servers.values()].filter(({ status }) => status !== 'DELETED')
   /** As a cell does: asks again while the outcome is not known. */
   const spawnAtLast = async (spec: ReturnType<typeof newSpec>) => {
@@ -60,6 +61,21 @@ describe('a cloud below that', () => {
     await driver[Symbol.asyncDispose]()
     await cloud[Symbol.asyncDispose]()
     await rm(stateDirectory, { recursive: true, force: true })
+  })
+
+  test('has no images says so when it is looked at, and what answers for it is no cloud too', async () => {
+    const look = (more: Readonly<Record<string, string>> = {}) =>
+      verifyCloud(settings(more), { cells: [owner.cellId], flavors: [FLAVOR] })
+    const results = Object.fromEntries((await look()).map(({ check, result }) => [check, result]))
+    expect(results).toMatchObject({ credential: 'ok', compute: 'ok', flavors: 'ok' })
+    expect(results).toMatchObject({ clock: 'ok', limits: 'ok', images: 'failed' })
+
+    const hopeless = [{ check: 'credential', result: 'failed' }]
+    expect(await look({ networks: '10.0.0.0/8' })).toMatchObject(hopeless)
+    cloud.disturb(LOGIN, { answer: 200, ...HTML })
+    expect(await look()).toMatchObject(hopeless)
+    cloud.computeUrl = 'http://169.254.169.254/'
+    expect(await look()).toMatchObject(hopeless)
   })
 
   test('loses its answer to a create has made one server, which is taken', async () => {

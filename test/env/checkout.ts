@@ -19,10 +19,17 @@ const COMMAND_LIMIT_MS = 300_000
 export class Checkout implements AsyncDisposable {
   readonly home = mkdtempSync(join(tmpdir(), 'weir-up-'))
   readonly cloudsFile = join(this.home, 'clouds.yaml')
+  readonly #within: readonly string[]
+
+  /** `within`: what each command is started by, such as to be in another network. */
+  constructor(within: readonly string[] = []) {
+    this.#within = within
+  }
 
   /** Runs `./weir ARGS`. */
   async weir(...args: readonly string[]): Promise<CommandResult> {
-    const child = spawn(join(projectRoot, 'weir'), args, {
+    const [command = '', ...rest] = [...this.#within, join(projectRoot, 'weir'), ...args]
+    const child = spawn(command, rest, {
       env: { ...process.env, WEIR_HOME: this.home },
       timeout: COMMAND_LIMIT_MS,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -28,7 +28,7 @@ const CONNECTIONS = 16
 /** Servers without any network: what the network service does is tested with it. */
 const NO_NETWORK: ServerNetwork = {
   reachOf: async () => () => true,
-  bind: async () => {},
+  bind: () => {},
   nicOf: async () => undefined,
   releaseNic: async () => {},
   release: async () => {},
@@ -97,6 +97,7 @@ export class CoreEnv implements AsyncDisposable {
       imageTicket: () => 'ticket',
       images: NO_IMAGES,
       dueTimes: { resizeConfirmWindowS: 0, shelvedOffloadTimeS: -1 },
+      reclaimIntervalS: 0,
       processName: newId(),
       retention: retentionFromEnv({}),
       ...options,

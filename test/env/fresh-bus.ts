@@ -4,16 +4,14 @@ import { join } from 'node:path'
 import { createAccount } from '@nats-io/nkeys'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { connectSystem } from '#deploy/nats/connect-system.ts'
+import { AccountKeeper, type KeptAccount } from '#gateway/bus/account-keeper.ts'
 import {
   computePermissions,
-  gatewayAccount,
+  OPERATOR_PERMISSIONS,
   SERVER_SIDE_PERMISSIONS,
 } from '#gateway/bus/accounts.ts'
-import { admitCell } from '#gateway/bus/admit-cell.ts'
 import { createCellAccount, type OwnedCellAccount } from '#gateway/bus/create-cell-account.ts'
-import { dismissCell } from '#gateway/bus/dismiss-cell.ts'
 import { issueCredentials } from '#gateway/bus/issue-credentials.ts'
-import { type BusOperator, pushAccount } from '#gateway/bus/push-account.ts'
 import { type TestServices, testServices } from './services.ts'
 
 /**
@@ -23,36 +21,62 @@ import { type TestServices, testServices } from './services.ts'
 export class FreshBus implements AsyncDisposable {
   readonly url: string
   readonly #services: TestServices
-  readonly #operator: BusOperator
+  readonly #system: NatsConnection
   readonly #gatewayKey: string
   readonly #gatewaySeed: string
-  #cells: readonly OwnedCellAccount[] = []
+  readonly #keeper: AccountKeeper
+  #accounts: readonly (OwnedCellAccount & KeptAccount)[] = []
 
   constructor(services: TestServices, system: NatsConnection) {
     const gateway = createAccount()
     this.url = services.natsUrl
     this.#services = services
-    this.#operator = { system, operatorSeed: services.natsKeys.operatorSeed }
+    this.#system = system
     this.#gatewayKey = gateway.getPublicKey()
     this.#gatewaySeed = new TextDecoder().decode(gateway.getSeed())
+    this.#keeper = new AccountKeeper(
+      { system, operatorSeed: services.natsKeys.operatorSeed },
+      this.#gatewayKey,
+      async () => this.#accounts,
+    )
   }
 
   /** Afterwards the gateways' account exists; it reaches no cell yet. */
   async open(): Promise<void> {
-    await pushAccount(this.#operator, 'gateway', this.#gatewayKey, gatewayAccount([]))
+    await this.#keeper.keep()
   }
 
   async addCell(cellId: string): Promise<void> {
-    const cell = await createCellAccount(cellId, this.#gatewayKey)
-    const cells = [...this.#cells, cell]
-    await admitCell(this.#operator, this.#gatewayKey, cellId, cells)
-    this.#cells = cells
+    const account = await createCellAccount(cellId, this.#gatewayKey)
+    this.#accounts = [...this.#accounts, { ...account, revokedAt: null }]
+    await this.#keeper.keep()
   }
 
   async removeCell(cellId: string): Promise<void> {
-    const remaining = this.#cells.filter((cell) => cell.cellId !== cellId)
-    await dismissCell(this.#operator, this.#gatewayKey, this.#account(cellId), remaining)
-    this.#cells = remaining
+    this.#accounts = this.#accounts.map((account) =>
+      account.cellId === cellId ? { ...account, revokedAt: new Date() } : account,
+    )
+    await this.#keeper.keep()
+  }
+
+  /** What lets a gateway make accounts on this bus itself. */
+  async operatorEnv(): Promise<Readonly<Record<string, string>>> {
+    const { natsKeys } = this.#services
+    return {
+      GATEWAY_NATS_OPERATOR_SEED: natsKeys.operatorSeed,
+      GATEWAY_NATS_SYSTEM_CREDENTIALS_FILE: await this.#issue(
+        'operator',
+        natsKeys.systemSeed,
+        OPERATOR_PERMISSIONS,
+      ),
+    }
+  }
+
+  /** The account of a cell that was added here. */
+  account(cellId: string): OwnedCellAccount {
+    const account = this.#accounts.find((each) => each.cellId === cellId)
+    if (account === undefined) throw new Error(`Cell ${cellId} was not added to this bus`)
+    return account
   }
 
   gatewayCredentialsFile(): Promise<string> {
@@ -60,22 +84,16 @@ export class FreshBus implements AsyncDisposable {
   }
 
   cellCredentialsFile(cellId: string): Promise<string> {
-    return this.#issue(`cell-${cellId}`, this.#account(cellId).seed, SERVER_SIDE_PERMISSIONS)
+    return this.#issue(`cell-${cellId}`, this.account(cellId).seed, SERVER_SIDE_PERMISSIONS)
   }
 
   computeCredentialsFile(cellId: string, hostId: string): Promise<string> {
     const permissions = computePermissions(cellId, hostId)
-    return this.#issue(`host-${hostId}`, this.#account(cellId).seed, permissions)
+    return this.#issue(`host-${hostId}`, this.account(cellId).seed, permissions)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#operator.system.close()
-  }
-
-  #account(cellId: string): OwnedCellAccount {
-    const cell = this.#cells.find((each) => each.cellId === cellId)
-    if (cell === undefined) throw new Error(`Cell ${cellId} was not added to this bus`)
-    return cell
+    await this.#system.close()
   }
 
   async #issue(

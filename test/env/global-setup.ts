@@ -33,7 +33,8 @@ async function startServices(directory: string): Promise<TestServices> {
     startMariadb(join(directory, 'mariadb'), 'with-parent'),
     startNats(join(directory, 'nats'), 'with-parent'),
   ])
-  return { directory, databaseRootUrl: mariadb.rootUrl(), natsUrl: nats.url, natsKeys: nats.keys }
+  const { url: natsUrl, leafUrl: natsLeafUrl, keys: natsKeys } = nats
+  return { directory, databaseRootUrl: mariadb.rootUrl(), natsUrl, natsLeafUrl, natsKeys }
 }
 
 async function teardown(server: Server, directory: string): Promise<void> {

@@ -7,7 +7,8 @@ import { waitFor } from '#common/wait-for.ts'
 import { createDriver } from '#drivers/registry.ts'
 import type { Cloud } from './cloud.ts'
 
-const READY_MS = 20_000
+/** More than the minute after which a host that was not heard at its start reports again. */
+const READY_MS = 90_000
 
 /** A host of the first cell of `top` whose servers are those of a project of another cloud; up once this resolves. */
 export async function startNestedHost(

@@ -31,6 +31,7 @@ export async function privateServices(): Promise<PrivateServices> {
       directory,
       databaseRootUrl: mariadb.rootUrl(),
       natsUrl: nats.url,
+      natsLeafUrl: nats.leafUrl,
       natsKeys: nats.keys,
     },
     killMariadb: () => kill(mariadb),

@@ -170,12 +170,14 @@ export class ScriptedCell implements AsyncDisposable {
         return this.build(ask)
       case 'instance.delete':
         return this.delete(ask)
+      case 'placement.explain':
+        return { trace: HOSTS_TRACE }
       case 'host.filter-ports':
         return { applied: [] }
       case 'instance.change-nic':
         return {}
       case 'instance.act':
-        return this.#act(ask)
+        return this.act(ask)
       case 'instance.console-log':
         return { output: 'booted' }
       case 'instance.diagnostics':
@@ -238,7 +240,8 @@ export class ScriptedCell implements AsyncDisposable {
     return { outcome: 'accepted', view, trace: HOSTS_TRACE }
   }
 
-  #act({ operation, act }: CellAsk<'instance.act'>): CellAnswer<'instance.act'> {
+  /** Starts and stops; whatever else is asked makes no difference. */
+  act({ operation, act }: CellAsk<'instance.act'>): CellAnswer<'instance.act'> {
     const isStop = act.name === 'stop'
     return {
       view: this.change(operation.serverId, {

@@ -10,6 +10,7 @@ export interface TestServices {
   readonly directory: string
   readonly databaseRootUrl: string
   readonly natsUrl: string
+  readonly natsLeafUrl: string
   readonly natsKeys: NatsKeys
 }
 

@@ -16,8 +16,15 @@ import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
 const STALE = 'weir-stale'
+const INTENTS = '/federation/v1/intents'
 const SLOWER_MAX_MS = 100
 const DARK_LIMIT_MS = 15_000
+
+interface Intent {
+  readonly id: string
+  readonly server_id: string
+  readonly wish: string
+}
 
 let cloud: Cloud
 let demo: ApiClient
@@ -35,6 +42,7 @@ beforeAll(async () => {
     ['b', 'south'],
     ['c', 'north'],
     ['d', 'south'],
+    ['kept', 'north'],
   ] as const)
     ids.set(name, (await activeServer(cloud, demo, { name, availability_zone: zone })).id)
   await act(demo, ids.get('c') ?? '', { 'os-stop': null })
@@ -75,9 +83,9 @@ describe('with one cell killed', () => {
   })
 
   test.each([
-    ['', ['d', 'c', 'b', 'a']],
+    ['', ['kept', 'd', 'c', 'b', 'a']],
     ['status=SHUTOFF', ['c']],
-    ['status=ACTIVE&sort_key=display_name&sort_dir=asc', ['a', 'b', 'd']],
+    ['status=ACTIVE&sort_key=display_name&sort_dir=asc', ['a', 'b', 'd', 'kept']],
     ['name=[ac]', ['c', 'a']],
     ['sort_key=display_name&sort_dir=asc&limit=3', ['a', 'b', 'c']],
   ])('the list by %s shows every server with its last status', async (query, expected) => {
@@ -88,7 +96,7 @@ describe('with one cell killed', () => {
     const order = 'sort_key=display_name&sort_dir=asc&limit=2'
 
     expect(await names(`${order}&marker=${ids.get('a')}`)).toEqual(['b', 'c'])
-    expect(await names(`${order}&marker=${ids.get('c')}`)).toEqual(['d'])
+    expect(await names(`${order}&marker=${ids.get('c')}`)).toEqual(['d', 'kept'])
   })
 
   test('what is stale says so in a header, what is not does not', async () => {
@@ -116,14 +124,60 @@ describe('with one cell killed', () => {
     await untilGone(demo, server.id)
   })
 
-  test('a delete is accepted, shown, and carried out when the cell is back', async () => {
-    const id = ids.get('a') ?? ''
-    expect((await demo.delete(`${SERVERS}/${id}`)).status).toBe(204)
-    expect((await showServer(demo, id))['OS-EXT-STS:task_state']).toBe('deleting')
+  test('names, metadata, tags and locks change as ever', async () => {
+    const path = `${SERVERS}/${ids.get('c')}`
+    const statuses = [
+      await demo.put(path, { server: { name: 'renamed' } }),
+      await demo.post(`${path}/metadata`, { metadata: { key: 'value' } }),
+      await demo.put(`${path}/tags/dark`, undefined, { version: '2.26' }),
+      await act(demo, ids.get('c') ?? '', { lock: null }),
+    ].map(({ status }) => status)
+
+    expect(statuses).toEqual([200, 200, 201, 202])
+    expect(await showServer(demo, ids.get('c') ?? '', '2.26')).toMatchObject({
+      name: 'renamed',
+      metadata: { key: 'value' },
+      tags: ['dark'],
+      locked: true,
+    })
+    expect((await act(demo, ids.get('c') ?? '', { unlock: null })).status).toBe(202)
+  })
+
+  test('deletes and power are accepted, shown, listed, cancelled, and done when the cell is back', async () => {
+    const [a, c, kept] = [ids.get('a'), ids.get('c'), ids.get('kept')].map((id) => id ?? '') as [
+      string,
+      string,
+      string,
+    ]
+    expect((await demo.delete(`${SERVERS}/${a}`)).status).toBe(204)
+    expect((await demo.delete(`${SERVERS}/${kept}`)).status).toBe(204)
+    expect((await act(demo, c, { 'os-start': null })).status).toBe(202)
+    expect((await act(demo, a, { 'os-stop': null })).status).toBe(409)
+    expect((await showServer(demo, a))['OS-EXT-STS:task_state']).toBe('deleting')
+    expect((await showServer(demo, c))['OS-EXT-STS:task_state']).toBe('powering-on')
+    expect(await names('status=SHUTOFF')).toEqual(['renamed'])
+
+    const listed = async (client: ApiClient, query = '') =>
+      (await client.get<{ intents: readonly Intent[] }>(`${INTENTS}${query}`)).body.intents
+    expect((await listed(demo)).map(({ wish, server_id: id }) => [wish, id])).toEqual([
+      ['delete', a],
+      ['delete', kept],
+      ['start', c],
+    ])
+    expect(await listed(cloud.as('admin'), `?cell=north&server=${c}`)).toHaveLength(1)
+    expect(await listed(cloud.as('stranger'))).toEqual([])
+    const [{ id: intent } = { id: '' }] = await listed(demo, `?server=${kept}`)
+    expect((await cloud.as('stranger').delete(`${INTENTS}/${intent}`)).status).toBe(404)
+    expect((await cloud.as('auditor').delete(`${INTENTS}/${intent}`)).status).toBe(403)
+    expect((await demo.delete(`${INTENTS}/${intent}`)).status).toBe(204)
+    expect((await demo.delete(`${INTENTS}/${intent}`)).status).toBe(404)
 
     for (const process of cloud.cell('north').processes) await process.start()
 
-    await untilGone(demo, id, 30_000)
+    await untilGone(demo, a, 30_000)
+    await untilStatus(demo, c, 'ACTIVE')
+    expect(await showServer(demo, kept)).toMatchObject({ status: 'ACTIVE' })
+    expect(await listed(demo)).toEqual([])
     await waitFor(
       'nothing to be stale',
       async () => (await demo.get(SERVERS)).headers[STALE] === undefined,

@@ -6,7 +6,6 @@ import { homeDirectory } from '#deploy/paths.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { buildRamdisk } from '#deploy/ramdisk/build-ramdisk.ts'
 import { Bmc } from '#drivers/baremetal/ipmi/bmc.ts'
-import { controlPower, isPoweredOn, setBootOptions } from '#drivers/baremetal/ipmi/chassis.ts'
 import { BootServer } from '#drivers/baremetal/netboot/boot-server.ts'
 import {
   cleanMachine,
@@ -14,6 +13,8 @@ import {
   type Machine,
   writeImage,
 } from '#drivers/baremetal/netboot/run-in-ramdisk.ts'
+import { ipmiManagement } from '#drivers/baremetal/parts/ipmi-management.ts'
+import { ipmiPower } from '#drivers/baremetal/parts/ipmi-power.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { echoDisk } from './machine/echo-disk.ts'
 import { type SimulatedMachine, startMachine } from './machine/simulated-machine.ts'
@@ -32,6 +33,7 @@ const TASK_MS = 120_000
 describe.skipIf(why !== undefined)(`a machine that boots from the network${skipped}`, () => {
   let simulated: SimulatedMachine
   let server: BootServer
+  let bmc: Bmc
   let machine: Machine
   const signal = () => AbortSignal.timeout(TASK_MS)
   const disk = () => join(simulated.directory, 'disk.img')
@@ -45,10 +47,11 @@ describe.skipIf(why !== undefined)(`a machine that boots from the network${skipp
     const bootfile = `${publicUrl}/boot.ipxe?mac=\${net0/mac}`
     const nic = `user,model=virtio-net-pci,mac=${MAC},bootfile=${bootfile}`
     simulated = await startMachine({ diskMb: DISK_MB, qemu: ['-nic', nic] })
-    machine = { bmc: new Bmc(simulated.bmc), macAddress: MAC, usesEfi: false }
+    bmc = new Bmc(simulated.bmc)
+    machine = { power: ipmiPower(bmc), management: ipmiManagement(bmc, false), macAddress: MAC }
   }, 400_000)
   afterAll(async () => {
-    await machine?.bmc[Symbol.asyncDispose]()
+    await bmc?.[Symbol.asyncDispose]()
     await simulated?.[Symbol.asyncDispose]()
     await server?.[Symbol.asyncDispose]()
   })
@@ -63,7 +66,7 @@ describe.skipIf(why !== undefined)(`a machine that boots from the network${skipp
       macAddresses: [MAC],
     })
     expect(parts.memoryMb).toBeGreaterThan(128)
-    expect(await isPoweredOn(machine.bmc, signal())).toBe(false)
+    expect(await machine.power.isOn(signal())).toBe(false)
   })
 
   test('boots from the image that was written to its disk, and keeps none of it once cleaned', async () => {
@@ -75,9 +78,8 @@ describe.skipIf(why !== undefined)(`a machine that boots from the network${skipp
     await writeImage(machine, server, { path, sizeBytes: content.length, sha256 }, signal())
     expect((await diskBytes(disk(), content.length)).equals(content)).toBe(true)
 
-    const fromDisk = { device: 'disk', isPersistent: true, usesEfi: false } as const
-    await setBootOptions(machine.bmc, fromDisk, signal())
-    await controlPower(machine.bmc, 'on', signal())
+    await machine.management.bootFrom('disk', signal())
+    await machine.power.on(signal())
     await expect.poll(() => simulated.consoleLog(), { timeout: 60_000 }).toMatch(/READY\s*$/)
 
     await cleanMachine(machine, server, signal())

@@ -58,6 +58,16 @@ export const FOLDER_RULES: readonly FolderRule[] = [
     why: 'the HTTP layer stores nothing',
   },
   {
+    folder: 'gateway/cli/',
+    never: [
+      ...DATABASE,
+      ...BUS,
+      ...HTTP,
+      ...['api', 'app', 'bus', 'cells', 'db', 'http', 'views'].map((name) => `gateway/${name}/`),
+    ],
+    why: 'the command line is a client like any other',
+  },
+  {
     folder: 'gateway/views/',
     never: [...DATABASE, ...BUS, ...HTTP, 'gateway/db/', 'gateway/cells/'],
     why: 'a view is a pure function of what it shows',

@@ -60,6 +60,22 @@ const settled = async (operation: OperationRef) => {
   return [vmState, taskState, powerState, sagaId]
 }
 
+test('a wish that has come true already is done at once, and one during other work is asked again', async () => {
+  const operation = await activeServer()
+  const wish = (name: PlainAct) =>
+    cell.ask('instance.act', {
+      operation: { ...operation, id: newId() },
+      act: { name },
+      isWish: true,
+    })
+
+  expect(await wish('start')).toMatchObject({ view: { vmState: 'active', taskState: null } })
+  await act(operation, 'pause')
+  await expect(wish('stop')).rejects.toMatchObject({ kind: 'unavailable' })
+  await expect.poll(async () => (await settled(operation))[0]).toBe('paused')
+  await expect(wish('stop')).rejects.toMatchObject({ kind: 'conflict' })
+})
+
 test.each([
   ['stop', [], 'powering-off', ['stopped', null, 4, null]],
   ['start', ['stop'], 'powering-on', ['active', null, 1, null]],
@@ -123,11 +139,43 @@ test('of many actions at once one is taken and the others are told of a conflict
   host.driver.faults.set([{ method: 'reboot', effect: { do: 'slow', ms: 1_000 } }])
 
   const outcomes = await Promise.allSettled(
-    Array.from({ length: 6 }, () => act(operation, 'reboot-hard')),
+    Array.from({ length: 6 }, () => act(operation, 'reboot-soft')),
   )
 
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   host.driver.faults.set([])
+})
+
+test.each([
+  ['reboot-hard', 'rebooting_hard', ['active', null, 1, null]],
+  ['soft-delete', 'soft-deleting', ['soft-delete', null, 4, null]],
+] as const)('%s takes the guest from a soft reboot that hangs', async (action, task, after) => {
+  const operation = await activeServer()
+  host.driver.faults.set([{ method: 'reboot', times: 1, effect: { do: 'hang' } }])
+  await act(operation, 'reboot-soft')
+
+  const { view } = await act(operation, action)
+
+  expect(view.taskState).toBe(task)
+  await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(after)
+  const { event } = await cell.waitForFeed(
+    'action-event',
+    ({ event }) => event.serverId === operation.serverId && event.result === 'Error',
+  )
+  expect(event).toMatchObject({ details: 'Another action on the server ended it.' })
+})
+
+test('what is being stopped is not rebooted', async () => {
+  const operation = await activeServer()
+  host.driver.faults.set([{ method: 'stop', times: 1, effect: { do: 'slow', ms: 500 } }])
+  await act(operation, 'stop')
+
+  await expect(act(operation, 'reboot-hard')).rejects.toMatchObject({
+    message: `Cannot 'reboot' instance ${operation.serverId} while it is in task_state powering-off`,
+  })
+  await expect
+    .poll(() => settled(operation), { timeout: 5_000 })
+    .toEqual(['stopped', null, 4, null])
 })
 
 test('an action that fails leaves the state as it was, with a fault', async () => {

@@ -186,11 +186,12 @@ function actedOf({ deps, params }: ActCall): Acted<Act> {
   return { deps, operation, instance, act: actOf(deps, params), at: deps.clock.now() }
 }
 
-/** Does nothing once a delete has taken the instance. */
+/** Once another has taken the instance only says so. */
 async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Promise<void> {
   const { deps, params, sagaId, work } = call
   const { instance } = params
-  if (done.outcome === 'unwanted' || !(await lockOwnInstance(tx, sagaId, instance))) return
+  if (done.outcome === 'unwanted' || !(await lockOwnInstance(tx, sagaId, instance)))
+    return tellPreempted(tx, call)
   const acted = actedOf(call)
   const effects = effectsOf(params.action)
   const part =
@@ -212,6 +213,25 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
     { kind: 'instance', view: instanceView(to) },
     { kind: 'action-event', event },
   ])
+  tx.afterCommit(deps.feedChanged)
+}
+
+/** Afterwards who asks what became of the act learns that something else was wanted of the instance meanwhile. */
+async function tellPreempted(tx: Tx, { deps, params, sagaId, work }: ActCall): Promise<void> {
+  const { instance, action, startedAt } = params
+  const owner = await findOwner(tx, instance)
+  // This very act has ended it before.
+  if (owner === null || owner === sagaId) return
+  const event = endedEvent({
+    serverId: instance.id,
+    requestId: work.requestId,
+    event: action,
+    startedAt,
+    finishedAt: deps.clock.now(),
+    host: instance.placed?.host ?? null,
+    failure: 'Another action on the server ended it.',
+  })
+  addToFeed(tx, [{ kind: 'action-event', event }])
   tx.afterCommit(deps.feedChanged)
 }
 

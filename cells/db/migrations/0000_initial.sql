@@ -83,6 +83,14 @@ CREATE TABLE `allocations` (
 	CONSTRAINT `allocations_consumer_id_provider_id_resource_class_pk` PRIMARY KEY(`consumer_id`,`provider_id`,`resource_class`)
 );
 --> statement-breakpoint
+CREATE TABLE `custom_resources` (
+	`provider_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`resource_class` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`limit` bigint NOT NULL,
+	`used` bigint NOT NULL DEFAULT 0,
+	CONSTRAINT `custom_resources_provider_id_resource_class_pk` PRIMARY KEY(`provider_id`,`resource_class`)
+);
+--> statement-breakpoint
 CREATE TABLE `group_hosts` (
 	`group_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`slot` varchar(36) character set ascii collate ascii_bin NOT NULL,

@@ -31,6 +31,18 @@ export const inventories = mysqlTable(
   (t) => [primaryKey({ columns: [t.providerId, t.resourceClass] })],
 )
 
+/** What a host has and uses of classes that operators named. `used` is the sum of its allocations, as above. */
+export const customResources = mysqlTable(
+  'custom_resources',
+  {
+    providerId: uuid('provider_id').notNull(),
+    resourceClass: token('resource_class').notNull(),
+    limit: bigint('limit', { mode: 'number' }).notNull(),
+    used: bigint('used', { mode: 'number' }).notNull().default(0),
+  },
+  (t) => [primaryKey({ columns: [t.providerId, t.resourceClass] })],
+)
+
 /** Who holds how much of what. The consumer is a server, or a migration that holds its source. */
 export const allocations = mysqlTable(
   'allocations',

@@ -1,9 +1,21 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { Failure } from '#common/errors.ts'
+import { withExamples } from '#gateway/cli/examples.ts'
+import { noun } from '#gateway/cli/noun.ts'
+import type { Operator } from '#gateway/cli/operator.ts'
 import { layoutIn } from '../../deployment/layout.ts'
-import { say } from '../say.ts'
+import { lockDeployment } from '../../deployment/lock.ts'
+import { LAUNCHED_DRIVERS, type LaunchedDriver } from '../../hypervisors/launched-driver.ts'
+import { progress, say } from '../say.ts'
+import { upTo } from '../up-to.ts'
+import { addCloudCommands, type CloudFlags, joinNested, withSettings } from './cell-cloud.ts'
 
-export function addCellCommand(program: Command): void {
-  const cell = program.command('cell').description('the cells of the deployment')
+const HOSTS_MAX = 64
+
+export function addCellCommand(program: Command, operator: Operator): void {
+  const cell = noun(program, 'cell', 'units of scheduling and failure')
+  addJoinCommand(cell, operator)
+  addCloudCommands(cell, operator)
   cell
     .command('resync')
     .argument('<name>')
@@ -15,4 +27,55 @@ export function addCellCommand(program: Command): void {
       await resyncCell(db, name)
       say(`A gateway reads a full copy of ${name} as soon as it hears it.`)
     })
+}
+
+interface JoinFlags extends Partial<CloudFlags> {
+  readonly gateway?: string
+  readonly token?: string
+  readonly driver: LaunchedDriver | 'auto' | 'nested'
+  readonly hosts?: number
+}
+
+function addJoinCommand(cell: Command, operator: Operator): void {
+  withSettings(
+    withExamples(
+      cell.command('join [name]'),
+      './weir cell join --gateway https://cloud.example:8774 --token TOKEN --driver libvirt',
+      './weir cell join lab --driver nested --cloud lab --set projects=any',
+    ),
+  )
+    .description('make this folder a cell of another deployment, or a cloud a cell of this one')
+    .option('--gateway <url>', 'of the deployment that the join token is from')
+    .option('--token <token>', 'made there for this cell; good once')
+    .addOption(
+      new Option('--driver <name>', 'what servers run on; nested: a cloud of clouds.yaml')
+        .choices(['auto', ...LAUNCHED_DRIVERS, 'nested'])
+        .default('auto'),
+    )
+    .option('--hosts <n>', 'how many hosts (default: 2 simulated, or 1 of others)', upTo(HOSTS_MAX))
+    .option('--cloud <name>', 'the entry of clouds.yaml')
+    .action(async (name: string | undefined, flags: JoinFlags) => {
+      if (flags.driver === 'nested')
+        return joinNested(operator, given(name, '<name>'), {
+          cloud: given(flags.cloud, '--cloud'),
+          set: flags.set ?? {},
+        })
+      const { joinCell } = await import('../../join/join-cell.ts')
+      const { describeCell } = await import('../describe-cell.ts')
+      const asked = {
+        gateway: given(flags.gateway, '--gateway'),
+        token: given(flags.token, '--token'),
+        driver: flags.driver,
+        ...(flags.hosts === undefined ? {} : { hosts: flags.hosts }),
+      }
+      const layout = layoutIn()
+      using _lock = lockDeployment(layout)
+      const state = await joinCell(layout, asked, progress)
+      for (const line of describeCell(layout, { state, what: 'created' })) say(line)
+    })
+}
+
+function given(value: string | undefined, what: string): string {
+  if (value !== undefined) return value
+  throw new Failure('invalid', `${what} is missing. See: ./weir cell join --help`)
 }

@@ -22,12 +22,15 @@ export function addDbCommand(program: Command): void {
           'History of deleted servers and old actions would be removed. Run: ./weir db purge --yes',
         )
       const { openDatabase } = await import('../../upkeep/open-database.ts')
+      const { cellDatabase } = await import('../../up/prepare-databases.ts')
       const { purgeCell, purgeGateway } = await import('../../upkeep/purge-all.ts')
       const signal = AbortSignal.timeout(LIMIT_MS)
-      await using global = openDatabase(layout, 'weir')
-      report('global database', await purgeGateway(global, process.env, signal))
+      if (state.joined === undefined) {
+        await using global = openDatabase(layout, 'weir')
+        report('global database', await purgeGateway(global, process.env, signal))
+      }
       for (const { name } of state.cells) {
-        await using database = openDatabase(layout, `weir_cell_${name}`)
+        await using database = openDatabase(layout, cellDatabase(name))
         report(`cell ${name}`, await purgeCell(database, process.env, signal))
       }
     })

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import { Failure } from '#common/errors.ts'
 import { runShown } from '../../checks/run-checks.ts'
 import { type Layout, layoutIn } from '../../deployment/layout.ts'
 import { existingState } from '../../deployment/state.ts'
-import { logFile } from '../../processes/start-program.ts'
+import { logPath } from '../../status/log-path.ts'
 import { upTo } from '../up-to.ts'
 
 const LINES = 50
@@ -35,17 +34,8 @@ async function logFiles(layout: Layout, wanted: string | undefined): Promise<rea
   const names = (await processStates(layout, existingState(layout))).map(({ name }) => name)
   if (wanted !== undefined && !names.includes(wanted))
     throw new Failure('not-found', `There is no log ${wanted}. There are: ${names.join(', ')}`)
-  const files = (wanted === undefined ? names : [wanted]).map((name) => fileOf(layout, name))
+  const files = (wanted === undefined ? names : [wanted]).map((name) => logPath(layout, name))
   const written = files.filter(existsSync)
   if (written.length === 0) throw new Failure('not-found', 'Nothing has been logged yet.')
   return written
-}
-
-function fileOf(layout: Layout, name: string): string {
-  if (name === 'mariadb') return join(layout.mariadb, 'mariadb.log')
-  if (name.startsWith('libvirt-'))
-    return join(layout.hosts, name.slice('libvirt-'.length), 'libvirt', 'log', 'libvirtd.log')
-  if (name.startsWith('docker-'))
-    return join(layout.hosts, name.slice('docker-'.length), 'docker', 'dockerd.log')
-  return name === 'nats' ? join(layout.nats, 'nats.log') : logFile(layout, name)
 }

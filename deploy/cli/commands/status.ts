@@ -23,7 +23,7 @@ export function addStatusCommand(program: Command): void {
       const memoryMib = processes.reduce((sum, each) => sum + each.memoryMib, 0)
       say()
       say(
-        `Endpoint ${endpointOf(state)}/identity/v3, driver ${state.driver.name}, ${memoryMib} MiB`,
+        `${state.joined === undefined ? 'Endpoint' : 'Cell of'} ${endpointOf(state)}/identity/v3, driver ${state.driver.name}, ${memoryMib} MiB`,
       )
       const dead = processes.filter(({ isAlive }) => !isAlive)
       if (dead.length === 0) return

@@ -27,13 +27,16 @@ export function addUpCommand(program: Command): void {
     )
     .option('--gateways <n>', 'how many gateways (default: 1)', upTo(COUNT_MAX))
     .option('--port <port>', 'of the first gateway (default: 8774, or a free one)', upTo(PORT_MAX))
+    .option('--address <ip>', 'serve cells and clients of other machines there, over TLS')
     .option('--fresh', 'remove what is there first, servers included')
     .action(async (options: UpOptions) => {
       const { bringUp } = await import('../../up/up.ts')
+      const { describeCell } = await import('../describe-cell.ts')
       const { describeUp } = await import('../describe-up.ts')
       const layout = layoutIn()
       using _lock = lockDeployment(layout)
       const result = await bringUp(layout, options, progress)
-      for (const line of describeUp(layout, result)) say(line)
+      const lines = result.state.joined === undefined ? describeUp : describeCell
+      for (const line of lines(layout, result)) say(line)
     })
 }

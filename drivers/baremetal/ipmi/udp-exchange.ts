@@ -10,10 +10,13 @@ const SENDS_MAX = 5
 /** Datagrams to and from one address, and no other. */
 export class UdpExchange implements Disposable {
   readonly #socket: Socket
+  readonly #closing = Promise.withResolvers<never>()
+  #isClosed = false
   #receive: (datagram: Buffer) => void = () => {}
 
   private constructor(socket: Socket) {
     this.#socket = socket
+    this.#closing.promise.catch(() => undefined)
     socket.on('message', (datagram) => this.#receive(datagram))
     // A refused port is a BMC that starts: the repetitions decide.
     socket.on('error', () => {})
@@ -44,13 +47,14 @@ export class UdpExchange implements Disposable {
   }
 
   send(datagram: Buffer): void {
+    if (this.#isClosed) return
     // What becomes of it shows in the answer, or in that there is none.
     this.#socket.send(datagram, () => {})
   }
 
   /**
    * Sends what `next` makes, again and again, until `answer` settles. Throws `unavailable` when it does not in some
-   * seconds.
+   * seconds, and when the exchange is disposed.
    */
   async repeat<T>(next: () => Buffer, answer: Promise<T>, signal: AbortSignal): Promise<T> {
     let sends = 0
@@ -65,7 +69,8 @@ export class UdpExchange implements Disposable {
     try {
       signal.throwIfAborted()
       send()
-      return await abortable(Promise.race([answer, silence.promise]), signal)
+      const first = Promise.race([answer, silence.promise, this.#closing.promise])
+      return await abortable(first, signal)
     } finally {
       clearInterval(timer)
     }
@@ -73,6 +78,8 @@ export class UdpExchange implements Disposable {
 
   [Symbol.dispose](): void {
     this.#receive = () => {}
+    this.#isClosed = true
+    this.#closing.reject(new Failure('unavailable', 'The session with the BMC is over.'))
     this.#socket.close()
   }
 }

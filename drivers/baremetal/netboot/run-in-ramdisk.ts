@@ -1,15 +1,15 @@
 import { Failure } from '#common/errors.ts'
-import type { Bmc } from '../ipmi/bmc.ts'
-import { controlPower, isPoweredOn, setBootOptions } from '../ipmi/chassis.ts'
+import type { Management } from '../parts/management.ts'
+import type { Power } from '../parts/power.ts'
 import type { BootServer } from './boot-server.ts'
 import { machineParts } from './machine-parts.ts'
 import type { DiskContent, MachineParts, RamdiskTask } from './tasks.ts'
 
 /** A machine that can be switched, and that boots from the network with this MAC address. */
 export interface Machine {
-  readonly bmc: Bmc
+  readonly power: Power
+  readonly management: Pick<Management, 'bootFrom'>
   readonly macAddress: string
-  readonly usesEfi: boolean
 }
 
 /** Afterwards the machine is off. Says what it is made of. */
@@ -45,18 +45,18 @@ export async function cleanMachine(
 }
 
 async function runInRamdisk(
-  { bmc, macAddress, usesEfi }: Machine,
+  { power, management, macAddress }: Machine,
   server: BootServer,
   task: RamdiskTask,
   signal: AbortSignal,
 ): Promise<string> {
   const begin = async () => {
-    await controlPower(bmc, 'off', signal)
-    await setBootOptions(bmc, { device: 'network', isPersistent: false, usesEfi }, signal)
-    await controlPower(bmc, 'on', signal)
+    await power.off(signal)
+    await management.bootFrom('network', signal)
+    await power.on(signal)
   }
   const report = await server.run(macAddress, task, begin, signal)
   // What it reports it has done and written out.
-  if (await isPoweredOn(bmc, signal)) await controlPower(bmc, 'off', signal)
+  await power.off(signal)
   return report
 }

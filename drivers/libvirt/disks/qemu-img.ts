@@ -1,5 +1,5 @@
+import type { ImageFormat } from '../../image-header.ts'
 import { run } from '../../run.ts'
-import type { ImageFormat } from '../images/image-header.ts'
 
 const TIMEOUT_MS = 60_000
 /** A crafted image must not take the host with it (OSSA-2016-012): address space and CPU seconds. */

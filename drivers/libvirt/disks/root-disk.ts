@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec, ImageSpec } from '../../driver.ts'
-import { IMAGE_FORMATS, type ImageFormat, imageVirtualSize } from '../images/image-header.ts'
+import { IMAGE_FORMATS, type ImageFormat, imageVirtualSize } from '../../image-header.ts'
 import { createOverlay } from './qemu-img.ts'
 
 const GIB = 1024 ** 3

@@ -41,8 +41,9 @@ export function cloudFailure({ what, status, body }: Refusal): Failure {
 }
 
 function kindOf(status: number, message: string): ErrorKind {
-  if (status !== 403) return KINDS[status] ?? 'unavailable'
-  return /quota|exceeded/i.test(message) ? 'no-capacity' : 'forbidden'
+  // Nova forbids what is beyond a quota, and Neutron calls it a conflict.
+  if ([403, 409].includes(status) && /quota|exceeded/i.test(message)) return 'no-capacity'
+  return status === 403 ? 'forbidden' : (KINDS[status] ?? 'unavailable')
 }
 
 /** The message in any of the envelopes that OpenStack's services have; undefined for what is none. */

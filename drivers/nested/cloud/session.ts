@@ -89,7 +89,7 @@ export class Session {
         method: 'POST',
         url: this.#url,
         headers: { 'content-type': 'application/json', accept: 'application/json' },
-        body: JSON.stringify(tokenRequest(this.#settings.login)),
+        body: JSON.stringify(tokenRequest(this.#settings.login())),
       },
       signal,
     )

@@ -1,9 +1,11 @@
+import type { InstanceId } from '#common/ids.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import type { NestedHost } from '../host.ts'
 import { markerKey, markerValue } from '../names.ts'
 import type { ComputeVersions } from './compute-versions.ts'
 import { isOlder } from './compute-versions.ts'
 import { derivedHostname } from './derived-hostname.ts'
+import { DESCRIPTION_SINCE, hasDescription, remarksBody } from './remarks-body.ts'
 
 /** What of the cloud's own a server is made of, by its ids. */
 export interface ServerParts {
@@ -18,29 +20,28 @@ export interface CreateRequest {
   readonly microversion: string
 }
 
-/** A server without any network, and a name of its own for the guest: what they are said with, and since when. */
+/** Since when what is not in the oldest can be said. */
 const NO_NETWORK_SINCE = '2.37'
+const NIC_TAG_SINCE = '2.42'
+const TAGS_SINCE = '2.52'
 const HOSTNAME_SINCE = '2.90'
 
 /** The request that makes the server of an instance. Throws `unsupported` for what the cloud cannot be told. */
 export async function createRequest(
-  {
-    owner,
-    settings,
-    versions,
-    keypairs,
-  }: Pick<NestedHost, 'owner' | 'settings' | 'versions' | 'keypairs'>,
+  host: Pick<NestedHost, 'owner' | 'settings' | 'versions' | 'keypairs' | 'records'>,
   spec: InstanceSpec,
   parts: ServerParts,
   signal: AbortSignal,
 ): Promise<CreateRequest> {
+  const { owner, settings, keypairs } = host
   const { metadata, keypair, userData, adminPassword } = spec.asked
-  const needed = await versionsNeeded(versions, spec, signal)
+  const needed = await versionsNeeded(host.versions, spec, signal)
+  const { tags = [] } = spec.remarks ?? {}
   const server = {
     name: spec.displayName,
     flavorRef: parts.flavorRef,
     imageRef: parts.imageRef,
-    networks: parts.portIds.length === 0 ? 'none' : parts.portIds.map((port) => ({ port })),
+    networks: networksOf(spec, parts),
     metadata: { ...metadata, [markerKey(owner)]: markerValue(owner, spec.id) },
     ...(spec.configDrive === undefined ? {} : { config_drive: true }),
     ...(keypair === null ? {} : { key_name: keypairs.nameOf(keypair) }),
@@ -48,9 +49,35 @@ export async function createRequest(
     ...(adminPassword === null ? {} : { adminPass: adminPassword }),
     ...(settings.zone === undefined ? {} : { availability_zone: settings.zone }),
     ...(needed.includes(HOSTNAME_SINCE) ? { hostname: spec.hostname } : {}),
+    ...remarksBody(spec),
+    ...(tags.length === 0 ? {} : { tags }),
   }
+  const hints = hintsOf(host.records, spec)
   const microversion = needed.reduce((a, b) => (isOlder(a, b) ? b : a), '2.1')
-  return { body: { server }, microversion }
+  return {
+    body: { server, ...(Object.keys(hints).length === 0 ? {} : { 'os:scheduler_hints': hints }) },
+    microversion,
+  }
+}
+
+function networksOf({ nics }: InstanceSpec, { portIds }: ServerParts): object | 'none' {
+  if (portIds.length === 0) return 'none'
+  return portIds.map((port, index) => {
+    const tag = nics[index]?.tag
+    return { port, ...(tag === undefined ? {} : { tag }) }
+  })
+}
+
+/** Instances of other hosts are far from this cloud whatever it does. */
+function hintsOf(records: NestedHost['records'], { neighbours, remarks }: InstanceSpec): object {
+  const below = (ids: readonly string[] = []) =>
+    ids.flatMap((id) => records.get(id as InstanceId)?.serverId ?? [])
+  const [same, different] = [below(neighbours?.same), below(neighbours?.different)]
+  return {
+    ...remarks?.hints,
+    ...(same.length === 0 ? {} : { same_host: same }),
+    ...(different.length === 0 ? {} : { different_host: different }),
+  }
 }
 
 async function versionsNeeded(
@@ -61,6 +88,12 @@ async function versionsNeeded(
   const needed: string[] = []
   if (spec.nics.length === 0)
     needed.push(await versions.need(NO_NETWORK_SINCE, 'a server without a network', signal))
+  if (spec.nics.some(({ tag }) => tag !== undefined))
+    needed.push(await versions.need(NIC_TAG_SINCE, 'the tag of a network interface', signal))
+  if (hasDescription(spec))
+    needed.push(await versions.need(DESCRIPTION_SINCE, 'a description', signal))
+  if ((spec.remarks?.tags.length ?? 0) > 0)
+    needed.push(await versions.need(TAGS_SINCE, 'tags', signal))
   if (spec.hostname !== derivedHostname(spec.displayName))
     needed.push(await versions.need(HOSTNAME_SINCE, `the host name ${spec.hostname}`, signal))
   return needed

@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '../../driver.ts'
+import type { Cloud } from '../cloud/cloud.ts'
 import type { NestedHost } from '../host.ts'
 
 /** Of a flavor as the cloud shows it, what the driver reads. */
@@ -27,18 +28,25 @@ export async function flavorBelow(
 ): Promise<string> {
   const named = settings.flavors.get(flavor.id) ?? settings.flavors.get(flavor.name)
   if (named !== undefined) return named
+  const found = matchFlavor(flavor, await listFlavors(cloud, signal))
+  if (found !== undefined) return found.id
+  throw new Failure(
+    'invalid',
+    `The cloud below has no flavor of the size of ${flavor.name}: ${sizeOf(flavor)}.`,
+  )
+}
+
+export async function listFlavors(
+  cloud: Cloud,
+  signal: AbortSignal,
+): Promise<readonly CloudFlavor[]> {
   const { body } = await cloud.call<{ flavors: readonly CloudFlavor[] }>(
     'compute',
     'GET',
     '/flavors/detail',
     { query: { limit: PAGE_SIZE }, signal },
   )
-  const found = matchFlavor(flavor, body.flavors)
-  if (found !== undefined) return found.id
-  throw new Failure(
-    'invalid',
-    `The cloud below has no flavor of the size of ${flavor.name}: ${sizeOf(flavor)}.`,
-  )
+  return body.flavors
 }
 
 export function matchFlavor(

@@ -3,8 +3,8 @@ import type { NetworkId, PortId } from '#common/ids.ts'
 import type { NicSpec } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Cloud } from '../cloud/cloud.ts'
-import { groupName, idsOf, networkName, portName } from '../names.ts'
-import { SecurityGroups } from './security-groups.ts'
+import { idsOf, networkName, portName } from '../names.ts'
+import { type CloudPort, groupsChange, hasAddresses } from './port-change.ts'
 import { subnetBody } from './subnet-body.ts'
 
 interface Named {
@@ -16,40 +16,61 @@ interface Subnet extends Named {
 }
 
 /**
- * Networks, ports and security groups of our own in the cloud below: what our users see of a network is ours, and its
- * guests there reach only each other. Nothing that was there before is used.
+ * Networks and ports of our own in the cloud below: what our users see of a network is ours, and its guests there reach
+ * only each other. Nothing that was there before is used.
  */
 export class CloudNetworks {
   readonly #cloud: Cloud
-  readonly #groups: SecurityGroups
   readonly #lock = new KeyedLock<string>()
 
   constructor(cloud: Cloud) {
     this.#cloud = cloud
-    this.#groups = new SecurityGroups(cloud)
   }
 
-  /** The id below of a port with exactly this address and MAC; one that is there stays. */
-  async ensurePort(nic: NicSpec, projectId: string, signal: AbortSignal): Promise<string> {
+  /**
+   * The id below of a port with exactly this address and MAC; one that is there stays. A new one lets nothing through yet
+   * but what its guest needs to get its address.
+   */
+  async ensurePort(nic: NicSpec, signal: AbortSignal): Promise<string> {
     const name = portName(nic.portId)
     const found = await this.#find('ports', name, signal)
     if (found !== undefined) return found.id
-    const group = await this.#groups.ensure(groupName(projectId), signal)
     return this.#lock.run(nic.networkId, signal, async () => {
       const networkId = await this.#ensureNetwork(nic.networkId, signal)
-      const subnets = await this.#ensureSubnets(networkId, nic, signal)
       const port = {
         name,
         network_id: networkId,
         mac_address: nic.macAddress,
-        fixed_ips: nic.fixedIps.map(({ address, cidr }) => ({
-          subnet_id: subnets.get(cidr),
-          ip_address: address,
-        })),
-        security_groups: [group],
+        fixed_ips: await this.#fixedIps(networkId, nic, signal),
+        security_groups: [],
       }
       return this.#make('ports', 'port', port, signal)
     })
+  }
+
+  /**
+   * Afterwards the port has these addresses and security groups, by their ids; `groups` null: nothing is held up. False:
+   * it is not there.
+   */
+  async changePort(
+    nic: NicSpec,
+    groups: readonly string[] | null,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const port = await this.#find<CloudPort>('ports', portName(nic.portId), signal)
+    if (port === undefined) return false
+    const change = {
+      ...(hasAddresses(port, nic)
+        ? {}
+        : { fixed_ips: await this.#fixedIps(port.network_id, nic, signal) }),
+      ...groupsChange(port, groups),
+    }
+    if (Object.keys(change).length > 0)
+      await this.#cloud.call('network', 'PUT', `/ports/${port.id}`, {
+        body: { port: change },
+        signal,
+      })
+    return true
   }
 
   /** The id below of a port; undefined when it is not there. */
@@ -57,13 +78,17 @@ export class CloudNetworks {
     return (await this.#find('ports', portName(id), signal))?.id
   }
 
-  /** Of ours, what was made for a server, by the names it has below. */
+  /** Of ours, what was made for a server, by the names it has below, and the groups below that its ports have. */
   async madeFor(
     serverId: string,
     signal: AbortSignal,
-  ): Promise<{ readonly portIds: readonly PortId[]; readonly networkIds: readonly NetworkId[] }> {
-    type Port = { readonly name: string; readonly network_id: string }
+  ): Promise<{
+    readonly portIds: readonly PortId[]
+    readonly networkIds: readonly NetworkId[]
+    readonly groupsBelow: readonly string[]
+  }> {
     const query = { device_id: serverId }
+    type Port = CloudPort & { readonly name: string }
     const { body } = await this.#cloud.call<{ ports: readonly Port[] }>(
       'network',
       'GET',
@@ -80,7 +105,11 @@ export class CloudNetworks {
       )
       networkIds.push(...idsOf<NetworkId>([found.body.network.name]))
     }
-    return { portIds: idsOf(body.ports.map(({ name }) => name)), networkIds }
+    return {
+      portIds: idsOf(body.ports.map(({ name }) => name)),
+      networkIds,
+      groupsBelow: [...new Set(body.ports.flatMap((port) => port.security_groups))],
+    }
   }
 
   /** Afterwards the port is not there. */
@@ -98,11 +127,6 @@ export class CloudNetworks {
     })
   }
 
-  /** Afterwards the security group of our project is not there, unless a port has it. */
-  async releaseGroup(projectId: string, isUsed: () => boolean, signal: AbortSignal): Promise<void> {
-    await this.#groups.release(groupName(projectId), isUsed, signal)
-  }
-
   /** Of two that were made at the same time by two hosts, both take the first. */
   async #ensureNetwork(id: NetworkId, signal: AbortSignal): Promise<string> {
     const name = networkName(id)
@@ -112,6 +136,13 @@ export class CloudNetworks {
     const first = (await this.#find('networks', name, signal))?.id ?? made
     if (first !== made) await this.#removeUnused(`/networks/${made}`, signal)
     return first
+  }
+
+  async #fixedIps(networkId: string, nic: NicSpec, signal: AbortSignal): Promise<object[]> {
+    const subnets = await this.#ensureSubnets(networkId, nic, signal)
+    return nic.fixedIps.map(({ address, cidr }) => {
+      return { subnet_id: subnets.get(cidr), ip_address: address }
+    })
   }
 
   async #ensureSubnets(
@@ -134,11 +165,15 @@ export class CloudNetworks {
     return subnets
   }
 
-  async #find(what: string, name: string, signal: AbortSignal): Promise<Named | undefined> {
+  async #find<T extends Named = Named>(
+    what: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
     const { projectId } = await this.#cloud.access(signal)
     // Networks that others share with the project may have any name.
     const query = { name, project_id: projectId }
-    const { body } = await this.#cloud.call<Readonly<Record<string, readonly Named[]>>>(
+    const { body } = await this.#cloud.call<Readonly<Record<string, readonly T[]>>>(
       'network',
       'GET',
       `/${what}`,

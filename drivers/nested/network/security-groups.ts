@@ -1,23 +1,19 @@
 import { isFailure } from '#common/errors.ts'
+import type { FilterRule } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Cloud } from '../cloud/cloud.ts'
-
-interface Rule {
-  readonly direction: string
-  readonly ethertype: string
-  readonly remote_group_id: string | null
-}
+import { groupName, idsOf } from '../names.ts'
+import { type CloudRule, type RuleBody, ruleBodies, rulesToChange } from './group-rules.ts'
 
 interface Group {
   readonly id: string
-  readonly security_group_rules: readonly Rule[]
+  readonly name: string
+  readonly security_group_rules: readonly CloudRule[]
 }
 
-const ETHERTYPES = ['IPv4', 'IPv6'] as const
-
 /**
- * One security group per project of ours: its guests reach each other and the outside, and nobody else reaches them. The
- * cloud's own `default` group is never used, for in it guests of all our projects would reach each other.
+ * Our users' security groups in the cloud below: one there for each of ours that a port there needs, so that guests of two
+ * projects have nothing in common. The cloud's own `default` group is never used.
  */
 export class SecurityGroups {
   readonly #cloud: Cloud
@@ -27,70 +23,86 @@ export class SecurityGroups {
     this.#cloud = cloud
   }
 
-  /** The group's id; afterwards it has its rules. */
-  async ensure(name: string, signal: AbortSignal): Promise<string> {
-    return this.#lock.run(name, signal, async () => {
-      const group = (await this.#find(name, signal)) ?? (await this.#make(name, signal))
-      for (const ethertype of ETHERTYPES) {
-        const isThere = group.security_group_rules.some(
-          (rule) =>
-            rule.direction === 'ingress' &&
-            rule.ethertype === ethertype &&
-            rule.remote_group_id === group.id,
-        )
-        if (!isThere) await this.#allowWithin(group.id, ethertype, signal)
-      }
-      return group.id
+  /** The id below of a group of ours, by its id here; a new one lets out what the cloud lets out by itself. */
+  async ensure(id: string, signal: AbortSignal): Promise<string> {
+    return (await this.#ensure(id, signal)).id
+  }
+
+  /** The same; afterwards it has these rules and no other. Groups that they name are made. */
+  async ensureWith(id: string, rules: readonly FilterRule[], signal: AbortSignal): Promise<string> {
+    const named = [...new Set(rules.flatMap(({ remoteGroupId }) => remoteGroupId ?? []))]
+    const remotes = new Map<string, string>()
+    for (const remote of named) remotes.set(remote, await this.ensure(remote, signal))
+    const group = await this.#ensure(id, signal)
+    await this.#lock.run(id, signal, () =>
+      this.#change(group, ruleBodies(group.id, rules, remotes), signal),
+    )
+    return group.id
+  }
+
+  /** Of groups below, the ids here of those that are ours. */
+  async idsOf(groups: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+    const found = groups.length === 0 ? [] : await this.#list({}, signal)
+    return idsOf(found.filter(({ id }) => groups.includes(id)).map(({ name }) => name))
+  }
+
+  /** Afterwards the group is not there, unless a port has it or `isUsed` says so. */
+  async release(id: string, isUsed: () => boolean, signal: AbortSignal): Promise<void> {
+    await this.#lock.run(id, signal, async () => {
+      const group = isUsed() ? undefined : (await this.#list({ name: groupName(id) }, signal))[0]
+      if (group !== undefined) await this.#remove(`/security-groups/${group.id}`, signal)
     })
   }
 
-  /** Afterwards the group is not there, unless a port has it. */
-  async release(name: string, isUsed: () => boolean, signal: AbortSignal): Promise<void> {
-    await this.#lock.run(name, signal, async () => {
-      const group = isUsed() ? undefined : await this.#find(name, signal)
-      if (group === undefined) return
+  async #ensure(id: string, signal: AbortSignal): Promise<Group> {
+    const name = groupName(id)
+    return this.#lock.run(id, signal, async () => {
+      const [found] = await this.#list({ name }, signal)
+      if (found !== undefined) return found
+      const security_group = { name, description: 'A security group of Weir.' }
+      const { body } = await this.#cloud.call<{ security_group: Group }>(
+        'network',
+        'POST',
+        '/security-groups',
+        { body: { security_group }, signal },
+      )
+      return body.security_group
+    })
+  }
+
+  async #change(group: Group, wanted: readonly RuleBody[], signal: AbortSignal): Promise<void> {
+    const { missing, excess } = rulesToChange(group.security_group_rules, wanted)
+    for (const rule of missing)
       await this.#cloud
-        .call('network', 'DELETE', `/security-groups/${group.id}`, { signal })
-        .catch((error: unknown) => {
-          if (!isFailure(error, 'not-found', 'conflict')) throw error
+        .call('network', 'POST', '/security-group-rules', {
+          body: { security_group_rule: rule },
+          signal,
         })
-    })
+        .catch((error: unknown) => {
+          // Somebody else has made it just now.
+          if (!isFailure(error, 'conflict')) throw error
+        })
+    for (const { id } of excess) await this.#remove(`/security-group-rules/${id}`, signal)
   }
 
-  async #find(name: string, signal: AbortSignal): Promise<Group | undefined> {
+  async #list(
+    query: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<readonly Group[]> {
     const { projectId } = await this.#cloud.access(signal)
-    const query = { name, project_id: projectId }
     const { body } = await this.#cloud.call<{ security_groups: readonly Group[] }>(
       'network',
       'GET',
       '/security-groups',
-      { query, signal },
+      { query: { ...query, project_id: projectId }, signal },
     )
-    return body.security_groups.toSorted((a, b) => a.id.localeCompare(b.id))[0]
+    return body.security_groups.toSorted((a, b) => a.id.localeCompare(b.id))
   }
 
-  async #make(name: string, signal: AbortSignal): Promise<Group> {
-    const body = { security_group: { name, description: 'Guests of one project of Weir.' } }
-    const answer = await this.#cloud.call<{ security_group: Group }>(
-      'network',
-      'POST',
-      '/security-groups',
-      { body, signal },
-    )
-    return answer.body.security_group
-  }
-
-  async #allowWithin(id: string, ethertype: string, signal: AbortSignal): Promise<void> {
-    const security_group_rule = {
-      security_group_id: id,
-      remote_group_id: id,
-      direction: 'ingress',
-      ethertype,
-    }
-    await this.#cloud
-      .call('network', 'POST', '/security-group-rules', { body: { security_group_rule }, signal })
-      .catch((error: unknown) => {
-        if (!isFailure(error, 'conflict')) throw error
-      })
+  /** Whoever uses it keeps it. */
+  async #remove(path: string, signal: AbortSignal): Promise<void> {
+    await this.#cloud.call('network', 'DELETE', path, { signal }).catch((error: unknown) => {
+      if (!isFailure(error, 'not-found', 'conflict')) throw error
+    })
   }
 }

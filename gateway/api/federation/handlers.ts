@@ -1,22 +1,52 @@
 import type { Handlers } from '../../http/operation.ts'
+import { listAudit } from './audit/list-audit.ts'
+import { declareCellLost } from './cells/declare-cell-lost.ts'
+import { deleteCell } from './cells/delete-cell.ts'
 import { listCells } from './cells/list-cells.ts'
 import { showCell } from './cells/show-cell.ts'
 import { updateCell } from './cells/update-cell.ts'
 import { listDrivers } from './drivers/list-drivers.ts'
+import { listEvents } from './events/list-events.ts'
+import { drainHost } from './hosts/drain-host.ts'
 import { listHosts } from './hosts/list-hosts.ts'
 import { showHost } from './hosts/show-host.ts'
 import { updateHost } from './hosts/update-host.ts'
+import { cancelIntent } from './intents/cancel-intent.ts'
+import { listIntents } from './intents/list-intents.ts'
+import { join } from './join/join.ts'
+import { cancelOperation } from './operations/cancel-operation.ts'
+import { listOperations } from './operations/list-operations.ts'
+import { showOperation } from './operations/show-operation.ts'
+import { explainPlacement } from './placements/explain-placement.ts'
 import { showTrace } from './servers/show-trace.ts'
+import { createJoinToken } from './tokens/create-join-token.ts'
+import { deleteJoinToken } from './tokens/delete-join-token.ts'
+import { listJoinTokens } from './tokens/list-join-tokens.ts'
 import { listVersions } from './versions/list-versions.ts'
 
 /** A handler for every operation of openapi/federation.yaml. */
 export const federationHandlers: Handlers = {
+  cancelIntent,
+  cancelOperation,
+  createJoinToken,
+  declareCellLost,
+  deleteCell,
+  deleteJoinToken,
+  drainHost,
+  explainPlacement,
+  join,
+  listAudit,
   listCells,
   listDrivers,
+  listEvents,
   listHosts,
+  listIntents,
+  listJoinTokens,
+  listOperations,
   listVersions,
   showCell,
   showHost,
+  showOperation,
   showTrace,
   updateCell,
   updateHost,

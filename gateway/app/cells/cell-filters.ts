@@ -72,9 +72,12 @@ function imageReason({ summary }: Cell, { image }: CellRequest): string | undefi
 
 /** `largest` is the largest room on one host, overcommit included. */
 function capacityReason({ summary }: Cell, { resources }: CellRequest): string | undefined {
-  const { largest } = summary!
+  const { largest, largestCustom = {} } = summary!
   if (resources.vcpus > largest.vcpus) return `no host has ${resources.vcpus} VCPU free`
   if (resources.memoryMb > largest.memoryMb) return `no host has ${resources.memoryMb} MiB free`
   if (resources.diskGb > largest.diskGb) return `no host has ${resources.diskGb} GiB free`
-  return undefined
+  const lacking = Object.entries(resources.custom ?? {}).find(
+    ([name, amount]) => amount > (largestCustom[name] ?? 0),
+  )
+  return lacking === undefined ? undefined : `no host has ${lacking[1]} ${lacking[0]} free`
 }

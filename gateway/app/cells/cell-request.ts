@@ -1,7 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
+import { flavorResources } from '#common/flavor-resources.ts'
 import type { CellId } from '#common/ids.ts'
 import type { FlavorSnapshot, GroupPolicy } from '#openapi/wire/instance.ts'
-import type { Resources } from '../../cells/cell.ts'
 import { cellsWithHost } from '../../db/host-index.ts'
 import { cellsOfServers } from '../../db/instance-mappings.ts'
 import type { ServerGroup } from '../../db/server-groups.ts'
@@ -21,8 +21,6 @@ export interface Wish {
   readonly sameHost: readonly string[] | undefined
 }
 
-const MIB_PER_GIB = 1024
-
 /** The request that cells are filtered by, with what the database knows of hosts. */
 export async function cellRequest(
   db: Executor,
@@ -31,7 +29,7 @@ export async function cellRequest(
 ): Promise<CellRequest> {
   const { flavor, image, zone, requestedHost, reaches, group, sameHost } = wish
   return {
-    resources: resourcesOf(flavor),
+    resources: flavorResources(flavor),
     zone,
     requestedHost,
     image,
@@ -47,15 +45,4 @@ export async function cellRequest(
 export function nearGroup(policy: GroupPolicy, cellId: CellId): CellRequest['group'] {
   if (policy !== 'affinity' && policy !== 'soft-affinity') return null
   return { cellId, isBinding: policy === 'affinity' }
-}
-
-/** What one server of this flavor takes of a host; swap counts as disk, as in Nova. */
-export function resourcesOf({
-  vcpus,
-  memoryMb,
-  rootGb,
-  ephemeralGb,
-  swapMb,
-}: FlavorSnapshot): Resources {
-  return { vcpus, memoryMb, diskGb: rootGb + ephemeralGb + Math.ceil(swapMb / MIB_PER_GIB) }
 }

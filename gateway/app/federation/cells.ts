@@ -1,4 +1,4 @@
-import type { Executor } from '#common/db/database.ts'
+import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { Cell } from '../../cells/cell.ts'
 import {
@@ -49,11 +49,12 @@ export interface CellChange {
  * nothing, and `conflict` when another operator was quicker.
  */
 export async function updateCell(
-  db: Executor,
+  db: Transactional,
   cell: OperatedCell,
   change: CellChange,
 ): Promise<void> {
-  if (!(await updateCellMapping(db, cell, choices(cell, change))))
+  const chosen = choices(cell, change)
+  if (!(await db.transaction((tx) => updateCellMapping(tx, cell, chosen))))
     throw new Failure('conflict', `Cell ${cell.name} was changed meanwhile. Read it again.`)
 }
 

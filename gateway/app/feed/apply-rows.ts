@@ -4,6 +4,7 @@ import type { ActionEvent, FeedBody, FeedRow } from '#openapi/wire/feed.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
+import { addEvents } from '../../db/event-inbox.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { markNotBuilt } from '../../db/mapping-batches.ts'
 import { erasePasswords } from '../../db/request-specs.ts'
@@ -13,6 +14,7 @@ import { applyMigrations } from '../../db/server-migrations.ts'
 import { recordTraces } from '../../db/traces.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { recordDeleted } from '../servers/record-deleted.ts'
+import { stateEvent } from './state-event.ts'
 
 type Body<K extends FeedBody['kind']> = Extract<FeedBody, { kind: K }>
 
@@ -43,25 +45,34 @@ export async function applyRows(
   rows: readonly FeedRow[],
 ): Promise<Applied> {
   const batch = newest(rows)
+  const own = await ownServers(tx, cell, spokenOf(batch))
   await recordDeleted(tx, deps, cell, batch.deleted)
   markNotBuilt(tx, cell, batch.notBuilt)
   applyViews(tx, cell, batch.views)
   // The guest has run, so its first password has reached it.
   const launched = batch.views.filter((view) => view.launchedAt !== null)
   erasePasswords(tx, cell, launched)
-  await deps.network.bind(tx, cell, launched)
-  await applyHistory(tx, cell, batch)
+  deps.network.bind(tx, cell, launched)
+  applyHistory(tx, cell, batch, own)
   await applyHostViews(tx, cell, batch.hosts)
   return { hasNotBuilt: batch.notBuilt.length > 0 }
 }
 
-async function applyHistory(
+function spokenOf({ views, traces, events, migrations }: Batch): ReadonlySet<string> {
+  return new Set([...views, ...traces, ...events, ...migrations].map((each) => each.serverId))
+}
+
+/** `own`: the servers that are in the cell, at their attempts. */
+function applyHistory(
   tx: Tx,
   cell: CellId,
-  { traces, events, migrations }: Batch,
-): Promise<void> {
-  const spokenOf = new Set([...traces, ...events, ...migrations].map((each) => each.serverId))
-  const own = await ownServers(tx, cell, spokenOf)
+  { views, traces, events, migrations }: Batch,
+  own: ReadonlyMap<string, number>,
+): void {
+  addEvents(
+    tx,
+    views.filter(({ serverId, attempt }) => own.get(serverId) === attempt).map(stateEvent),
+  )
   recordTraces(
     tx,
     traces.filter(({ serverId, attempt, trace }) => {
@@ -102,7 +113,7 @@ function newest(rows: readonly FeedRow[]): Batch {
       ({ id }) => id,
     ),
     traces: last(bodies('trace'), ({ serverId, attempt, trace }) => {
-      return `${serverId} ${attempt} ${trace.level}`
+      return `${serverId} ${attempt} ${trace.level} ${trace.at}`
     }),
     events: last(events, ({ serverId, requestId, event, startedAt }) => {
       return `${serverId} ${requestId} ${event} ${startedAt}`

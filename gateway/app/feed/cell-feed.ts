@@ -10,6 +10,7 @@ import type { CellRef } from '../../cells/client.ts'
 import {
   advanceFeed,
   type FeedPosition,
+  noteDark,
   noteHeartbeat,
   readFeedPosition,
 } from '../../db/cell-mappings.ts'
@@ -54,6 +55,7 @@ export class CellFeed implements AsyncDisposable {
   #mustRead = true
   #caughtUpTo: CellHeartbeat | undefined
   #notedAt = 0
+  #wasDark: boolean | undefined
 
   constructor(options: CellFeedOptions) {
     this.#options = options
@@ -75,8 +77,9 @@ export class CellFeed implements AsyncDisposable {
   async round(): Promise<ReconcilerReport> {
     if (!(await this.#hold())) return { holder: 0 }
     // A dark cell publishes nothing and would only be waited for; its next heartbeat nudges.
-    if (this.#options.deps.cells.cell(this.#options.cell.id)?.isAlive !== true)
-      return { holder: 1, dark: 1 }
+    const isDark = this.#options.deps.cells.cell(this.#options.cell.id)?.isAlive !== true
+    await this.#noteDark(isDark)
+    if (isDark) return { holder: 1, dark: 1 }
     try {
       const { db } = this.#options.deps
       await this.#noteHeartbeat()
@@ -109,6 +112,7 @@ export class CellFeed implements AsyncDisposable {
     this.#lease = await acquireLease(deps.db, `feed:${cell.id}`, holder, LEASE_TTL_MS)
     if (this.#lease === undefined) {
       await this.#letGo()
+      this.#wasDark = undefined
       return false
     }
     this.#subscription ??= this.#listen()
@@ -124,6 +128,13 @@ export class CellFeed implements AsyncDisposable {
     if (this.#heard === undefined || now - this.#notedAt < NOTE_HEARTBEAT_MS) return
     this.#notedAt = now
     await noteHeartbeat(deps.db, cell.id, this.#heard.summary)
+  }
+
+  async #noteDark(isDark: boolean): Promise<void> {
+    if (isDark === this.#wasDark) return
+    const { deps, cell } = this.#options
+    await deps.db.transaction((tx) => noteDark(tx, cell.id, isDark))
+    this.#wasDark = isDark
   }
 
   #listen(): Subscription {

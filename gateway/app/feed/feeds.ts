@@ -1,5 +1,4 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import { newId } from '#common/ids.ts'
 import { type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
 import type { CellRef } from '../../cells/client.ts'
 import type { ComputeDeps } from '../compute.ts'
@@ -7,6 +6,8 @@ import { CellFeed } from './cell-feed.ts'
 
 export interface FeedsOptions {
   readonly deps: ComputeDeps
+  /** Stable over restarts: a restarted process goes on with its predecessor's feeds at once. */
+  readonly processName: string
   readonly nats: NatsConnection
   /** Called after servers were given up by a cell. */
   readonly onNotBuilt: () => void
@@ -18,7 +19,6 @@ const EVERY_MS = 1_000
 /** Sees to it that the feed of every cell is applied by one of the gateways. */
 export class Feeds implements AsyncDisposable {
   readonly #options: FeedsOptions
-  readonly #holder = newId<string>()
   readonly #feeds = new Map<string, RunningFeed>()
   readonly #watch: RunningReconciler
   readonly #stopHearing: () => void
@@ -55,12 +55,12 @@ export class Feeds implements AsyncDisposable {
   }
 
   #start({ id, name }: CellRef): void {
-    const { deps, nats, onNotBuilt } = this.#options
+    const { deps, nats, onNotBuilt, processName } = this.#options
     const feed = new CellFeed({
       deps,
       nats,
       cell: { id, name },
-      holder: this.#holder,
+      holder: processName,
       onNotBuilt,
       nudge: () => this.#feeds.get(id)?.running.nudge(),
     })

@@ -1,7 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { deleteAccess, insertAccess, listAccess } from '../../db/flavor-access.ts'
-import type { Flavor } from '../../db/flavors.ts'
+import { refuseUnknownProject } from '../identity/refuse-unknown-project.ts'
 import type { Caller } from '../request-context.ts'
 import { showFlavor } from './show-flavor.ts'
 
@@ -19,15 +19,20 @@ export async function projectsOfFlavor(
   return listAccess(db, id)
 }
 
-/** Afterwards the project may use the flavor. Throws `not-found`, and `conflict` where it could already. */
+/**
+ * Afterwards the project may use the flavor. Throws `invalid` for no project, `not-found`, and `conflict` where it
+ * could already. `refusesPublic`: also for a flavor that everyone may use (since microversion 2.7).
+ */
 export async function grantAccess(
   db: Executor,
   caller: Sight,
   id: string,
-  projectId: string,
+  { projectId, refusesPublic }: { readonly projectId: string; readonly refusesPublic: boolean },
 ): Promise<readonly string[]> {
+  await refuseUnknownProject(db, caller, projectId)
   const flavor = await showFlavor(db, caller, id)
-  refusePublic(flavor)
+  if (refusesPublic && flavor.isPublic)
+    throw new Failure('conflict', 'Can not add access to a public flavor.')
   if (!(await insertAccess(db, id, projectId)))
     throw new Failure(
       'conflict',
@@ -47,8 +52,4 @@ export async function revokeAccess(
   if (!(await deleteAccess(db, id, projectId)))
     throw new Failure('not-found', `Flavor access not found for ${id} / ${projectId} combination.`)
   return listAccess(db, id)
-}
-
-function refusePublic(flavor: Flavor): void {
-  if (flavor.isPublic) throw new Failure('conflict', 'Can not add access to a public flavor.')
 }

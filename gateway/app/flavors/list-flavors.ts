@@ -24,7 +24,8 @@ export interface FlavorListQuery {
 }
 
 const SCAN_PAGE = 1_000
-const WHOLE_NUMBER = /^\d{1,9}$/
+/** As Python reads one: with a sign and spaces around it. */
+const WHOLE_NUMBER = /^\s*[+-]?\d{1,9}\s*$/
 
 /**
  * One page of the flavors this caller may see. Only administrators may look beyond what is public or given to their

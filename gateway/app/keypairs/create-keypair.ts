@@ -1,8 +1,9 @@
-import type { Transactional } from '#common/db/database.ts'
+import type { Transactional, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { insertKeypair, type Keypair, type KeypairType } from '../../db/keypairs.ts'
-import { chargeUsage } from '../../db/quota-usages.ts'
-import { DEFAULT_LIMITS } from '../quotas/resources.ts'
+import { chargeUsage, type UsageEntry, usageAndLimit } from '../../db/quota-usages.ts'
+import { userLimits } from '../../db/user-quota-limits.ts'
+import { DEFAULT_LIMITS, UNLIMITED } from '../quotas/resources.ts'
 import type { Caller } from '../request-context.ts'
 import { publicKeyFingerprint } from './fingerprint.ts'
 import { generateSshKey } from './generate-ssh-key.ts'
@@ -48,10 +49,18 @@ export async function createKeypair(
   }
   await db.transaction(async (tx) => {
     await insertKeypair(tx, keypair)
-    if (!(await chargeUsage(tx, entry, 1)))
+    const hasRoom = await chargeUsage(tx, entry, 1)
+    if (!hasRoom || (await isAboveOwnLimit(tx, entry)))
       throw new Failure('over-quota', 'Quota exceeded, too many key pairs.')
   })
   return { ...keypair, ...(privateKey !== undefined && { privateKey }) }
+}
+
+/** True when an operator gave the user fewer in this project than its others have; the pair is counted already. */
+async function isAboveOwnLimit(tx: Tx, entry: UsageEntry): Promise<boolean> {
+  const { projectId, ownerId: userId, resource } = entry
+  const limit = (await userLimits(tx, { projectId, userId })).get(resource) ?? UNLIMITED
+  return limit !== UNLIMITED && (await usageAndLimit(tx, entry)).used > limit
 }
 
 async function keysOf({

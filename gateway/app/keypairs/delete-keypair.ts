@@ -15,6 +15,6 @@ export async function deleteKeypair(
   const ownerId = keypairOwner(caller, userId)
   await db.transaction(async (tx) => {
     if (!(await deleteRow(tx, ownerId, name))) throw keypairNotFound(name, ownerId)
-    await refundUsage(tx, { ownerId, resource: 'key_pairs' }, 1)
+    refundUsage(tx, { ownerId, resource: 'key_pairs' }, 1)
   })
 }

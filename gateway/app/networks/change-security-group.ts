@@ -96,8 +96,7 @@ export async function deleteSecurityGroup(
     await holdRevision(tx, 'security-groups', id, wantedRevision)
     if (await isGroupInUse(tx, id)) throw new Failure('conflict', `Security Group ${id} in use.`)
     const charged = await deleteSecurityGroupRows(tx, id)
-    await refund(tx, group.projectId, 'security_group')
-    for (const [projectId, amount] of charged)
-      await refund(tx, projectId, 'security_group_rule', amount)
+    refund(tx, group.projectId, 'security_group')
+    for (const [projectId, amount] of charged) refund(tx, projectId, 'security_group_rule', amount)
   })
 }

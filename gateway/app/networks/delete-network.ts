@@ -30,7 +30,7 @@ export async function deleteNetwork(
     const subnets = await subnetsOfNetworks(tx, [id])
     await deleteNetworkRows(tx, id)
     const owners = Map.groupBy(subnets, (subnet) => subnet.projectId)
-    for (const [projectId, owned] of owners) await refund(tx, projectId, 'subnet', owned.length)
-    await refund(tx, network.projectId, 'network')
+    for (const [projectId, owned] of owners) refund(tx, projectId, 'subnet', owned.length)
+    refund(tx, network.projectId, 'network')
   })
 }

@@ -29,6 +29,6 @@ export async function deletePort(
       throw new Failure('not-found', `Port ${id} could not be found.`)
     await releaseAddresses(tx, id)
     await unbindGroups(tx, id)
-    await refund(tx, port.projectId, 'port')
+    refund(tx, port.projectId, 'port')
   })
 }

@@ -26,6 +26,6 @@ export async function deleteSubnet(
       )
     if (!(await deleteSubnetRow(tx, id)))
       throw new Failure('not-found', `Subnet ${id} could not be found.`)
-    await refund(tx, subnet.projectId, 'subnet')
+    refund(tx, subnet.projectId, 'subnet')
   })
 }

@@ -26,7 +26,9 @@ export async function hostFilters(
     const nic = nics.get(portId)
     if (nic === undefined) return []
     const [spec] = nicSpecs([nic])
-    return [{ hostId, filter: { serverId, nic: spec!, rules: portRules(nic.port, groups) } }]
+    const rules = portRules(nic.port, groups)
+    const groupIds = nic.port.securityGroupIds.toSorted()
+    return [{ hostId, filter: { serverId, nic: spec!, rules, groupIds } }]
   })
   const byHost = Map.groupBy(filters, ({ hostId }) => hostId)
   return new Map([...byHost].map(([id, found]) => [id, found.map(({ filter }) => filter)]))

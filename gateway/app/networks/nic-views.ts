@@ -21,6 +21,7 @@ export function nicSpecs(nics: readonly ServerNic[]): readonly NicSpec[] {
         dnsServers: [...subnet.dnsServers],
       }
     }),
+    ...(nic.port.nicTag !== null && { tag: nic.port.nicTag }),
   }))
 }
 

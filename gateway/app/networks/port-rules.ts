@@ -34,6 +34,8 @@ function filterRule(rule: SecurityGroupRule, members: GroupRules['members']): Fi
     portMin,
     portMax,
     remotes: remotesOf(rule, version, members),
+    groupId: rule.groupId,
+    ...(rule.remoteGroupId !== null && { remoteGroupId: rule.remoteGroupId }),
   }
 }
 

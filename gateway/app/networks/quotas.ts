@@ -42,13 +42,8 @@ export async function charge(
 }
 
 /** Counts `amount` less for the project. */
-export async function refund(
-  tx: Tx,
-  projectId: string,
-  resource: NetworkResource,
-  amount = 1,
-): Promise<void> {
-  if (amount > 0) await refundQuota(tx, { projectId, resource, amount })
+export function refund(tx: Tx, projectId: string, resource: NetworkResource, amount = 1): void {
+  if (amount > 0) refundQuota(tx, { projectId, resource, amount })
 }
 
 export type Quotas = Readonly<Record<NetworkResource, QuotaState>>

@@ -19,7 +19,7 @@ export async function releasePort(
     await deletePortRow(tx, portId)
     await releaseAddresses(tx, portId)
     await unbindGroups(tx, portId)
-    await refund(tx, port.projectId, 'port')
+    refund(tx, port.projectId, 'port')
   } else {
     await unbindPort(tx, portId, now)
   }

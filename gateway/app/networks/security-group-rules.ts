@@ -90,6 +90,6 @@ export async function deleteSecurityGroupRule(
   await networks.db.transaction(async (tx) => {
     if (!(await deleteSecurityGroupRuleRow(tx, id)))
       throw new Failure('not-found', `Security group rule ${id} does not exist`)
-    await refund(tx, rule.projectId, 'security_group_rule')
+    refund(tx, rule.projectId, 'security_group_rule')
   })
 }

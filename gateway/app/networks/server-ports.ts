@@ -49,7 +49,7 @@ export async function releasePorts(tx: Tx, serverIds: readonly string[], now: Da
   const projects = await releaseServerPorts(tx, serverIds, now)
   const byProject = [...Map.groupBy(projects, (projectId) => projectId)]
   for (const [projectId, ports] of byProject.toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    await refund(tx, projectId, 'port', ports.length)
+    refund(tx, projectId, 'port', ports.length)
 }
 
 /** The server's NICs as they are now, in order. */

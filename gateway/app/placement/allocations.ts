@@ -1,4 +1,5 @@
 import type { Executor } from '#common/db/database.ts'
+import { flavorResources } from '#common/flavor-resources.ts'
 import { isUuid } from '#common/ids.ts'
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import {
@@ -21,8 +22,6 @@ export interface Allocation {
 
 /** Every consumer here is a server. */
 export const CONSUMER_TYPE = 'INSTANCE'
-
-const MIB_PER_GIB = 1024
 
 /** Who uses what of a host. Throws `not-found`. */
 export async function providerAllocations(
@@ -61,7 +60,8 @@ export async function projectUsages(
   if (asked.projectId !== caller.projectId) enforce(caller, 'placement:usages:other_project')
   const consumers = await consumersOfProject(db, asked.projectId, asked.userId)
   const amounts = consumers.map((consumer) => allocationOf(consumer).resources)
-  const sums = PROVIDED_CLASSES.map((name) => {
+  const names = new Set([...PROVIDED_CLASSES, ...amounts.flatMap((each) => Object.keys(each))])
+  const sums = [...names].map((name) => {
     return [name, amounts.reduce((sum, each) => sum + (each[name] ?? 0), 0)] as const
   })
   return {
@@ -74,12 +74,9 @@ function allocationOf(consumer: Consumer): Allocation {
   return { consumer, resources: resourcesOf(consumer.flavor) }
 }
 
-/** As cells claim it: swap counts as disk. Nothing is claimed of a class of which there is none. */
+/** As cells claim it. Nothing is claimed of a class of which there is none. */
 function resourcesOf(flavor: FlavorSnapshot): Amounts {
-  const diskGb = flavor.rootGb + flavor.ephemeralGb + Math.ceil(flavor.swapMb / MIB_PER_GIB)
-  return {
-    VCPU: flavor.vcpus,
-    MEMORY_MB: flavor.memoryMb,
-    ...(diskGb > 0 && { DISK_GB: diskGb }),
-  }
+  const { vcpus, memoryMb, diskGb, custom } = flavorResources(flavor)
+  const all = { VCPU: vcpus, MEMORY_MB: memoryMb, DISK_GB: diskGb, ...custom }
+  return Object.fromEntries(Object.entries(all).filter(([, amount]) => amount > 0))
 }

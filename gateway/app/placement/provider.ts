@@ -1,7 +1,7 @@
 import type { Aggregate } from '../../db/aggregates.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import { hypervisorHostname } from '../hosts/list-hypervisors.ts'
-import { PROVIDED_CLASSES, type ProvidedClass } from './resource-classes.ts'
+import { PROVIDED_CLASSES } from './resource-classes.ts'
 
 /** What a host has of one class. */
 export interface ProvidedInventory {
@@ -20,7 +20,7 @@ export interface Provider {
   readonly host: string
   readonly generation: number
   /** Empty while the host never reported. */
-  readonly inventories: ReadonlyMap<ProvidedClass, ProvidedInventory>
+  readonly inventories: ReadonlyMap<string, ProvidedInventory>
   readonly traits: readonly string[]
   readonly aggregates: readonly string[]
 }
@@ -48,8 +48,13 @@ export function providerOf(host: HostRecord, aggregates: readonly Aggregate[]): 
 
 const AMOUNT_OF = { VCPU: 'vcpus', MEMORY_MB: 'memoryMb', DISK_GB: 'diskGb' } as const
 
-function inventoriesOf({ view }: HostRecord) {
+function inventoriesOf({ view }: HostRecord): readonly (readonly [string, ProvidedInventory])[] {
   const { inventory, ratios, used } = view
+  if (inventory?.machines !== undefined)
+    return inventory.machines.map(({ resourceClass, total }) => {
+      const taken = used.custom?.[resourceClass] ?? 0
+      return [resourceClass, { total, allocationRatio: 1, capacity: total, used: taken }] as const
+    })
   return PROVIDED_CLASSES.map((name) => {
     const key = AMOUNT_OF[name]
     const total = inventory?.[key] ?? 0

@@ -2,7 +2,6 @@ import { Failure } from '#common/errors.ts'
 
 /** The classes hosts here have inventories of. */
 export const PROVIDED_CLASSES = ['VCPU', 'MEMORY_MB', 'DISK_GB'] as const
-export type ProvidedClass = (typeof PROVIDED_CLASSES)[number]
 
 /** Placement's standard classes (os-resource-classes), which clients may name though no host has any. */
 export const RESOURCE_CLASSES: readonly string[] = [
@@ -27,14 +26,21 @@ export const RESOURCE_CLASSES: readonly string[] = [
   'NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC',
 ]
 
-/** Throws `not-found` for a class Placement does not know. */
+/** What operators name classes of their own: hosts may have one that was never heard of. */
+const CUSTOM_CLASS = /^CUSTOM_[A-Z0-9_]{1,248}$/
+
+function isResourceClass(name: string): boolean {
+  return RESOURCE_CLASSES.includes(name) || CUSTOM_CLASS.test(name)
+}
+
+/** Throws `not-found` for a class that no host can have. */
 export function resourceClass(name: string): string {
-  if (RESOURCE_CLASSES.includes(name)) return name
+  if (isResourceClass(name)) return name
   throw new Failure('not-found', `No such resource class ${name}.`)
 }
 
-/** Amounts by class, of classes that hosts here have. */
-export type Amounts = Readonly<Partial<Record<ProvidedClass, number>>>
+/** Amounts by class. */
+export type Amounts = Readonly<Record<string, number>>
 
 export type RequestedAmounts = ReadonlyMap<string, number>
 
@@ -49,7 +55,7 @@ export function requestedAmounts(text: string): RequestedAmounts {
         'invalid',
         `Badly formed resources parameter. Expected resources=CLASS:AMOUNT,… Got: ${text}.`,
       )
-    if (!RESOURCE_CLASSES.includes(name))
+    if (!isResourceClass(name))
       throw new Failure('invalid', `Invalid resource class in resources parameter: ${name}.`)
     return [name, Number(amount)] as const
   })

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => db[Symbol.asyncDispose]())
 
 const charge = (projectId: string, deltas: QuotaDeltas) =>
-  db.transaction((tx) => chargeQuota(tx, projectId, deltas))
+  db.transaction((tx) => chargeQuota(tx, { projectId, userId: 'somebody' }, deltas))
 const server = { instances: 1, cores: 2, ram: 512 }
 
 test('chargeQuota() names every resource that would pass its limit, with the numbers', async () => {

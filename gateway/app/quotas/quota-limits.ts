@@ -1,11 +1,52 @@
 import type { Executor } from '#common/db/database.ts'
 import { classLimits, projectLimits, type SetLimits } from '../../db/quota-limits.ts'
-import { DEFAULT_LIMITS, QUOTA_RESOURCES, type QuotaLimits } from './resources.ts'
+import { type ProjectUser, userLimits } from '../../db/user-quota-limits.ts'
+import {
+  DEFAULT_LIMITS,
+  QUOTA_RESOURCES,
+  type QuotaLimits,
+  type QuotaResource,
+  UNLIMITED,
+} from './resources.ts'
 
 /** What holds for a project: its own limits, then the default class's, then the built-in ones. */
 export async function quotaLimits(db: Executor, projectId: string): Promise<QuotaLimits> {
   const [own, byClass] = await Promise.all([projectLimits(db, projectId), classLimits(db)])
   return layered(own, byClass)
+}
+
+/** What was set for a user of a project, completed with what holds for the project. */
+export async function userQuotaLimits(db: Executor, user: ProjectUser): Promise<QuotaLimits> {
+  const [own, ofProject] = await Promise.all([
+    userLimits(db, user),
+    quotaLimits(db, user.projectId),
+  ])
+  return layered(own, new Map(Object.entries(ofProject)))
+}
+
+/** What holds for a project, or for a user in it where one is named. */
+export function limitsShown(
+  db: Executor,
+  projectId: string,
+  userId: string | undefined,
+): Promise<QuotaLimits> {
+  return userId === undefined
+    ? quotaLimits(db, projectId)
+    : userQuotaLimits(db, { projectId, userId })
+}
+
+/** What a user may have of what is not shared with the project's others: the lower of both limits. */
+export async function lowerLimit(
+  db: Executor,
+  user: ProjectUser,
+  resource: QuotaResource,
+): Promise<number> {
+  const [own, ofProject] = await Promise.all([
+    userQuotaLimits(db, user),
+    quotaLimits(db, user.projectId),
+  ])
+  const limits = [own[resource], ofProject[resource]].filter((limit) => limit !== UNLIMITED)
+  return limits.length === 0 ? UNLIMITED : Math.min(...limits)
 }
 
 /** What holds for a project nothing was set for. */

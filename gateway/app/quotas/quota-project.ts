@@ -1,6 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { findProject } from '../../db/identity/projects.ts'
+import { refuseUnknownProject } from '../identity/refuse-unknown-project.ts'
 import type { Caller } from '../request-context.ts'
 
 /**
@@ -15,12 +15,5 @@ export async function checkQuotaProject(
   if (projectId === caller.projectId) return
   if (!caller.isAdmin)
     throw new Failure('forbidden', 'Only administrators may see the quota of another project.')
-  if ((await findProject(db, projectId)) === undefined)
-    throw new Failure('invalid', `Project ID ${projectId} is not a valid project.`)
-}
-
-/** Throws `invalid` where a limit for one user of a project is asked for: limits here are a project's. */
-export function refusePerUserQuota(userId: string | undefined): void {
-  if (userId !== undefined)
-    throw new Failure('invalid', 'Quotas are set per project, not per user: leave out user_id.')
+  await refuseUnknownProject(db, caller, projectId)
 }

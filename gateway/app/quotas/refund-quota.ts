@@ -3,9 +3,9 @@ import { refundUsage } from '../../db/quota-usages.ts'
 import { COUNTED_RESOURCES, type QuotaDeltas } from './resources.ts'
 
 /** Afterwards the project's ledger counts so much less, never below zero. Call it last, as `chargeQuota`. */
-export async function refundQuota(tx: Tx, projectId: string, deltas: QuotaDeltas): Promise<void> {
+export function refundQuota(tx: Tx, projectId: string, deltas: QuotaDeltas): void {
   for (const resource of COUNTED_RESOURCES) {
     const released = deltas[resource] ?? 0
-    if (released > 0) await refundUsage(tx, { ownerId: projectId, resource }, released)
+    if (released > 0) refundUsage(tx, { ownerId: projectId, resource }, released)
   }
 }

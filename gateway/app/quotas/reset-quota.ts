@@ -1,14 +1,16 @@
-import type { Executor } from '#common/db/database.ts'
+import type { Transactional } from '#common/db/database.ts'
 import { deleteProjectLimits } from '../../db/quota-limits.ts'
-import type { Caller } from '../request-context.ts'
-import { checkQuotaProject } from './quota-project.ts'
+import { deleteUserLimits } from '../../db/user-quota-limits.ts'
 
-/** Afterwards the default limits hold for the project. */
+/** Afterwards the default limits hold for the project and its users; or the project's for one user, if one is named. */
 export async function resetQuota(
-  db: Executor,
-  caller: Pick<Caller, 'isAdmin' | 'projectId'>,
+  db: Transactional,
   projectId: string,
+  userId: string | undefined,
 ): Promise<void> {
-  await checkQuotaProject(db, caller, projectId)
-  await deleteProjectLimits(db, projectId)
+  if (userId !== undefined) return deleteUserLimits(db, projectId, userId)
+  await db.transaction(async (tx) => {
+    await deleteProjectLimits(tx, projectId)
+    await deleteUserLimits(tx, projectId)
+  })
 }

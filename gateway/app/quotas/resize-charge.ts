@@ -1,6 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import { lockMapping, setCharge } from '../../db/instance-mappings.ts'
+import { userOfServer } from '../../db/user-usages.ts'
 import { chargeQuota } from './charge-quota.ts'
 import { refundQuota } from './refund-quota.ts'
 
@@ -18,7 +19,8 @@ export async function promiseResize(
   const charge = { cores: Math.max(cores, vcpus), ramMb: Math.max(ramMb, memoryMb) }
   await setCharge(tx, serverId, { ...charge, isResizing: true })
   const deltas = { cores: charge.cores - cores, ram: charge.ramMb - ramMb }
-  await chargeQuota(tx, projectId, deltas)
+  const userId = (await userOfServer(tx, serverId)) ?? ''
+  await chargeQuota(tx, { projectId, userId }, deltas)
 }
 
 /** Afterwards the server is charged for this size, which is the only one it can come to. */
@@ -31,5 +33,5 @@ export async function settleResize(
   if (mapping === undefined || !mapping.isResizing) return
   const { cores, ramMb, projectId } = mapping
   await setCharge(tx, serverId, { cores: vcpus, ramMb: memoryMb, isResizing: false })
-  await refundQuota(tx, projectId, { cores: cores - vcpus, ram: ramMb - memoryMb })
+  refundQuota(tx, projectId, { cores: cores - vcpus, ram: ramMb - memoryMb })
 }

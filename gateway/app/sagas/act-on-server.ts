@@ -30,6 +30,8 @@ export type ActOnServerParams = {
   readonly attempt: number
   readonly operationId: string
   readonly act: StoredAct
+  /** True: it says what shall be true, and is done where it is so already. */
+  readonly isWish?: boolean
   readonly userId: string
   readonly projectId: string
 }
@@ -71,12 +73,13 @@ const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
   kind: 'remote',
   name: 'ask',
   run: async ({ deps, params, work }) => {
-    const { serverId, cellId, attempt, operationId } = params
+    const { serverId, cellId, attempt, operationId, isWish } = params
     const cell = deps.cells.cell(cellId) ?? { id: cellId, name: cellId }
     const operation = { id: operationId, serverId, attempt }
     const act = await actOf(deps, params)
+    const asked = { operation, act, ...(isWish === true && { isWish }) }
     try {
-      return await deps.askCell(cell, 'instance.act', { operation, act }, { work })
+      return await deps.askCell(cell, 'instance.act', asked, { work })
     } catch (error) {
       // A delete beats whatever was asked before it, and the cell need not be waited for.
       const mapping = await findMapping(deps.db, serverId)

@@ -1,10 +1,11 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
-import type { ActNamed, SavingAct } from '#openapi/wire/act.ts'
+import type { Act, SavingAct } from '#openapi/wire/act.ts'
 import { findRequestSpec, type RequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
 import { showRebuilt } from '../../db/show-rebuilt.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { chargeKept, keepUncharged } from '../quotas/kept-charge.ts'
 import { promiseResize, settleResize } from '../quotas/resize-charge.ts'
 import type { BuildSpec } from '../servers/build-spec.ts'
 import type { ActPlan, PlannedAction } from './act-plan.ts'
@@ -27,6 +28,7 @@ export async function promisePlan(
 ): Promise<void> {
   if (plan.kind === 'save') await images.promise(tx, plan.order)
   if (plan.kind === 'resize') await promiseResize(tx, serverId, plan.flavor)
+  if (plan.kind === 'restore') await chargeKept(tx, serverId)
 }
 
 /** Afterwards nothing is promised any more: the cell has refused. */
@@ -37,6 +39,7 @@ export async function withdrawPlan(
 ): Promise<void> {
   if (plan.kind === 'save') await images.withdraw(tx, plan.order.imageId)
   if (plan.kind === 'resize') await settleResize(tx, serverId, plan.previous)
+  if (plan.kind === 'restore') await keepUncharged(tx, serverId)
 }
 
 /** With the cell's word that it has begun: what the server is from now on. */
@@ -59,6 +62,7 @@ export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promis
     await changeSpec(tx, serverId, { flavor: plan.previous })
     await showRebuilt(tx, serverId, { diskConfig: plan.diskConfig })
   }
+  if (plan.kind === 'keep') await keepUncharged(tx, serverId)
   if (plan.kind === 'unshelve' && plan.zone !== undefined)
     await changeSpec(tx, serverId, { zone: plan.zone })
 }
@@ -70,10 +74,7 @@ async function changeSpec(tx: Tx, serverId: string, change: Partial<BuildSpec>):
 }
 
 /** What the cell is told. Throws `conflict` when the server went meanwhile. */
-export async function plannedAct(
-  deps: ComputeDeps,
-  planned: PlannedAct,
-): Promise<ActNamed<PlannedAction>> {
+export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promise<Act> {
   const { serverId, cellId, plan } = planned
   if (plan.kind === 'save') {
     const { imageId } = plan.order
@@ -85,6 +86,8 @@ export async function plannedAct(
     const request = { serverId, spec, sealedUserData, sealedPassword }
     return { name: 'rebuild', build: buildRequest(deps, request, cellId), keepsEphemeral }
   }
+  if (plan.kind === 'keep') return { name: 'soft-delete' }
+  if (plan.kind === 'restore') return { name: 'restore' }
   const request = await findRequestSpec(deps.db, serverId)
   if (request === undefined) throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
   const build = (change: Partial<BuildSpec>) => changed(deps, request, change, cellId)

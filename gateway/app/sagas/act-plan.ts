@@ -19,7 +19,14 @@ export type Rebuilt = Pick<
 >
 
 /** What is done with a plan. */
-export type PlannedAction = SavingAct | 'rebuild' | 'resize' | 'revert-resize' | 'unshelve'
+export type PlannedAction =
+  | SavingAct
+  | 'rebuild'
+  | 'resize'
+  | 'revert-resize'
+  | 'unshelve'
+  | 'soft-delete'
+  | 'restore'
 
 /** All that an act on a server needs besides its name. It stands in a saga's row, so secrets in it are sealed. */
 export type ActPlan =
@@ -48,3 +55,7 @@ export type ActPlan =
       readonly zone?: string | null
       readonly host: string | null
     }
+  /** Deleted softly: its project is no longer charged for it. */
+  | { readonly kind: 'keep' }
+  /** Back from that. */
+  | { readonly kind: 'restore' }

@@ -2,7 +2,12 @@ import { Failure } from '#common/errors.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { DeleteAnswer } from '#openapi/wire/cell.ts'
-import { lockMapping, markMappingDeleting, releaseServer } from '../../db/instance-mappings.ts'
+import {
+  findMapping,
+  lockMapping,
+  markMappingDeleting,
+  releaseServer,
+} from '../../db/instance-mappings.ts'
 import { recordActions } from '../../db/server-actions.ts'
 import { applyViews, markIndexedDeleting } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
@@ -57,6 +62,7 @@ const ask: RemoteStep<ComputeDeps, DeleteServerParams> = {
     const { deps, params, work } = call
     const { cellId, attempt } = targetOf(call)!
     const cell = deps.cells.cell(cellId)
+    if (cell?.isLost === true && (await isTakenFrom(call))) return { outcome: 'deleted' }
     // Asking a dark cell would only wait for the deadline.
     if (cell !== undefined && !cell.isAlive)
       throw new Failure('unavailable', `Cell ${cell.name} is not heard of.`)
@@ -70,6 +76,12 @@ const ask: RemoteStep<ComputeDeps, DeleteServerParams> = {
   },
   // Nothing is left to undo of a server that shall not be.
   undo: 'none',
+}
+
+/** Nothing that a lost cell has of a server counts once the server was taken from it. */
+async function isTakenFrom(call: Call): Promise<boolean> {
+  const mapping = await findMapping(call.deps.db, call.params.serverId)
+  return mapping?.attempt !== targetOf(call)!.attempt
 }
 
 const settle: LocalStep<ComputeDeps, DeleteServerParams> = {

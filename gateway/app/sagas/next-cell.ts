@@ -1,10 +1,13 @@
 import type { Tx } from '#common/db/database.ts'
+import { flavorResources } from '#common/flavor-resources.ts'
 import type { CellId, SagaId } from '#common/ids.ts'
+import type { Fault } from '#openapi/wire/instance.ts'
+import type { Trace } from '#openapi/wire/trace.ts'
 import { type InstanceMapping, reassignMapping } from '../../db/instance-mappings.ts'
 import { erasePasswords, findRequestSpec } from '../../db/request-specs.ts'
 import { reassignIndexed } from '../../db/server-index.ts'
-import { recordTraces } from '../../db/traces.ts'
-import { cellRequest, resourcesOf } from '../cells/cell-request.ts'
+import { listTraces, recordTraces } from '../../db/traces.ts'
+import { cellRequest } from '../cells/cell-request.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup } from '../server-groups/move-server-group.ts'
@@ -50,19 +53,32 @@ export async function assignNextCell(
   if (!isMine) return undefined
   if (mayGo) await moveServerGroup(tx, group, chosen)
   const isLast = chosen === null
+  const fault = isLast ? await faultOf(tx, deps, serverId, choice.trace, round.reason) : null
   reassignIndexed(tx, {
     serverId,
     cellId: chosen,
     attempt: attempt + 1,
     vmState: isLast ? 'error' : 'building',
     taskState: isLast ? null : 'scheduling',
-    fault: isLast ? noValidHost(deps.clock.now(), choice, round.reason) : null,
+    fault,
   })
   recordTraces(tx, [{ serverId, attempt: attempt + 1, trace: choice.trace }])
   if (chosen === null) {
     erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
     return undefined
   }
-  deps.cells.promise(chosen, resourcesOf(flavor))
+  deps.cells.promise(chosen, flavorResources(flavor))
   return { cellId: chosen, attempt: attempt + 1 }
+}
+
+async function faultOf(
+  tx: Tx,
+  { clock }: ComputeDeps,
+  serverId: string,
+  choice: Trace,
+  reason: string,
+): Promise<Fault> {
+  const decisions = await listTraces(tx, serverId)
+  const trace = decisions.findLast((decision) => decision.trace.level === 'hosts')?.trace
+  return noValidHost(clock.now(), choice, { trace, reason })
 }

@@ -25,7 +25,7 @@ export async function createServerGroup(
   await db.transaction(async (tx) => {
     await insertServerGroup(tx, group)
     try {
-      await chargeQuota(tx, projectId, { server_groups: 1 })
+      await chargeQuota(tx, { projectId, userId }, { server_groups: 1 })
     } catch (error) {
       if (!isFailure(error, 'over-quota')) throw error
       throw new Failure('over-quota', 'Quota exceeded, too many server groups.')

@@ -13,6 +13,6 @@ export async function deleteServerGroup(
   const group = await showServerGroup(db, caller, id)
   await db.transaction(async (tx) => {
     if (!(await remove(tx, group.id))) throw groupNotFound(id)
-    await refundQuota(tx, group.projectId, { server_groups: 1 })
+    refundQuota(tx, group.projectId, { server_groups: 1 })
   })
 }

@@ -8,7 +8,7 @@ import {
   type ServerGroup,
   setGroupCell,
 } from '../../db/server-groups.ts'
-import { quotaLimits } from '../quotas/quota-limits.ts'
+import { lowerLimit } from '../quotas/quota-limits.ts'
 import { UNLIMITED } from '../quotas/resources.ts'
 import { noSuchGroup } from './group-for-boot.ts'
 
@@ -55,7 +55,7 @@ async function limitMembers(
   userId: string,
   more: number,
 ): Promise<void> {
-  const { server_group_members: limit } = await quotaLimits(tx, group.projectId)
+  const limit = await lowerLimit(tx, { projectId: group.projectId, userId }, 'server_group_members')
   if (limit === UNLIMITED) return
   if ((await countGroupMembers(tx, group.id, userId)) + more > limit)
     throw new Failure('over-quota', 'Quota exceeded, too many servers in group')

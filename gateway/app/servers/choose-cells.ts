@@ -1,7 +1,8 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { flavorResources } from '#common/flavor-resources.ts'
 import type { Cell, Resources } from '../../cells/cell.ts'
-import { cellRequest, nearGroup, resourcesOf, type Wish } from '../cells/cell-request.ts'
+import { cellRequest, nearGroup, type Wish } from '../cells/cell-request.ts'
 import { type CellChoice, chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 
@@ -40,7 +41,7 @@ function refuseDark(cells: readonly Cell[]): void {
 }
 
 function less(cell: Cell, { flavor }: Wish): Cell {
-  const taken = resourcesOf(flavor)
+  const taken = flavorResources(flavor)
   const promised: Resources = {
     vcpus: cell.promised.vcpus + taken.vcpus,
     memoryMb: cell.promised.memoryMb + taken.memoryMb,

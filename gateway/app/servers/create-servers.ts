@@ -2,6 +2,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import { findFirstResult } from '../../db/idempotency-keys.ts'
 import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
+import { IdempotencyKeyReused } from '../idempotency-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import { GroupPlacedElsewhere } from '../server-groups/join-server-group.ts'
 import type { Boot } from './boot.ts'
@@ -80,7 +81,7 @@ async function promise(
       if (error instanceof GroupPlacedElsewhere && tries < TRIES_MAX) continue
       if (!isFailure(error, 'over-quota') || count === request.minCount) throw error
       const { flavor } = order.servers[0]!.row
-      const fitting = await fittingCount(boot.compute.db, context.projectId, flavor)
+      const fitting = await fittingCount(boot.compute.db, context, flavor)
       if (fitting < request.minCount || tries === TRIES_MAX) throw error
       count = Math.min(fitting, count)
     }
@@ -97,7 +98,7 @@ async function wantedCount(
   if (maxCount > SERVERS_MAX)
     throw new Failure('invalid', `max_count must be at most ${SERVERS_MAX}.`)
   const flavor = await flavorForBoot(compute.db, context, flavorRef)
-  const fitting = await fittingCount(compute.db, context.projectId, flavor)
+  const fitting = await fittingCount(compute.db, context, flavor)
   return Math.min(maxCount, Math.max(fitting, minCount))
 }
 
@@ -108,8 +109,7 @@ async function repeated(
 ): Promise<PromisedServers | undefined> {
   const first = await findFirstResult(compute.db, key)
   if (first === undefined) return undefined
-  if (first.fingerprint !== key.fingerprint)
-    throw new Failure('invalid', 'This Idempotency-Key was used for another request.')
+  if (first.fingerprint !== key.fingerprint) throw new IdempotencyKeyReused()
   const { serverIds: ids, reservationId } = first
   const securityGroups = request.securityGroups.length === 0 ? ['default'] : request.securityGroups
   return { serverIds: ids, reservationId, adminPassword: null, securityGroups }

@@ -1,6 +1,7 @@
 import { newId } from '#common/ids.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import type { Compute } from '../compute.ts'
+import { acceptIntent } from '../intents/accept-intent.ts'
 import type { RequestContext } from '../request-context.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
 import { refuseLocked } from './refuse-locked.ts'
@@ -22,6 +23,11 @@ export async function deleteServer(
   refuseLocked(server, context)
   // Asked for before: whoever does it goes on.
   if (server.taskState === 'deleting') return
+  const cell = server.cellId === null ? undefined : compute.cells.cell(server.cellId)
+  if (cell?.isAlive === false) {
+    await acceptIntent(compute.db, context, server, 'delete')
+    return
+  }
   const { userId } = context
   const run = await compute.sagas.start(deleteServerSaga, {
     subject: server.id,
@@ -32,7 +38,5 @@ export async function deleteServer(
     },
     work: context,
   })
-  const cell = server.cellId === null ? undefined : compute.cells.cell(server.cellId)
-  if (cell?.isAlive === false) return
   await settledWithin(compute.clock, WAIT_MS, run.finished)
 }

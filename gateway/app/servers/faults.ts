@@ -1,18 +1,51 @@
 import type { Fault } from '#openapi/wire/instance.ts'
-import type { CellChoice } from '../cells/choose-cell.ts'
+import type { Trace } from '#openapi/wire/trace.ts'
+import { lastRefusal } from '../cells/last-refusal.ts'
 
-/** What a server shows when no cell is left that could build it; the details are for operators. */
-export function noValidHost(now: number, choice: CellChoice, reason: string | undefined): Fault {
-  const last = choice.trace.filters.at(-1)
-  const examples = (last?.examples ?? []).map((each) => `${each.candidate} ${each.reason}`)
+/** How the last cell that was asked ended a build: by its decision, and in its words. */
+export interface LastCell {
+  /** Undefined: none is kept. */
+  readonly trace: Trace | undefined
+  readonly reason: string
+}
+
+/**
+ * What a server shows when no cell is left that could build it: Nova's words, and which filter left nobody. The
+ * details are for operators. `choice`: the decision that found no cell; `last`: of the cell asked before.
+ */
+export function noValidHost(now: number, choice: Trace, last?: LastCell): Fault {
+  const filter = choice.filters.at(-1)
+  const examples = (filter?.examples ?? []).map((each) => `${each.candidate} ${each.reason}`)
   const emptied =
-    choice.emptiedBy === undefined
+    filter === undefined
       ? 'No cell is left to be asked.'
-      : `${choice.emptiedBy} left no cell: ${examples.join('; ')}.`
+      : `${filter.name} left no cell: ${examples.join('; ')}.`
   return {
     code: 500,
-    message: 'No valid host was found.',
-    details: reason === undefined ? emptied : `${emptied} The last cell asked said: ${reason}`,
+    message: `No valid host was found. ${whatLeftNobody(choice, last?.trace)}`,
+    details: last === undefined ? emptied : `${emptied} The last cell asked said: ${last.reason}`,
+    createdAt: now,
+  }
+}
+
+/** A cell that was asked knows better than the choice after it, which only finds that cell tried. */
+function whatLeftNobody(choice: Trace, lastInCell: Trace | undefined): string {
+  const refusal = lastRefusal(lastInCell ?? choice)
+  const isTried = refusal?.level === 'hosts' && refusal.filter === 'RetryFilter'
+  if (refusal === undefined || isTried) return 'The hosts that were tried could not build it.'
+  const { filter, considered, level } = refusal
+  const all = considered === 1 ? level.slice(0, -1) : `of ${considered} ${level}`
+  if (considered === 0) return `There are no ${level}.`
+  if (filter === null) return `The last ${all} filled up while it was claimed.`
+  return `${filter} removed the last ${all}.`
+}
+
+/** What a server shows that ran in a cell which was given up. */
+export function lostCell(now: number, cell: string): Fault {
+  return {
+    code: 500,
+    message: 'The server was lost with the machines it ran on.',
+    details: `Cell ${cell} was declared lost.`,
     createdAt: now,
   }
 }

@@ -22,7 +22,7 @@ export async function placedServer(
   if (!cell.isAlive)
     throw new Failure(
       'unavailable',
-      `Cell ${cell.name} of instance ${server.id} cannot be reached at the moment. Please try again.`,
+      `Cell ${cell.name} of instance ${server.id} cannot be reached at the moment. Please try again when it is back; until then only deleting, starting and stopping it, and changing its name, description, metadata, tags and lock, are accepted.`,
     )
   return { server, cell }
 }

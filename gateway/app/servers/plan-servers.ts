@@ -20,6 +20,7 @@ import { refuseBlankBeyond } from './requested-disks.ts'
 import { serverName } from './server-names.ts'
 import type { PlannedServer, ServerOrder } from './server-order.ts'
 import { type Place, placeOf } from './server-place.ts'
+import { remarksOf } from './server-remarks.ts'
 import type { ServerRequest } from './server-request.ts'
 
 /** What all servers of a request have in common. */
@@ -58,7 +59,7 @@ export async function planServers(
   const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
   const keypair =
     request.keyName === null ? null : await keypairForBoot(db, context, request.keyName)
-  await limitMetadata(db, context.projectId, request.metadata)
+  await limitMetadata(db, context, request.metadata)
   const nics = await planEmbeddedNics(networks, context, {
     networks: request.networks,
     securityGroups: request.securityGroups,
@@ -113,6 +114,7 @@ function plan(
   const { name, hostname } = serverName(request, id, launchIndex, count)
   const isPlaced = choice.chosen !== undefined
   const { metadata, configDrive, tags, diskConfig, accessIPv4, accessIPv6 } = request
+  const canonicalIPv6 = accessIPv6 && canonicalIp(accessIPv6, 'accessIPv6')
   return {
     row: {
       id,
@@ -134,10 +136,10 @@ function plan(
       diskConfig,
       requestedZone: place.zone,
       accessIPv4,
-      accessIPv6: accessIPv6 && canonicalIp(accessIPv6, 'accessIPv6'),
+      accessIPv6: canonicalIPv6,
       vmState: isPlaced ? 'building' : 'error',
       taskState: isPlaced ? 'scheduling' : null,
-      fault: isPlaced ? null : noValidHost(now, choice, undefined),
+      fault: isPlaced ? null : noValidHost(now, choice.trace),
     },
     spec: {
       projectId,
@@ -155,6 +157,7 @@ function plan(
       reservationId,
       ...(common.group !== null && { group: ruleOf(common.group) }),
       ...common.neighbours,
+      remarks: { ...remarksOf(request), accessIPv6: canonicalIPv6 },
     },
     trace: choice.trace,
   }

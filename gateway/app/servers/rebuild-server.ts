@@ -54,7 +54,7 @@ export async function rebuildServer(
   const before = await findRequestSpec(db, server.id)
   if (before === undefined)
     throw new Failure('not-found', `Instance ${server.id} could not be found.`)
-  await limitMetadata(db, server.projectId, request.metadata ?? {})
+  await limitMetadata(db, server, request.metadata ?? {})
   const { spec, shown } = await wanted({ compute, images }, context, { server, before, request })
   const { keepsEphemeral, password } = request
   const userData = request.userData === undefined ? userDataOf(compute, before) : request.userData
@@ -98,20 +98,26 @@ async function wanted(
       : keyName && (await keypairForBoot(compute.db, context, keyName))
   const { name = server.name, metadata = server.metadata, accessIPv6 } = request
   const hostname = request.hostname ?? hostnameOf(server, request)
+  const said = {
+    description: request.description === undefined ? server.description : request.description,
+    diskConfig: request.diskConfig ?? server.diskConfig,
+    accessIPv4: request.accessIPv4 ?? server.accessIPv4,
+    accessIPv6:
+      accessIPv6 === undefined ? server.accessIPv6 : canonicalIp(accessIPv6, 'accessIPv6'),
+  }
+  const remarks = { tags: [...server.tags], hints: {}, ...before.spec.remarks, ...said }
   return {
-    spec: { ...before.spec, name, hostname, metadata, flavor, image, keypair: keypair || null },
-    shown: {
+    spec: {
+      ...before.spec,
       name,
       hostname,
       metadata,
-      imageId: image.id,
-      keyName,
-      description: request.description === undefined ? server.description : request.description,
-      diskConfig: request.diskConfig ?? server.diskConfig,
-      accessIPv4: request.accessIPv4 ?? server.accessIPv4,
-      accessIPv6:
-        accessIPv6 === undefined ? server.accessIPv6 : canonicalIp(accessIPv6, 'accessIPv6'),
+      flavor,
+      image,
+      keypair: keypair || null,
+      remarks,
     },
+    shown: { name, hostname, metadata, imageId: image.id, keyName, ...said },
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
+import { addEvents } from '../../db/event-inbox.ts'
 import type { InstanceMapping } from '../../db/instance-mappings.ts'
 import { lockDeleting, removeMappings } from '../../db/mapping-batches.ts'
 import type { ServerAttempt } from '../../db/server-attempts.ts'
@@ -24,10 +25,22 @@ export async function recordDeleted(
   if (going.length === 0) return 0
   removeMappings(tx, going)
   markIndexedDeleted(tx, going)
-  const ids = going.map(({ serverId }) => serverId)
-  await leaveServerGroups(tx, ids)
-  await deps.network.release(tx, ids)
-  await refund(tx, going)
+  addEvents(
+    tx,
+    going.map(({ serverId }) => {
+      return { type: 'server.deleted', serverId, details: { state: 'deleted' } }
+    }),
+  )
+  const members = going.filter(({ groupId }) => groupId !== null)
+  await leaveServerGroups(
+    tx,
+    members.map(({ serverId }) => serverId),
+  )
+  await deps.network.release(
+    tx,
+    going.map(({ serverId }) => serverId),
+  )
+  refund(tx, going)
   return going.length
 }
 
@@ -36,12 +49,13 @@ function inOrder(servers: readonly ServerAttempt[]): readonly ServerAttempt[] {
   return servers.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1))
 }
 
-async function refund(tx: Tx, gone: readonly InstanceMapping[]): Promise<void> {
-  const byProject = [...Map.groupBy(gone, (mapping) => mapping.projectId)]
+function refund(tx: Tx, gone: readonly InstanceMapping[]): void {
+  const charged = gone.filter(({ isCharged }) => isCharged)
+  const byProject = [...Map.groupBy(charged, (mapping) => mapping.projectId)]
   for (const [projectId, mappings] of byProject.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const sum = (of: (mapping: InstanceMapping) => number) =>
       mappings.reduce((total, mapping) => total + of(mapping), 0)
-    await refundQuota(tx, projectId, {
+    refundQuota(tx, projectId, {
       instances: mappings.length,
       cores: sum(({ cores }) => cores),
       ram: sum(({ ramMb }) => ramMb),

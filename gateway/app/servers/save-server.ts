@@ -84,7 +84,7 @@ async function save(
   const server = await showServer(compute.db, context, id)
   refuseAction(server, context, action)
   const owner = context.projectId ?? server.projectId
-  await limitMetadata(compute.db, owner, wanted.metadata)
+  await limitMetadata(compute.db, { projectId: owner, userId: context.userId }, wanted.metadata)
   const order = await orderOf(compute, context, server, { ...wanted, owner })
   await actOnServer(compute, context, id, { name: action, plan: { kind: 'save', order } })
   return order.imageId

@@ -24,7 +24,7 @@ export async function setMetadata(
     refuseLocked(server, requester)
     refuseUnbuilt(server, 'update metadata')
     all = keep ? { ...server.metadata, ...items } : items
-    await limitMetadata(db, server.projectId, all)
+    await limitMetadata(db, server, all)
     return { metadata: all }
   })
   return all

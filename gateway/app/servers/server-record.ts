@@ -1,5 +1,6 @@
 import type { CellId, HostId, ImageId, InstanceId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
+import type { Wish } from '#common/states/wishes.ts'
 import type { Fault, FlavorSnapshot } from '#openapi/wire/instance.ts'
 
 /** One address of a server, in the words of the API's `addresses`. */
@@ -44,7 +45,9 @@ export interface ServerRecord {
   readonly accessIPv4: string | null
   readonly accessIPv6: string | null
   readonly vmState: VmState
-  /** A delete that was asked for shows as 'deleting' at once, whatever the cell last said. */
+  /** What waits for its cell to be reached; null: nothing does. */
+  readonly wish: Wish | null
+  /** A delete, and whatever else was asked for in vain, shows as its task at once, whatever the cell last said. */
   readonly taskState: Task | null
   /** Nova's number. */
   readonly powerState: number
@@ -60,4 +63,10 @@ export interface ServerRecord {
   readonly updatedAt: Date
   /** Set once the server is gone; its row stays for the retention time. */
   readonly deletedAt: Date | null
+}
+
+/** One server, with what lists do not tell. */
+export interface FoundServer extends ServerRecord {
+  /** The group it is in; null: none. */
+  readonly groupId: string | null
 }

@@ -3,10 +3,10 @@ import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import { findServer } from '../../db/find-server.ts'
 import type { Requester } from '../requester.ts'
-import type { ServerRecord } from './server-record.ts'
+import type { FoundServer } from './server-record.ts'
 
 /** The server. Throws `not-found` when there is none, it is gone, or it is another project's. */
-export function showServer(db: Executor, requester: Requester, id: string): Promise<ServerRecord> {
+export function showServer(db: Executor, requester: Requester, id: string): Promise<FoundServer> {
   return findVisibleServer(db, requester, id, false)
 }
 
@@ -16,7 +16,7 @@ export async function findVisibleServer(
   requester: Requester,
   id: string,
   includesDeleted: boolean,
-): Promise<ServerRecord> {
+): Promise<FoundServer> {
   // Clients look names up as if they were ids, and expect 404 for them.
   const server = isUuid(id) ? await findServer(db, id) : undefined
   const isOwn = server?.projectId === requester.projectId

@@ -1,5 +1,6 @@
 import type { WorkContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
+import { flavorResources } from '#common/flavor-resources.ts'
 import { newId, type SagaId } from '#common/ids.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
 import { takeIdempotencyKey } from '../../db/idempotency-keys.ts'
@@ -8,7 +9,7 @@ import { insertRequestSpecs, type NewRequestSpec } from '../../db/request-specs.
 import { recordActions } from '../../db/server-actions.ts'
 import { insertServers } from '../../db/server-index.ts'
 import { recordTraces } from '../../db/traces.ts'
-import { resourcesOf } from '../cells/cell-request.ts'
+import type { ProjectUser } from '../../db/user-quota-limits.ts'
 import type { Compute } from '../compute.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from '../quotas/charge-quota.ts'
 import type { QuotaDeltas } from '../quotas/resources.ts'
@@ -48,12 +49,12 @@ export async function startServers(
     })
   for (const [index, { row }] of order.servers.entries()) {
     void runs[index]!.finished.finally(() => forget(row.id))
-    if (row.cellId !== null) compute.cells.promise(row.cellId, resourcesOf(row.flavor))
+    if (row.cellId !== null) compute.cells.promise(row.cellId, flavorResources(row.flavor))
   }
   return runs
 }
 
-type Charge = (tx: Tx, projectId: string, deltas: QuotaDeltas) => Promise<void> | void
+type Charge = (tx: Tx, owner: ProjectUser, deltas: QuotaDeltas) => Promise<void> | void
 
 interface Beginning {
   readonly order: ServerOrder
@@ -76,7 +77,7 @@ function begin(
     })),
     {
       before: (tx) => record(tx, compute, work, order, begun),
-      after: (tx) => charge(tx, order.servers[0]!.row.projectId, quotaDeltas(order)),
+      after: (tx) => charge(tx, order.servers[0]!.row, quotaDeltas(order)),
     },
   )
 }

@@ -4,7 +4,7 @@ import { canonicalIp } from '../networks/ip.ts'
 import type { Requester } from '../requester.ts'
 import { editServer } from './edit-server.ts'
 import { repinServer } from './repin-server.ts'
-import type { ServerRecord } from './server-record.ts'
+import type { FoundServer } from './server-record.ts'
 import { showServer } from './show-server.ts'
 
 export interface ServerUpdate {
@@ -23,7 +23,7 @@ export async function updateServer(
   requester: Requester,
   id: string,
   { change, pinnedZone }: ServerUpdate,
-): Promise<ServerRecord> {
+): Promise<FoundServer> {
   const isNothing = Object.keys(change).length === 0
   const { accessIPv6 } = change
   const respelled = accessIPv6 && { accessIPv6: canonicalIp(accessIPv6, 'accessIPv6') }

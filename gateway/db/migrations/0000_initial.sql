@@ -18,6 +18,30 @@ CREATE TABLE `aggregates` (
 	CONSTRAINT `aggregates_name_unique` UNIQUE(`name`)
 );
 --> statement-breakpoint
+CREATE TABLE `audit_records` (
+	`n` bigint AUTO_INCREMENT NOT NULL,
+	`at` datetime(3) NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_name` varchar(255) NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin,
+	`action` varchar(128) character set ascii collate ascii_bin NOT NULL,
+	`target` varchar(255) NOT NULL,
+	`status` int NOT NULL,
+	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `audit_records_n` PRIMARY KEY(`n`)
+);
+--> statement-breakpoint
+CREATE TABLE `cell_accounts` (
+	`public_key` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`service_activation` text NOT NULL,
+	`feed_activation` text NOT NULL,
+	`sealed_seed` text NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`revoked_at` datetime(3),
+	CONSTRAINT `cell_accounts_public_key` PRIMARY KEY(`public_key`)
+);
+--> statement-breakpoint
 CREATE TABLE `cell_mappings` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -28,8 +52,12 @@ CREATE TABLE `cell_mappings` (
 	`incarnation` char(36) character set ascii collate ascii_bin,
 	`applied_position` bigint NOT NULL DEFAULT 0,
 	`needs_resync` boolean NOT NULL DEFAULT true,
+	`is_dark` boolean NOT NULL DEFAULT false,
 	`last_heartbeat_at` datetime(3),
 	`summary` json,
+	`lost_at` datetime(3),
+	`lost_by` varchar(64) character set ascii collate ascii_bin,
+	`lost_statement` text,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `cell_mappings_id` PRIMARY KEY(`id`),
 	CONSTRAINT `cell_mappings_name_unique` UNIQUE(`name`)
@@ -48,6 +76,21 @@ CREATE TABLE `host_index` (
 	CONSTRAINT `host_index_serial_unique` UNIQUE(`serial`)
 );
 --> statement-breakpoint
+CREATE TABLE `join_tokens` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`secret_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`cell_name` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin,
+	`host_name` varchar(64) character set ascii collate ascii_bin,
+	`created_at` datetime(3) NOT NULL,
+	`expires_at` datetime(3) NOT NULL,
+	`used_at` datetime(3),
+	`used_by` varchar(64) character set ascii collate ascii_bin,
+	CONSTRAINT `join_tokens_id` PRIMARY KEY(`id`),
+	CONSTRAINT `join_tokens_secret_hash_unique` UNIQUE(`secret_hash`)
+);
+--> statement-breakpoint
 CREATE TABLE `settings` (
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`value` text NOT NULL,
@@ -58,9 +101,10 @@ CREATE TABLE `traces` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`attempt` int NOT NULL,
 	`level` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`decided_at` bigint NOT NULL,
 	`trace` json NOT NULL,
 	`created_at` datetime(3) NOT NULL,
-	CONSTRAINT `traces_server_id_attempt_level_pk` PRIMARY KEY(`server_id`,`attempt`,`level`)
+	CONSTRAINT `traces_server_id_attempt_level_decided_at_pk` PRIMARY KEY(`server_id`,`attempt`,`level`,`decided_at`)
 );
 --> statement-breakpoint
 CREATE TABLE `console_sessions` (
@@ -76,6 +120,34 @@ CREATE TABLE `console_sessions` (
 	`alive_until` datetime(3),
 	CONSTRAINT `console_sessions_id` PRIMARY KEY(`id`),
 	CONSTRAINT `console_sessions_token_hash_unique` UNIQUE(`token_hash`)
+);
+--> statement-breakpoint
+CREATE TABLE `event_inbox` (
+	`id` bigint AUTO_INCREMENT NOT NULL,
+	`type` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`at` datetime(3) NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`details` mediumtext NOT NULL,
+	CONSTRAINT `event_inbox_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `event_state` (
+	`id` int NOT NULL,
+	`last` bigint NOT NULL,
+	`removed` bigint NOT NULL,
+	CONSTRAINT `event_state_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `events` (
+	`n` bigint NOT NULL,
+	`type` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`at` datetime(3) NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin,
+	`server_id` char(36) character set ascii collate ascii_bin,
+	`cell_id` char(36) character set ascii collate ascii_bin,
+	`details` mediumtext NOT NULL,
+	CONSTRAINT `events_n` PRIMARY KEY(`n`)
 );
 --> statement-breakpoint
 CREATE TABLE `access_rules` (
@@ -436,6 +508,28 @@ CREATE TABLE `subnets` (
 	CONSTRAINT `subnets_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `operations` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`kind` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`state` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`slot` varchar(64) character set ascii collate ascii_bin,
+	`subject_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`subject` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`reason` varchar(255),
+	`is_cordoned` boolean NOT NULL DEFAULT false,
+	`total` int,
+	`remaining` int,
+	`message` text,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`started_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	`ended_at` datetime(3),
+	CONSTRAINT `operations_id` PRIMARY KEY(`id`),
+	CONSTRAINT `operations_slot_unique` UNIQUE(`slot`)
+);
+--> statement-breakpoint
 CREATE TABLE `flavor_access` (
 	`flavor_id` varchar(255) NOT NULL,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -492,6 +586,14 @@ CREATE TABLE `quota_usages` (
 	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
 	`used` int NOT NULL,
 	CONSTRAINT `quota_usages_owner_id_resource_pk` PRIMARY KEY(`owner_id`,`resource`)
+);
+--> statement-breakpoint
+CREATE TABLE `user_quota_limits` (
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`hard_limit` int NOT NULL,
+	CONSTRAINT `user_quota_limits_project_id_user_id_resource_pk` PRIMARY KEY(`project_id`,`user_id`,`resource`)
 );
 --> statement-breakpoint
 CREATE TABLE `leases` (
@@ -563,6 +665,8 @@ CREATE TABLE `instance_mappings` (
 	`cores` int NOT NULL,
 	`ram_mb` int NOT NULL,
 	`is_resizing` boolean NOT NULL DEFAULT false,
+	`is_kept` boolean NOT NULL DEFAULT false,
+	`is_charged` boolean NOT NULL DEFAULT true,
 	`cell_id` char(36) character set ascii collate ascii_bin,
 	`attempt` int NOT NULL,
 	`tried_cells` json NOT NULL,
@@ -638,6 +742,7 @@ CREATE TABLE `server_index` (
 	`access_ip_v4` varchar(15) character set ascii collate ascii_bin,
 	`access_ip_v6` varchar(45) character set ascii collate ascii_bin,
 	`is_deleting` boolean NOT NULL DEFAULT false,
+	`wish` varchar(8) character set ascii collate ascii_bin,
 	`vm_state` varchar(20) character set ascii collate ascii_bin NOT NULL,
 	`task_state` varchar(32) character set ascii collate ascii_bin,
 	`power_state` tinyint NOT NULL,
@@ -654,6 +759,20 @@ CREATE TABLE `server_index` (
 	`deleted_at` datetime(3),
 	`missing_since` datetime(3),
 	CONSTRAINT `server_index_server_id` PRIMARY KEY(`server_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `server_intents` (
+	`serial` bigint AUTO_INCREMENT NOT NULL,
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`wish` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`work` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `server_intents_serial` PRIMARY KEY(`serial`),
+	CONSTRAINT `server_intents_id` UNIQUE(`id`),
+	CONSTRAINT `server_intents_server` UNIQUE(`server_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `server_migrations` (
@@ -679,9 +798,19 @@ CREATE TABLE `server_migrations` (
 );
 --> statement-breakpoint
 CREATE INDEX `aggregate_hosts_by_host` ON `aggregate_hosts` (`host_id`);--> statement-breakpoint
+CREATE INDEX `audit_records_at` ON `audit_records` (`at`);--> statement-breakpoint
+CREATE INDEX `audit_records_user` ON `audit_records` (`user_id`);--> statement-breakpoint
+CREATE INDEX `audit_records_project` ON `audit_records` (`project_id`);--> statement-breakpoint
+CREATE INDEX `audit_records_request` ON `audit_records` (`request_id`);--> statement-breakpoint
+CREATE INDEX `cell_accounts_by_cell` ON `cell_accounts` (`cell_id`);--> statement-breakpoint
+CREATE INDEX `join_tokens_expire` ON `join_tokens` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `console_sessions_project` ON `console_sessions` (`project_id`,`alive_until`);--> statement-breakpoint
 CREATE INDEX `console_sessions_server` ON `console_sessions` (`server_id`);--> statement-breakpoint
 CREATE INDEX `console_sessions_expires` ON `console_sessions` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `events_project` ON `events` (`project_id`);--> statement-breakpoint
+CREATE INDEX `events_server` ON `events` (`server_id`);--> statement-breakpoint
+CREATE INDEX `events_cell` ON `events` (`cell_id`);--> statement-breakpoint
+CREATE INDEX `events_type` ON `events` (`type`);--> statement-breakpoint
 CREATE INDEX `application_credentials_project` ON `application_credentials` (`project_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_service` ON `catalog_endpoints` (`service_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_region` ON `catalog_endpoints` (`region_id`);--> statement-breakpoint
@@ -720,6 +849,8 @@ CREATE INDEX `security_group_rules_by_remote` ON `security_group_rules` (`remote
 CREATE INDEX `security_groups_by_project` ON `security_groups` (`project_id`,`id`);--> statement-breakpoint
 CREATE INDEX `subnets_by_network` ON `subnets` (`network_id`,`id`);--> statement-breakpoint
 CREATE INDEX `subnets_by_project` ON `subnets` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `operations_state` ON `operations` (`state`);--> statement-breakpoint
+CREATE INDEX `operations_ended` ON `operations` (`ended_at`);--> statement-breakpoint
 CREATE INDEX `flavor_access_project` ON `flavor_access` (`project_id`);--> statement-breakpoint
 CREATE INDEX `flavors_memory` ON `flavors` (`memory_mb`);--> statement-breakpoint
 CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint
@@ -731,6 +862,7 @@ CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_resizing` ON `instance_mappings` (`is_resizing`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_kept` ON `instance_mappings` (`is_kept`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_not_built` ON `instance_mappings` (`is_not_built`,`changed_at`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_deleting` ON `instance_mappings` (`is_deleting`,`changed_at`);--> statement-breakpoint

@@ -2,6 +2,7 @@ import {
   bigint,
   boolean,
   double,
+  index,
   int,
   json,
   mysqlTable,
@@ -25,11 +26,58 @@ export const cellMappings = mysqlTable('cell_mappings', {
   appliedPosition: bigint('applied_position', { mode: 'number' }).notNull().default(0),
   /** Set until a full copy of the cell has been read. */
   needsResync: boolean('needs_resync').notNull().default(true),
+  /** As was told last: its silence is an event once, whichever gateway notices. */
+  isDark: boolean('is_dark').notNull().default(false),
   lastHeartbeatAt: time('last_heartbeat_at'),
   /** CellSummary of the last heartbeat. */
   summary: json('summary'),
+  // Set while the cell counts as lost.
+  lostAt: time('lost_at'),
+  lostBy: token('lost_by'),
+  /** How its machines were stopped, in the operator's words. */
+  lostStatement: text('lost_statement'),
   createdAt: time('created_at').notNull(),
 })
+
+/** The bus account of every cell that ever was: what a credential of the cell descends from. */
+export const cellAccounts = mysqlTable(
+  'cell_accounts',
+  {
+    /** Public nkey (`A…`). */
+    publicKey: token('public_key').primaryKey(),
+    cellId: uuid('cell_id').notNull(),
+    /** The account's signed permission for the gateways, for its service and for its feed. */
+    serviceActivation: text('service_activation').notNull(),
+    feedActivation: text('feed_activation').notNull(),
+    /** The private nkey. */
+    sealedSeed: text('sealed_seed').notNull(),
+    createdAt: time('created_at').notNull(),
+    /** From then on nothing that was signed by it counts; null while it is good. */
+    revokedAt: time('revoked_at'),
+  },
+  (t) => [index('cell_accounts_by_cell').on(t.cellId)],
+)
+
+/** Rights to join, each for one new cell or one new host, and once. */
+export const joinTokens = mysqlTable(
+  'join_tokens',
+  {
+    id: uuid('id').primaryKey(),
+    /** SHA-256 of the secret; the secret itself is told once. */
+    secretHash: token('secret_hash').notNull().unique(),
+    // What joins with it has these ids and names.
+    cellId: uuid('cell_id').notNull(),
+    cellName: token('cell_name').notNull(),
+    hostId: uuid('host_id'),
+    hostName: token('host_name'),
+    createdAt: time('created_at').notNull(),
+    expiresAt: time('expires_at').notNull(),
+    usedAt: time('used_at'),
+    /** The public key that it let in; only the same one is answered again. */
+    usedBy: token('used_by'),
+  },
+  (t) => [index('join_tokens_expire').on(t.expiresAt)],
+)
 
 /** Last known view of every host of every cell (`HostView`). */
 export const hostIndex = mysqlTable(
@@ -48,7 +96,7 @@ export const hostIndex = mysqlTable(
   (t) => [primaryKey({ columns: [t.cellId, t.hostId] })],
 )
 
-/** Scheduling decisions, one per attempt and level, newest kept. */
+/** Scheduling decisions: of one attempt the choice of a cell, and each choice of a host in it. */
 export const traces = mysqlTable(
   'traces',
   {
@@ -56,10 +104,12 @@ export const traces = mysqlTable(
     attempt: int('attempt').notNull(),
     /** `cells`, or `hosts`. */
     level: token('level', 8).notNull(),
+    /** When it was decided, in milliseconds since the epoch, by the clock of who decided. */
+    decidedAt: bigint('decided_at', { mode: 'number' }).notNull(),
     trace: json('trace').notNull(),
     createdAt: time('created_at').notNull(),
   },
-  (t) => [primaryKey({ columns: [t.serverId, t.attempt, t.level] })],
+  (t) => [primaryKey({ columns: [t.serverId, t.attempt, t.level, t.decidedAt] })],
 )
 
 /** Words of operators and processes that must outlive them, such as this gateway's id. */

@@ -74,6 +74,18 @@ export const quotaLimits = mysqlTable(
   (t) => [primaryKey({ columns: [t.projectId, t.resource] })],
 )
 
+/** Limits set for one user of a project, beside those of the project; -1 is unlimited. */
+export const userQuotaLimits = mysqlTable(
+  'user_quota_limits',
+  {
+    projectId: token('project_id').notNull(),
+    userId: token('user_id').notNull(),
+    resource: token('resource', 32).notNull(),
+    hardLimit: int('hard_limit').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.projectId, t.userId, t.resource] })],
+)
+
 /** Limits of projects without limits of their own. Nova uses the class `default` only. */
 export const quotaClasses = mysqlTable(
   'quota_classes',

@@ -25,6 +25,10 @@ export const instanceMappings = mysqlTable(
     ramMb: int('ram_mb').notNull(),
     /** It is charged for the larger of two sizes until its resize is over. */
     isResizing: boolean('is_resizing').notNull().default(false),
+    /** It was deleted softly, and is not yet gone or known to be back. */
+    isKept: boolean('is_kept').notNull().default(false),
+    /** False while it is deleted softly: `cores` and `ramMb` are then what is charged when it comes back. */
+    isCharged: boolean('is_charged').notNull().default(true),
     /** Null while no cell has it, and when none could build it. */
     cellId: uuid('cell_id'),
     attempt: int('attempt').notNull(),
@@ -44,6 +48,7 @@ export const instanceMappings = mysqlTable(
   (t) => [
     index('instance_mappings_cell').on(t.cellId),
     index('instance_mappings_resizing').on(t.isResizing),
+    index('instance_mappings_kept').on(t.isKept),
     index('instance_mappings_project').on(t.projectId),
     index('instance_mappings_not_built').on(t.isNotBuilt, t.changedAt),
     index('instance_mappings_deleting').on(t.isDeleting, t.changedAt),
@@ -101,6 +106,8 @@ export const serverIndex = mysqlTable(
     accessIPv6: token('access_ip_v6', 45),
     /** The user's wish, shown over whatever the cell last said. */
     isDeleting: boolean('is_deleting').notNull().default(false),
+    /** The wish of the server's intent (`server_intents`), shown in the same way; null: it has none. */
+    wish: token('wish', 8),
     // Owned by the cell.
     vmState: token('vm_state', 20).notNull(),
     taskState: token('task_state', 32),
@@ -126,6 +133,30 @@ export const serverIndex = mysqlTable(
     index('server_index_cell').on(t.cellId),
     index('server_index_host').on(t.host),
     index('server_index_missing').on(t.missingSince),
+  ],
+)
+
+/**
+ * What was asked of servers whose cells could not be reached. A server has one at most: the newest, and a delete beats
+ * all. They are carried out in the order of `serial`.
+ */
+export const serverIntents = mysqlTable(
+  'server_intents',
+  {
+    serial: bigint('serial', { mode: 'number' }).autoincrement().primaryKey(),
+    id: uuid('id').notNull(),
+    serverId: uuid('server_id').notNull(),
+    /** start, stop, delete. */
+    wish: token('wish', 8).notNull(),
+    projectId: token('project_id').notNull(),
+    userId: token('user_id').notNull(),
+    /** WorkContext of the request. */
+    work: json('work').notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('server_intents_id').on(t.id),
+    uniqueIndex('server_intents_server').on(t.serverId),
   ],
 )
 

@@ -7,9 +7,10 @@ import type { ConsolePipe } from '../../app/consoles/console-pipe.ts'
 import { openConsole } from '../../app/consoles/open-console.ts'
 import type { Gateway } from '../../context.ts'
 import { faultOf } from '../faults.ts'
+import { isEncrypted } from '../http-input.ts'
 import type { LinksSource } from '../links.ts'
 import { carry } from './carry.ts'
-import { type ConsoleMetrics, consoleMetrics } from './console-metrics.ts'
+import type { ConsoleMetrics } from './console-metrics.ts'
 
 /** Where the pages of consoles find their bytes. */
 const PATH = '/console/socket'
@@ -25,6 +26,7 @@ export function serveConsoleSockets(
   server: Server,
   gateway: Gateway,
   linksOf: LinksSource,
+  metrics: ConsoleMetrics,
 ): AsyncDisposable {
   const sockets = new WebSocketServer({
     noServer: true,
@@ -32,7 +34,6 @@ export function serveConsoleSockets(
     perMessageDeflate: false,
     handleProtocols: () => PROTOCOL,
   })
-  const metrics = consoleMetrics(gateway.metrics.registry)
   const open = new Set<Promise<void>>()
   const begin = (socket: WebSocket, pipe: ConsolePipe) => {
     const conversation = converse(gateway, metrics, socket, pipe)
@@ -69,6 +70,7 @@ async function admit(
   const { root } = linksOf({
     header: (name) => headers[name] as string | undefined,
     peerAddress: peer.remoteAddress,
+    isEncrypted: isEncrypted(peer),
   })
   if (url !== PATH) throw new Failure('not-found', 'There is nothing at this path.')
   // A page of another site must not ride on what this browser holds (OSSA-2015-005). Programs send no origin.

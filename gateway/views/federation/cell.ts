@@ -17,6 +17,7 @@ export function cellView(cell: OperatedCell) {
     last_heard_at: lastHeardAt === undefined ? null : new Date(lastHeardAt).toISOString(),
     needs_resync: cell.needsResync,
     created_at: cell.createdAt.toISOString(),
+    loss: cell.loss === null ? null : { ...cell.loss, at: cell.loss.at.toISOString() },
     summary: summary === null ? null : summaryView(summary),
   }
 }

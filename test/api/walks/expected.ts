@@ -2,6 +2,7 @@
 const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] = [
   [200, 'any class has quotas', 'compute updateQuotaClassSet'],
   [200, 'any project has quotas', 'network updateQuota'],
+  [202, 'what was set for it is forgotten, of any project', 'compute deleteQuotaSet'],
   [204, 'it had quotas by then', 'network deleteQuota'],
   [
     400,
@@ -9,11 +10,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
     'compute updateAggregate, compute deleteAggregate, compute addAggregateHost, compute removeAggregateHost, compute setAggregateMetadata, compute cacheAggregateImages',
   ],
   [400, 'a reason without disabling', 'compute updateService'],
-  [
-    400,
-    'no project has this id, and Nova checks that',
-    'compute updateQuotaSet, compute deleteQuotaSet',
-  ],
+  [400, 'no project has this id, and Nova checks that', 'compute updateQuotaSet'],
   [400, 'without the token that is meant', 'identity showToken, identity revokeToken'],
   [400, 'no such way to import', 'image importImage'],
   [

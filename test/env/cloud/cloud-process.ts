@@ -30,6 +30,13 @@ export class CloudProcess implements AsyncDisposable {
     this.#logFile = logFile
   }
 
+  /** What it is told by its environment. */
+  setting(name: string): string {
+    const value = this.#program.settings[name]
+    if (value === undefined) throw new Error(`${this.name} has no setting ${name}`)
+    return value
+  }
+
   get isRunning(): boolean {
     return this.#running !== undefined
   }

@@ -3,8 +3,12 @@ import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
+import { type CellId, newId } from '#common/ids.ts'
+import { secretsOf } from '#common/secrets.ts'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
+import { sealedAccount } from '#gateway/cells/cell-access.ts'
 import { registerCell } from '#gateway/cells/register-cell.ts'
+import { insertCellAccount } from '#gateway/db/cell-accounts.ts'
 import type { Account } from '../api/client.ts'
 import { type FreshBus, freshBus } from '../fresh-bus.ts'
 import { freshDatabase } from '../fresh-database.ts'
@@ -18,7 +22,7 @@ export interface HostPlan {
 }
 
 export interface CellPlan {
-  readonly id: string
+  readonly id: CellId
   readonly name: string
   readonly databaseUrl: string
   readonly secretKey: string
@@ -53,7 +57,7 @@ export async function layFoundation(options: CloudOptions): Promise<Foundation> 
   const names = CELL_NAMES.slice(0, options.cells ?? 2)
   const cells = await Promise.all(
     names.map(async (name) => ({
-      id: randomUUID(),
+      id: newId<CellId>(),
       name,
       databaseUrl: await freshDatabase(`cell_${name}`, services),
       secretKey: randomKey(),
@@ -67,18 +71,23 @@ export async function layFoundation(options: CloudOptions): Promise<Foundation> 
   const passwords = { adminPassword: randomPassword(), demoPassword: randomPassword() }
   await using db = new Database({ url: databaseUrl, connectionsMax: CONNECTIONS })
   await bootstrapIdentity(db, passwords)
-  for (const { id, name } of cells) await registerCell(db, { id, name })
+  const bus = await freshBus(
+    cells.map(({ id }) => id),
+    services,
+  )
+  const secretKey = randomKey()
+  for (const { id, name } of cells) {
+    await registerCell(db, { id, name })
+    await insertCellAccount(db, sealedAccount(secretsOf(secretKey), id, bus.account(id)))
+  }
   const { adminPassword, demoPassword } = passwords
   return {
     services,
     directory: mkdtempSync(join(services.directory, 'cloud-')),
     databaseUrl,
-    bus: await freshBus(
-      cells.map(({ id }) => id),
-      services,
-    ),
+    bus,
     cells,
-    secretKey: randomKey(),
+    secretKey,
     accounts: {
       admin: { user: 'admin', password: adminPassword, project: 'admin' },
       demo: { user: 'demo', password: demoPassword, project: 'demo' },

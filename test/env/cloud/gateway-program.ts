@@ -24,6 +24,8 @@ export async function gatewayProgram(
       GATEWAY_IMAGE_DIRECTORY: join(directory, 'images'),
       GATEWAY_NATS_URL: services.natsUrl,
       GATEWAY_NATS_CREDENTIALS_FILE: await bus.gatewayCredentialsFile(),
+      ...(await bus.operatorEnv()),
+      GATEWAY_NATS_LEAF_URL: services.natsLeafUrl,
       GATEWAY_PROCESS: `gateway-${nth}`,
       GATEWAY_LOG_LEVEL: isOutside ? 'debug' : 'error',
       ...options.gateway,

@@ -115,7 +115,9 @@ function quotaProblems({ mappings, usages }: Snapshot): readonly string[] {
   ])
   return [...projects].flatMap((project) =>
     COUNTED.flatMap(([resource, of]) => {
-      const promised = sum(mappings.filter((row) => row.project_id === project).map(of))
+      const promised = sum(
+        mappings.filter((row) => row.project_id === project && row.is_charged === 1).map(of),
+      )
       const row = usages.find((each) => each.owner_id === project && each.resource === resource)
       const used = row?.used ?? 0
       return used === promised

@@ -8,6 +8,7 @@ export interface MappingRow {
   readonly attempt: number
   readonly cores: number
   readonly ram_mb: number
+  readonly is_charged: number
   readonly is_deleting: number
   readonly saga_id: string | null
 }

@@ -14,6 +14,10 @@ export interface SimulatedMachine extends AsyncDisposable {
   readonly bmc: BmcSettings
   /** All that the machine wrote on its serial port. */
   consoleLog(): Promise<string>
+  /** Afterwards the BMC is silent. The machine goes on. */
+  stopBmc(): Promise<void>
+  /** Afterwards the BMC answers. */
+  startBmc(): Promise<void>
   /** What ipmitool, which knows nothing of our code, says of the BMC. */
   ipmitool(...args: readonly string[]): Promise<string>
 }
@@ -24,8 +28,11 @@ export interface MachineOptions {
   readonly content?: Buffer
   /** Arguments for QEMU, such as for a NIC. */
   readonly qemu?: readonly string[]
+  /** In place of QEMU: a program that does at once what a machine does, and boots from the network here. */
+  readonly quick?: { readonly bootUrl: string; readonly macAddress: string }
 }
 
+const QUICK_MACHINE = fileURLToPath(new URL('quick-machine', import.meta.url))
 const CHASSIS = fileURLToPath(new URL('chassis', import.meta.url))
 const PASSWORD = 'sixteen-bytes-ok'
 const START_MS = 20_000
@@ -57,28 +64,31 @@ export async function startMachine(options: MachineOptions): Promise<SimulatedMa
   await truncate(join(directory, 'disk.img'), options.diskMb * 1024 ** 2)
   await writeFile(join(directory, 'devices'), DEVICES)
   await writeFile(join(directory, 'lan.conf'), lanConf(bmc, serialPort), { mode: 0o600 })
-  const simulator = startSimulator(directory, qemuCommand(serialPort, options.qemu ?? []))
-  const ended = once(simulator, 'exit')
+  const start = () => startSimulator(directory, machineEnvironment(serialPort, options))
+  let simulator = start()
   const ipmitool = (...args: readonly string[]) => runIpmitool(bmc, args)
   const machine: SimulatedMachine = {
     directory,
     bmc,
     ipmitool,
     consoleLog: () => readFile(join(directory, 'console.log'), 'latin1').catch(() => ''),
+    async stopBmc() {
+      const ended = once(simulator, 'exit')
+      if (simulator.kill('SIGKILL')) await ended
+    },
+    async startBmc() {
+      simulator = start()
+      await untilAnswers(ipmitool)
+    },
     async [Symbol.asyncDispose]() {
-      simulator.kill('SIGKILL')
-      await ended
+      await machine.stopBmc()
       const env = { MACHINE: directory, PATH: '/usr/bin:/bin' }
       await run(CHASSIS, ['set', 'power', '0'], { env, timeoutMs: START_MS })
       await rm(directory, { recursive: true, force: true })
     },
   }
   try {
-    await waitFor(
-      'the BMC to answer',
-      () => ipmitool('-N', '1', '-R', '1', 'mc', 'info').catch(() => undefined),
-      START_MS,
-    )
+    await untilAnswers(ipmitool)
     return machine
   } catch (error) {
     await machine[Symbol.asyncDispose]()
@@ -86,11 +96,30 @@ export async function startMachine(options: MachineOptions): Promise<SimulatedMa
   }
 }
 
-function startSimulator(directory: string, qemu: string): ChildProcess {
+async function untilAnswers(ipmitool: SimulatedMachine['ipmitool']): Promise<void> {
+  const ask = () => ipmitool('-N', '1', '-R', '1', 'mc', 'info').catch(() => undefined)
+  await waitFor('the BMC to answer', ask, START_MS)
+}
+
+function machineEnvironment(serialPort: number, { quick, qemu }: MachineOptions) {
+  if (quick === undefined) return { QEMU: qemuCommand(serialPort, qemu ?? []) }
+  return {
+    QEMU: QUICK_MACHINE,
+    NODE: process.execPath,
+    BOOT_URL: quick.bootUrl,
+    MAC: quick.macAddress,
+    SERIAL_PORT: String(serialPort),
+  }
+}
+
+function startSimulator(
+  directory: string,
+  machine: Readonly<Record<string, string>>,
+): ChildProcess {
   // It ends with its standard input, so with this process.
   return spawn('ipmi_sim', ['-c', 'lan.conf', '-f', 'devices', '-s', 'state', '-d'], {
     cwd: directory,
-    env: { MACHINE: directory, QEMU: qemu, PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+    env: { MACHINE: directory, ...machine, PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
     stdio: ['pipe', 'ignore', 'ignore'],
   })
 }

@@ -1,6 +1,6 @@
 import type { operations } from '#openapi/compute.gen.ts'
+import { idempotencyKey } from '../../../app/idempotency-key.ts'
 import { createServers } from '../../../app/servers/create-servers.ts'
-import { idempotencyKey } from '../../../app/servers/idempotency-key.ts'
 import type { Handler } from '../../../http/operation.ts'
 import { resourceLinks } from '../../../views/links.ts'
 import { serverRequest } from './server-request.ts'

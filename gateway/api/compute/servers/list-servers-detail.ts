@@ -12,8 +12,10 @@ export const listServersDetail: Handler<operations['listServersDetail']> = async
   const { app, context, query, links } = call
   const limit = pageLimit(query.limit)
   const page = await listPage(app.db, context, query, { rule: 'detail', limit })
-  const extras = await serverExtras(app.compute, context, page.servers)
-  const wishes = await serverWishes(app.db, context, page.servers)
+  const [extras, wishes] = await Promise.all([
+    serverExtras(app.compute, context, page.servers),
+    serverWishes(app.db, context, page.servers),
+  ])
   const view = serverViewer(context, links, { extras, wishes })
   return {
     body: { servers: page.servers.map(view), ...serverPageLinks(call, page) },

@@ -1,7 +1,6 @@
 import { deleteServer } from '../../../../app/servers/delete-server.ts'
 import type { Handler } from '../../../../http/operation.ts'
 
-/** Servers are deleted at once, so there is nothing to hurry. */
 export const forceDeleteServer: Handler = async (call) => {
   await deleteServer(call.app.compute, call.context, call.params['server_id']!)
   return {}

@@ -1,5 +1,6 @@
 import type { PlainAct } from '#openapi/wire/act.ts'
 import { actOnServer } from '../../../../app/servers/act-on-server.ts'
+import { powerServer } from '../../../../app/servers/power-server.ts'
 import type { Handler, Handlers } from '../../../../http/operation.ts'
 
 const plain =
@@ -9,10 +10,17 @@ const plain =
     return {}
   }
 
+const power =
+  (wish: 'start' | 'stop'): Handler =>
+  async (call) => {
+    await powerServer(call.app.compute, call.context, call.params['server_id']!, wish)
+    return {}
+  }
+
 /** Actions of which the name says all. */
 export const plainActionHandlers: Handlers = {
-  startServer: plain('start'),
-  stopServer: plain('stop'),
+  startServer: power('start'),
+  stopServer: power('stop'),
   pauseServer: plain('pause'),
   unpauseServer: plain('unpause'),
   suspendServer: plain('suspend'),

@@ -1,12 +1,9 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { groupsOfServer } from '../../../../app/server-groups/groups-of-server.ts'
 import { newPassword } from '../../../../app/servers/new-password.ts'
 import { rebuildServer as rebuild } from '../../../../app/servers/rebuild-server.ts'
-import { serverExtras } from '../../../../app/servers/server-extras.ts'
-import { serverWishes } from '../../../../app/servers/server-wishes.ts'
 import { showServer } from '../../../../app/servers/show-server.ts'
 import type { Handler } from '../../../../http/operation.ts'
-import { serverViewer } from '../../../../views/server.ts'
+import { oneServer } from '../one-server.ts'
 
 export const rebuildServer: Handler<operations['rebuildServer']> = async (call) => {
   const { app, context, params, body, links } = call
@@ -29,12 +26,9 @@ export const rebuildServer: Handler<operations['rebuildServer']> = async (call) 
     hasTrustedCertificates: Boolean(asked.trusted_image_certificates),
   })
   const server = await showServer(app.db, context, params.server_id)
-  const extras = await serverExtras(app.compute, context, [server])
-  const wishes = await serverWishes(app.db, context, [server])
-  const server_groups = await groupsOfServer(app.db, context, server.id)
-  const view = serverViewer(context, links, { extras, wishes })(server)
+  const view = await oneServer(call, server)
   return {
-    body: { server: { ...view, server_groups, adminPass: password, user_data } },
+    body: { server: { ...view, adminPass: password, user_data } },
     headers: { Location: links.to(`/compute/v2.1/servers/${server.id}`) },
   }
 }

@@ -1,0 +1,54 @@
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
+import { testServices } from '#test/env/services.ts'
+import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
+import type { RunningCell } from '../context.ts'
+
+// Goal: guests stop where no gateway is, start again when one is, and a compute that starts meanwhile knows both.
+
+const FENCE_AFTER_S = 3
+const LIMIT = { timeout: 15_000 }
+
+let cell: TestCell
+let running: RunningCell
+let host: TestHost
+let stateDirectory: string
+
+beforeAll(async () => {
+  stateDirectory = mkdtempSync(join((await testServices()).directory, 'fence-'))
+  cell = await testCell('fence')
+  running = await cell.addProcess('one', { fenceAfterS: FENCE_AFTER_S })
+  host = await cell.addHost({ name: 'host', stateDirectory })
+  await cell.waitForHosts(running, 1)
+})
+
+afterAll(() => cell[Symbol.asyncDispose]())
+
+/** Any question of a gateway is a contact. */
+const beInTouch = () =>
+  cell.ask('feed.read', { incarnation: running.cell.incarnation, after: 0, limit: 1 })
+
+const powerOf = async (of: TestHost) =>
+  (await of.driver.list(AbortSignal.timeout(5_000))).map(({ powerState }) => powerState)
+
+test('guests stop once no gateway is in touch, and start again once one is', async () => {
+  const operation = operationOn()
+  await cell.ask('instance.build', { operation, build: sampleBuild() })
+  await cell.waitForFeed('instance', ({ view }) => view.vmState === 'active')
+
+  await expect.poll(() => powerOf(host), LIMIT).toEqual(['shutdown'])
+  // Whoever asks its host directly finds it closed, also after a new start.
+  await host[Symbol.asyncDispose]()
+  host = await cell.addHost({ name: 'host', id: host.id, stateDirectory })
+  expect(await powerOf(host)).toEqual(['shutdown'])
+
+  await beInTouch()
+  const touching = setInterval(() => void beInTouch(), 500)
+  try {
+    await expect.poll(() => powerOf(host), LIMIT).toEqual(['running'])
+  } finally {
+    clearInterval(touching)
+  }
+})

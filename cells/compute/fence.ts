@@ -1,0 +1,160 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import type { Clock } from '#common/clock.ts'
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import { errorFields, type Logger } from '#common/log.ts'
+import type { Driver } from '#drivers/driver.ts'
+
+export interface FenceOptions {
+  /** What must outlive this process. */
+  readonly file: string
+  readonly driver: Driver
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+interface Kept {
+  /** Milliseconds since the epoch. */
+  readonly contactAt: number
+  /** 0: never. */
+  readonly fenceAfterMs: number
+  /** Guests that the fence has stopped and that have not run since. */
+  readonly ended: readonly InstanceId[]
+}
+
+const LOOK_EVERY_MS = 500
+const BACKEND_TIMEOUT_MS = 20_000
+/**
+ * A compute that was away for long has heard of no contact: it waits for the next before it stops guests that may have
+ * every right to run. What it guards against ran on all the while.
+ */
+const AFTER_START_MAX_MS = 15_000
+/** How much of its time may pass before a contact is written down. */
+const WRITTEN_AFTER = 0.1
+
+/**
+ * Stops every guest once no gateway has been in touch with the cell for as long as the cell wants, and lets none run
+ * until one is again: so that whoever gives the cell up can know when nothing of it runs any more.
+ */
+export class Fence implements AsyncDisposable {
+  readonly #options: FenceOptions
+  readonly #stop = new AbortController()
+  readonly #loop: Promise<void>
+  readonly #ended: Set<InstanceId>
+  readonly #openedAt: number
+  #kept: Kept
+  #contactAt: number
+  #isClosed = false
+
+  private constructor(options: FenceOptions, kept: Kept) {
+    this.#options = options
+    this.#kept = kept
+    this.#contactAt = kept.contactAt
+    this.#openedAt = options.clock.now()
+    this.#ended = new Set(kept.ended)
+    this.#loop = this.#run()
+  }
+
+  static async open(options: FenceOptions): Promise<Fence> {
+    const text = await readFile(options.file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    })
+    const none: Kept = { contactAt: options.clock.now(), fenceAfterMs: 0, ended: [] }
+    return new Fence(options, text === undefined ? none : (JSON.parse(text) as Kept))
+  }
+
+  /** Whether the fence stopped the guest, which has not run since. */
+  hasEnded(id: InstanceId): boolean {
+    return this.#ended.has(id)
+  }
+
+  /** Throws `unavailable` while nothing may run here. */
+  assertOpen(): void {
+    if (this.#isDue() || this.#isClosed)
+      throw new Failure('unavailable', 'No gateway has been in touch: nothing may run here.')
+  }
+
+  /** A gateway was in touch with the cell so long ago. `fenceAfterMs` 0: guests run whoever is. */
+  async contact(asked: { readonly fenceAfterMs: number; readonly ageMs: number }): Promise<void> {
+    const { fenceAfterMs, ageMs } = asked
+    this.#contactAt = Math.max(this.#contactAt, this.#options.clock.now() - ageMs)
+    const isNew = fenceAfterMs !== this.#kept.fenceAfterMs
+    const isOld = this.#contactAt - this.#kept.contactAt > fenceAfterMs * WRITTEN_AFTER
+    if (isNew || isOld) await this.#keep({ fenceAfterMs })
+    if (this.#isDue() || !this.#isClosed) return
+    this.#isClosed = false
+    this.#options.log.warn('a gateway is in touch again: guests may run')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await this.#loop
+  }
+
+  #isDue(): boolean {
+    const { fenceAfterMs } = this.#kept
+    return fenceAfterMs > 0 && this.#options.clock.now() - this.#contactAt > fenceAfterMs
+  }
+
+  #isSettled(): boolean {
+    const upMs = this.#options.clock.now() - this.#openedAt
+    return upMs > Math.min(AFTER_START_MAX_MS, this.#kept.fenceAfterMs)
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log } = this.#options
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      try {
+        await this.#look()
+      } catch (error) {
+        if (!signal.aborted) log.error(errorFields(error), 'fence could not be kept')
+      }
+      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {})
+    }
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isDue() && this.#isSettled() && !this.#isClosed) {
+      this.#isClosed = true
+      this.#options.log.error('no gateway is in touch: guests are stopped')
+    }
+    if (this.#isClosed) await this.#stopAll()
+    else if (this.#ended.size > 0) await this.#forgetRunning()
+  }
+
+  async #stopAll(): Promise<void> {
+    const { driver } = this.#options
+    const running = (await driver.list(this.#patience())).filter(runs).map(({ id }) => id)
+    if (running.length === 0) return
+    for (const id of running) this.#ended.add(id)
+    await this.#keep({})
+    await Promise.all(running.map((id) => driver.stop(id, 0, this.#patience())))
+  }
+
+  async #forgetRunning(): Promise<void> {
+    const guests = await this.#options.driver.list(this.#patience())
+    const off = new Set(guests.filter((guest) => !runs(guest)).map(({ id }) => id))
+    const gone = [...this.#ended].filter((id) => !off.has(id))
+    if (gone.length === 0) return
+    for (const id of gone) this.#ended.delete(id)
+    await this.#keep({})
+  }
+
+  async #keep(change: Pick<Partial<Kept>, 'fenceAfterMs'>): Promise<void> {
+    const { file } = this.#options
+    const kept = { ...this.#kept, ...change, contactAt: this.#contactAt, ended: [...this.#ended] }
+    await writeFile(`${file}.new`, JSON.stringify(kept))
+    await rename(`${file}.new`, file)
+    this.#kept = kept
+  }
+
+  #patience(): AbortSignal {
+    return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(BACKEND_TIMEOUT_MS)])
+  }
+}
+
+function runs({ powerState }: { readonly powerState: string }): boolean {
+  return powerState === 'running' || powerState === 'paused'
+}

@@ -1,0 +1,40 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { Tx } from '#common/db/database.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import type { HostId } from '#common/ids.ts'
+import { customResources, resourceProviders } from '../db/schema/placement.ts'
+import type { Resources } from './resources.ts'
+
+const p = sql.placeholder
+
+const GIVE_BACK = statement(
+  builder
+    .update(resourceProviders)
+    .set({
+      vcpusUsed: sql`vcpus_used - ${p('vcpus')}`,
+      memoryMbUsed: sql`memory_mb_used - ${p('memoryMb')}`,
+      diskGbUsed: sql`disk_gb_used - ${p('diskGb')}`,
+      instances: sql`instances - 1`,
+      generation: sql`generation + 1`,
+    })
+    .where(eq(resourceProviders.id, p('provider'))),
+)
+
+const GIVE_BACK_CUSTOM = statement(
+  builder
+    .update(customResources)
+    .set({ used: sql`${customResources.used} - ${p('amount')}` })
+    .where(
+      and(
+        eq(customResources.providerId, p('provider')),
+        eq(customResources.resourceClass, p('resourceClass')),
+      ),
+    ),
+)
+
+/** Counts one consumer less on the provider, with what it held there. */
+export function giveBack(tx: Tx, provider: HostId, { custom = {}, ...held }: Resources): void {
+  tx.queue(GIVE_BACK, { provider, ...held })
+  for (const [resourceClass, amount] of Object.entries(custom))
+    tx.queue(GIVE_BACK_CUSTOM, { provider, resourceClass, amount })
+}

@@ -1,0 +1,47 @@
+/** Of a flavor, what decides what its servers take of a host. Memory and swap in MiB, disks in GiB. */
+export interface SizedFlavor {
+  readonly vcpus: number
+  readonly memoryMb: number
+  readonly rootGb: number
+  readonly ephemeralGb: number
+  readonly swapMb: number
+  readonly extraSpecs: Readonly<Record<string, string>>
+}
+
+export interface FlavorResources {
+  readonly vcpus: number
+  readonly memoryMb: number
+  readonly diskGb: number
+  /** Of classes that operators named, such as `CUSTOM_GOLD`; absent: none. */
+  readonly custom?: Readonly<Record<string, number>>
+}
+
+const MIB_PER_GIB = 1024
+const CUSTOM_CLASS = /^resources:(CUSTOM_[A-Z0-9_]+)$/
+
+/**
+ * What one server of the flavor takes of a host: swap counts as disk, and an extra spec such as `resources:VCPU=0`
+ * takes the place of the flavor's own amount (Nova: "Flavors", extra specs `resources`).
+ */
+export function flavorResources(flavor: SizedFlavor): FlavorResources {
+  const { vcpus, memoryMb, rootGb, ephemeralGb, swapMb, extraSpecs } = flavor
+  const diskGb = rootGb + ephemeralGb + Math.ceil(swapMb / MIB_PER_GIB)
+  const instead = (resourceClass: string, own: number) =>
+    amountOf(extraSpecs[`resources:${resourceClass}`]) ?? own
+  const custom = Object.entries(extraSpecs).flatMap(([key, text]) => {
+    const [, resourceClass] = CUSTOM_CLASS.exec(key) ?? []
+    const amount = amountOf(text) ?? 0
+    return resourceClass === undefined || amount === 0 ? [] : [[resourceClass, amount] as const]
+  })
+  return {
+    vcpus: instead('VCPU', vcpus),
+    memoryMb: instead('MEMORY_MB', memoryMb),
+    diskGb: instead('DISK_GB', diskGb),
+    ...(custom.length > 0 && { custom: Object.fromEntries(custom) }),
+  }
+}
+
+/** Undefined for what is no amount: Nova passes over it, too. */
+function amountOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined
+}

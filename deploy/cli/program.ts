@@ -1,0 +1,43 @@
+import { Command } from 'commander'
+import { addOperatorCommands } from '#gateway/cli/add-operator-commands.ts'
+import type { Operator } from '#gateway/cli/operator.ts'
+import { addAdminCommand } from './commands/admin.ts'
+import { addCellCommand } from './commands/cell.ts'
+import { addDbCommand } from './commands/db.ts'
+import { addDoctorCommand } from './commands/doctor.ts'
+import { addDownCommand } from './commands/down.ts'
+import { addEnvCommand } from './commands/env.ts'
+import { addLogsCommand } from './commands/logs.ts'
+import { addStatusCommand } from './commands/status.ts'
+import { addTestCommand } from './commands/test.ts'
+import { addUpCommand } from './commands/up.ts'
+
+const DEPLOYMENT = 'The deployment in this checkout:'
+const CLOUD = 'A cloud, through its API:'
+
+/** Every command of `./weir`. One that is misused throws a `CommanderError`, after it was explained. */
+export function createProgram(operator: Operator): Command {
+  const program = new Command('weir')
+    .description('A cascading federation gateway for compute.')
+    .enablePositionalOptions()
+    .showHelpAfterError('(./weir --help shows every command)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => operator.out.write(text),
+      writeErr: (text) => operator.err.write(text),
+    })
+  program.commandsGroup(DEPLOYMENT)
+  addUpCommand(program)
+  addDownCommand(program)
+  addStatusCommand(program)
+  addLogsCommand(program)
+  addEnvCommand(program)
+  addDoctorCommand(program)
+  addTestCommand(program)
+  addDbCommand(program)
+  addAdminCommand(program)
+  program.commandsGroup(CLOUD)
+  addCellCommand(program, operator)
+  addOperatorCommands(program, operator)
+  return program
+}

@@ -1,0 +1,75 @@
+import type { Layout } from '../deployment/layout.ts'
+import {
+  type CellRecord,
+  type DeploymentState,
+  type JoinedDeployment,
+  saveState,
+} from '../deployment/state.ts'
+import { prepareHosts } from '../hypervisors/prepare-hosts.ts'
+import { startMariadb } from '../mariadb.ts'
+import { type Nats, startNats } from '../nats.ts'
+import { issueCellCredentials } from '../up/prepare-bus.ts'
+import { prepareCellDatabases } from '../up/prepare-databases.ts'
+import { cellPrograms, computePrograms } from '../up/programs.ts'
+import { startPrograms } from '../up/start-programs.ts'
+import { uplinkOf } from './uplink.ts'
+import { waitForCell } from './wait-for-cell.ts'
+
+/** Afterwards every process of a cell that has joined runs, and its hosts are up. */
+export async function startCell(
+  layout: Layout,
+  state: DeploymentState,
+  progress: (line: string) => void,
+): Promise<DeploymentState> {
+  const { cell, joined } = joinedCell(state)
+  progress('Starting MariaDB and NATS ...')
+  const [databases, nats, credentials] = await Promise.all([
+    startMariadb(layout.mariadb, 'detached').then((mariadb) =>
+      prepareCellDatabases(layout, mariadb, state),
+    ),
+    startNats(layout.nats, 'detached', { uplink: uplinkOf(layout, joined, cell) }),
+    issueCellCredentials(layout, state),
+  ])
+  const wiring = { nats, credentials: { of: credentials }, databases: { cells: databases } }
+  progress('Starting the cell and its computes ...')
+  const startServers = async () =>
+    startPrograms(layout, state, await cellPrograms(layout, state, wiring))
+  const [started, { settings, guests }] = await Promise.all([
+    startServers(),
+    prepareHosts(layout, state, progress),
+  ])
+  const driver = { ...state.driver, ...(guests === undefined ? {} : { guests }) }
+  const computes = computePrograms(layout, started, wiring, settings)
+  const running = await startPrograms(layout, { ...started, driver }, computes)
+  await waitForCell(layout, running, {
+    cell,
+    nats,
+    credentialsFile: ownCredentials(credentials, cell),
+  })
+  const ready = { ...running, isReady: true }
+  saveState(layout, ready)
+  return ready
+}
+
+/** What `waitForCell` listens on. */
+export interface CellBus {
+  readonly cell: CellRecord
+  readonly nats: Nats
+  readonly credentialsFile: string
+}
+
+function joinedCell(state: DeploymentState): {
+  readonly cell: CellRecord
+  readonly joined: JoinedDeployment
+} {
+  const [cell] = state.cells
+  const { joined } = state
+  if (cell === undefined || joined === undefined) throw new Error('This is no cell that has joined')
+  return { cell, joined }
+}
+
+function ownCredentials(credentials: ReadonlyMap<string, string>, { id }: CellRecord): string {
+  const file = credentials.get(id)
+  if (file === undefined) throw new Error(`Cell ${id} has no credentials`)
+  return file
+}

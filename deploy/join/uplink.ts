@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { cellAccount } from '#gateway/bus/accounts.ts'
+import type { Layout } from '../deployment/layout.ts'
+import type { CellRecord, JoinedDeployment } from '../deployment/state.ts'
+import type { Uplink } from '../nats/nats-config.ts'
+
+/** What the gateway signed, with the private key it was signed for. */
+export function uplinkCredentialsFile(layout: Layout): string {
+  return join(layout.secrets, 'uplink.creds')
+}
+
+/** The gateway's certificate; there only where the join token named it. */
+export function certificateFile(layout: Layout): string {
+  return join(layout.secrets, 'gateway.crt')
+}
+
+/** How the bus of a cell reaches that of its deployment: it dials, and nothing listens for the other side. */
+export function uplinkOf(layout: Layout, joined: JoinedDeployment, cell: CellRecord): Uplink {
+  const caFile = certificateFile(layout)
+  const { publicKey } = cell.account
+  return {
+    url: joined.leafUrl,
+    credentialsFile: uplinkCredentialsFile(layout),
+    account: { publicKey, claims: cellAccount(cell.id) },
+    caFile: existsSync(caFile) ? caFile : undefined,
+  }
+}

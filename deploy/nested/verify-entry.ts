@@ -1,0 +1,44 @@
+import type { FlavorSpec } from '#drivers/driver.ts'
+import { nestedSettings } from '#drivers/nested/settings.ts'
+import type { Finding } from '#drivers/nested/verify/finding.ts'
+import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
+import { callApi, type Session } from '../api/session.ts'
+import type { CloudEntry } from './cloud-entry.ts'
+
+interface FlavorAnswer {
+  readonly id: string
+  readonly name: string
+  readonly vcpus: number
+  readonly ram: number
+  readonly disk: number
+  readonly 'OS-FLV-EXT-DATA:ephemeral': number
+  readonly swap: number | ''
+}
+
+/** What a host with this entry's settings would find there, for the cells and flavors that the endpoint has. */
+export async function verifyEntry(
+  admin: Session,
+  { login, settings }: CloudEntry,
+): Promise<readonly Finding[]> {
+  const get = <Answer>(path: string) => callApi<Answer>(admin, { method: 'GET', path })
+  const { cells } = await get<{ cells: readonly { id: string }[] }>('/federation/v1/cells')
+  const { flavors } = await get<{ flavors: readonly FlavorAnswer[] }>(
+    '/compute/v2.1/flavors/detail',
+  )
+  const ids = cells.map(({ id }) => id)
+  const read = nestedSettings({ ...settings, ...login })
+  return verifyCloud(read, { cells: ids, flavors: flavors.map(flavorSpec) })
+}
+
+function flavorSpec(flavor: FlavorAnswer): FlavorSpec {
+  return {
+    id: flavor.id,
+    name: flavor.name,
+    vcpus: flavor.vcpus,
+    memoryMb: flavor.ram,
+    rootGb: flavor.disk,
+    ephemeralGb: flavor['OS-FLV-EXT-DATA:ephemeral'],
+    swapMb: Number(flavor.swap),
+    extraSpecs: {},
+  }
+}

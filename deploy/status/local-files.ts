@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs'
+import type { BundleFile } from '#gateway/cli/debug/bundle-file.ts'
+import type { Layout } from '../deployment/layout.ts'
+import { loadState } from '../deployment/state.ts'
+import { examine } from '../doctor/examine.ts'
+import { logTail } from '../process/start-process.ts'
+import { logPath } from './log-path.ts'
+import { processStates } from './process-states.ts'
+
+/** What is known of a deployment without asking it: its plan, its processes, what hinders it, its newest log lines. */
+export async function localFiles(layout: Layout): Promise<readonly BundleFile[]> {
+  const findings = await examine(layout)
+  const doctor = {
+    name: 'local/doctor.txt',
+    text: findings.map(({ is, what }) => `${is} ${what}\n`).join(''),
+  }
+  const state = loadState(layout)
+  if (state === undefined) return [doctor]
+  const processes = await processStates(layout, state)
+  const logs = processes
+    .map(({ name }) => ({ name, path: logPath(layout, name) }))
+    .filter(({ path }) => existsSync(path))
+    .map(({ name, path }) => ({ name: `local/logs/${name}.log`, text: logTail(path) }))
+  return [
+    doctor,
+    { name: 'local/state.json', text: JSON.stringify(state) },
+    { name: 'local/processes.json', text: JSON.stringify(processes) },
+    ...logs,
+  ]
+}

@@ -1,0 +1,13 @@
+import type { ConsoleLog } from '../driver.ts'
+import type { BaremetalHost } from './host.ts'
+
+/** What machines wrote on their serial ports since their servers have them. */
+export function baremetalConsoleLog(host: BaremetalHost): ConsoleLog {
+  return {
+    async read(id, maxBytes, signal) {
+      signal.throwIfAborted()
+      host.nodes.get(id)
+      return host.lines.log(id).newest(maxBytes)
+    },
+  }
+}

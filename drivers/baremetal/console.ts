@@ -1,0 +1,19 @@
+import type { Duplex } from 'node:stream'
+import { Failure } from '#common/errors.ts'
+import type { Console } from '../driver.ts'
+import type { BaremetalHost } from './host.ts'
+
+/** A machine's serial port, as its BMC carries it. */
+export function baremetalConsole(host: BaremetalHost): Console {
+  return {
+    async open(id, kind, signal): Promise<Duplex> {
+      const node = host.nodes.get(id)
+      const line = host.lines.get(id)
+      if (kind !== 'serial' || line === undefined)
+        throw new Failure('unsupported', `Instance ${id} has no console of this kind.`)
+      if (!(await node.power.isOn(signal)))
+        throw new Failure('conflict', `Instance ${id} is not running.`)
+      return line.attach()
+    },
+  }
+}

@@ -1,0 +1,110 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from '#common/log.ts'
+import { secretsOf } from '#common/secrets.ts'
+import type { Driver, DriverEnvironment } from '../driver.ts'
+import { ImageCache } from '../image-cache.ts'
+import { InstanceLocks } from '../instance-locks.ts'
+import { baremetalConsole } from './console.ts'
+import { baremetalConsoleLog } from './console-log.ts'
+import { destroy } from './destroy.ts'
+import type { BaremetalHost } from './host.ts'
+import { inventory } from './inventory.ts'
+import { list } from './list.ts'
+import { BootServer } from './netboot/boot-server.ts'
+import { type EnrolledNode, enrolledNodes } from './nodes/enrolled-node.ts'
+import { NodePool } from './nodes/node-pool.ts'
+import { provideNode } from './nodes/provide-node.ts'
+import { reboot, start, stop } from './power.ts'
+import { baremetalRebuild } from './rebuild.ts'
+import { SerialLines } from './serial/serial-lines.ts'
+import type { BaremetalSettings } from './settings.ts'
+import { spawn } from './spawn.ts'
+import { watch, watchPower } from './watch.ts'
+
+const MINUTE_MS = 60_000
+
+/**
+ * A host whose guests have whole machines. Returns before any machine has answered; those that were never seen are
+ * inspected and cleaned meanwhile. Throws for nodes that cannot be read, and when the boot server cannot listen.
+ */
+export async function createBaremetalDriver(
+  environment: DriverEnvironment,
+  settings: BaremetalSettings,
+  logger?: Logger,
+): Promise<Driver> {
+  await using owned = new AsyncDisposableStack()
+  const host = await createHost(environment, settings, owned, logger)
+  const ending = new AbortController()
+  const background = Promise.all([
+    watchPower(host, ending.signal),
+    ...host.nodes.all().map((node) => provideNode(host, node, ending.signal)),
+  ])
+  owned.defer(async () => {
+    ending.abort()
+    await background
+  })
+  for (const node of host.nodes.all()) if (node.record.state === 'active') host.lines.start(node)
+  const parts = owned.move()
+  return {
+    name: 'baremetal',
+    simulated: false,
+    inventory: (signal) => inventory(host, signal),
+    spawn: (spec, signal) => spawn(host, spec, signal),
+    destroy: (id, signal) => destroy(host, id, signal),
+    list: (signal) => list(host, signal),
+    start: (id, signal) => start(host, id, signal),
+    stop: (id, graceMs, signal) => stop(host, id, graceMs, signal),
+    reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
+    watch: (listener) => watch(host, listener),
+    console: baremetalConsole(host),
+    consoleLog: baremetalConsoleLog(host),
+    rebuild: baremetalRebuild(host),
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  }
+}
+
+/** What is opened is `owned` from then on. */
+async function createHost(
+  { stateDirectory, images }: DriverEnvironment,
+  settings: BaremetalSettings,
+  owned: AsyncDisposableStack,
+  logger: Logger | undefined,
+): Promise<BaremetalHost> {
+  await mkdir(stateDirectory, { recursive: true, mode: 0o700 })
+  const enrolled = await readNodes(settings.nodesFile ?? join(stateDirectory, 'nodes.json'))
+  const records = join(stateDirectory, 'nodes')
+  const nodes = owned.use(await NodePool.open(records, enrolled, secretsOf(settings.secretKey)))
+  const cache = owned.use(new ImageCache(join(stateDirectory, 'images'), images))
+  await cache.prepare()
+  const bootServer = owned.use(
+    await BootServer.start({
+      publicUrl: settings.bootUrl.replace(/\/+$/, ''),
+      address: settings.bootAddress,
+      port: settings.bootPort,
+      kernelPath: settings.ramdiskKernel,
+      initrdPath: settings.ramdiskInitrd,
+    }),
+  )
+  return {
+    images: cache,
+    nodes,
+    bootServer,
+    lines: owned.use(new SerialLines(join(stateDirectory, 'consoles'))),
+    locks: new InstanceLocks(),
+    listeners: new Set(),
+    cleans: settings.cleaning === 'zero',
+    taskMs: settings.taskMinutes * MINUTE_MS,
+    hostname: settings.hostname,
+    logger,
+  }
+}
+
+async function readNodes(path: string): Promise<readonly EnrolledNode[]> {
+  try {
+    return enrolledNodes(await readFile(path, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}

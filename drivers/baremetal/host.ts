@@ -1,0 +1,23 @@
+import type { Logger } from '#common/log.ts'
+import type { InstanceReport } from '../driver.ts'
+import type { ImageCache } from '../image-cache.ts'
+import type { InstanceLocks } from '../instance-locks.ts'
+import type { BootServer } from './netboot/boot-server.ts'
+import type { NodePool } from './nodes/node-pool.ts'
+import type { SerialLines } from './serial/serial-lines.ts'
+
+/** What every operation of the baremetal driver works with; built once by `createBaremetalDriver`. */
+export interface BaremetalHost {
+  readonly images: ImageCache
+  readonly nodes: NodePool
+  readonly bootServer: BootServer
+  readonly lines: SerialLines
+  readonly locks: InstanceLocks
+  readonly listeners: Set<(report: InstanceReport) => void>
+  /** False: a server's data stay on its disks for the next one. */
+  readonly cleans: boolean
+  /** How long a machine may take for one task in the ramdisk. */
+  readonly taskMs: number
+  readonly hostname: string
+  readonly logger: Logger | undefined
+}

@@ -1,0 +1,67 @@
+import { type Static, Type } from 'typebox'
+import type { Secrets } from '#common/secrets.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import type { BmcSettings } from '../ipmi/bmc-settings.ts'
+
+const EnrolledBmc = Type.Object(
+  {
+    address: Type.String({ minLength: 1 }),
+    port: Type.Integer({ minimum: 1, maximum: 65_535, default: 623 }),
+    user: Type.String(),
+    /** Sealed by `sealedPassword`. */
+    password: Type.String(),
+    privilege: Type.Union([Type.Literal('operator'), Type.Literal('administrator')]),
+    cipherSuite: Type.Optional(Type.Union([Type.Literal(3), Type.Literal(17)])),
+  },
+  { additionalProperties: false },
+)
+
+/** A machine that an operator has given to a host. */
+export const EnrolledNode = Type.Object(
+  {
+    name: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$' }),
+    /** Machines of one class stand in for each other; absent: named after what inspection finds. */
+    resourceClass: Type.Optional(Type.String({ pattern: '^CUSTOM_[A-Z0-9_]{1,240}$' })),
+    traits: Type.Optional(Type.Array(Type.String({ pattern: '^CUSTOM_[A-Z0-9_]{1,240}$' }))),
+    /** Of the NIC that it boots from the network with. */
+    macAddress: Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' }),
+    usesEfi: Type.Boolean(),
+    /** Absent: people switch the machine and set where it boots from. */
+    bmc: Type.Optional(EnrolledBmc),
+    /** Why it is given to nobody; absent: it may be. */
+    maintenance: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+)
+export type EnrolledNode = Static<typeof EnrolledNode>
+
+const NodesFile = Type.Object({ nodes: Type.Array(EnrolledNode) }, { additionalProperties: false })
+
+/** The nodes that a file's text names. Throws `invalid` for one that is not as it should be, or named twice. */
+export function enrolledNodes(text: string): readonly EnrolledNode[] {
+  const { nodes } = checked(NodesFile, JSON.parse(text), 'The file of nodes')
+  const unique = (what: 'name' | 'macAddress') => new Set(nodes.map((node) => node[what])).size
+  if (unique('name') < nodes.length || unique('macAddress') < nodes.length)
+    throw new Error('Two nodes in the file of nodes have the same name or MAC address')
+  return nodes
+}
+
+/** As it stands in the file of nodes: good for that node alone. */
+export function sealedPassword(secrets: Secrets, node: string, password: string): string {
+  return secrets.seal(password, purposeOf(node))
+}
+
+/** How to speak to the node's BMC; undefined when it has none. Throws when the password was sealed with another key. */
+export function bmcSettings(
+  { name, bmc }: EnrolledNode,
+  secrets: Secrets,
+): BmcSettings | undefined {
+  if (bmc === undefined) return undefined
+  const { cipherSuite, ...rest } = bmc
+  const password = secrets.open(bmc.password, purposeOf(name))
+  return { ...rest, password, ...(cipherSuite === undefined ? {} : { cipherSuite }) }
+}
+
+function purposeOf(node: string): string {
+  return `BMC of ${node}`
+}

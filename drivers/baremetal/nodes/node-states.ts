@@ -1,0 +1,57 @@
+import { Failure } from '#common/errors.ts'
+
+export const NODE_STATES = [
+  'enrolled',
+  'inspecting',
+  'inspect-failed',
+  'cleaning',
+  'clean-failed',
+  'available',
+  'deploying',
+  'active',
+] as const
+export type NodeState = (typeof NODE_STATES)[number]
+
+export const NODE_EVENTS = [
+  'inspect',
+  'clean',
+  'take',
+  'rebuild',
+  'release',
+  'done',
+  'fail',
+] as const
+export type NodeEvent = (typeof NODE_EVENTS)[number]
+
+export interface NodeStateRule {
+  /** Where work that is under way leads to when it succeeds; null: stable, nobody works on the node. */
+  readonly target: NodeState | null
+  readonly after: Readonly<Partial<Record<NodeEvent, NodeState>>>
+}
+
+/** Everything that can happen to a node: what is not in the table cannot. */
+export const NODE_RULES: Readonly<Record<NodeState, NodeStateRule>> = {
+  enrolled: { target: null, after: { inspect: 'inspecting', clean: 'cleaning' } },
+  inspecting: {
+    target: 'cleaning',
+    after: { inspect: 'inspecting', done: 'cleaning', fail: 'inspect-failed' },
+  },
+  'inspect-failed': { target: null, after: { inspect: 'inspecting' } },
+  cleaning: {
+    target: 'available',
+    after: { clean: 'cleaning', done: 'available', fail: 'clean-failed' },
+  },
+  'clean-failed': { target: null, after: { clean: 'cleaning' } },
+  available: { target: null, after: { take: 'deploying' } },
+  // What is half written may be written anew, and goes with its server.
+  deploying: { target: 'active', after: { done: 'active', release: 'cleaning' } },
+  active: { target: null, after: { rebuild: 'deploying', release: 'cleaning' } },
+}
+
+/** The state after an event. Throws `conflict` for one that cannot happen now. */
+export function nextNodeState(state: NodeState, event: NodeEvent): NodeState {
+  const next = NODE_RULES[state].after[event]
+  if (next === undefined)
+    throw new Failure('conflict', `A node that is ${state} cannot do this: ${event}.`)
+  return next
+}

@@ -1,0 +1,46 @@
+import { errorChain } from '#common/errors.ts'
+import { errorFields } from '#common/log.ts'
+import type { BaremetalHost } from '../host.ts'
+import { inspectMachine } from '../netboot/run-in-ramdisk.ts'
+import { withinTask } from '../netboot/within-task.ts'
+import { cleanNode } from './clean-node.ts'
+import { machineOf } from './machine-of.ts'
+import type { Node } from './node.ts'
+
+/**
+ * Afterwards a node that no server has is inspected and clean, and so available; or it is known why not, and tried again
+ * when the host starts anew. One that is in maintenance is left alone.
+ */
+export async function provideNode(
+  host: BaremetalHost,
+  node: Node,
+  signal: AbortSignal,
+): Promise<void> {
+  const { record, enrolled } = node
+  if (record.instance !== null || enrolled.maintenance !== undefined) return
+  try {
+    if (['enrolled', 'inspecting', 'inspect-failed'].includes(record.state))
+      await inspectNode(host, node, signal)
+    if (['cleaning', 'clean-failed'].includes(node.record.state)) {
+      await host.nodes.move(node, 'clean')
+      await cleanNode(host, node, signal)
+    }
+  } catch (error) {
+    if (signal.aborted) return
+    host.logger?.error({ ...errorFields(error), node: node.name }, 'machine is not available')
+  }
+}
+
+/** Afterwards it is known what the node is made of. */
+async function inspectNode(host: BaremetalHost, node: Node, signal: AbortSignal): Promise<void> {
+  await host.nodes.move(node, 'inspect')
+  try {
+    const parts = await withinTask(host, signal, (taskSignal) =>
+      inspectMachine(machineOf(node), host.bootServer, taskSignal),
+    )
+    await host.nodes.move(node, 'done', { parts })
+  } catch (error) {
+    if (!signal.aborted) await host.nodes.move(node, 'fail', { failure: errorChain(error) })
+    throw error
+  }
+}

@@ -1,0 +1,13 @@
+import type { Bmc } from '../ipmi/bmc.ts'
+import { setBootOptions } from '../ipmi/chassis.ts'
+import { readSensors } from '../ipmi/sensors.ts'
+import type { Management } from './management.ts'
+
+/** A machine whose BMC is told what to boot from. */
+export function ipmiManagement(bmc: Bmc, usesEfi: boolean): Management {
+  return {
+    bootFrom: (device, signal) =>
+      setBootOptions(bmc, { device, isPersistent: device === 'disk', usesEfi }, signal),
+    sensors: (signal) => readSensors(bmc, signal),
+  }
+}

@@ -1,0 +1,20 @@
+import type { Power } from './power.ts'
+
+/** A machine that people switch when told to, and that is taken to be as it was last asked to be. `isOn`: before that. */
+export function noopPower(isOn: boolean): Power {
+  let asked = isOn
+  const turn = async (wanted: boolean, signal: AbortSignal) => {
+    signal.throwIfAborted()
+    asked = wanted
+  }
+  return {
+    isOn: async (signal) => {
+      signal.throwIfAborted()
+      return asked
+    },
+    on: (signal) => turn(true, signal),
+    off: (signal) => turn(false, signal),
+    askToShutDown: (signal) => turn(false, signal),
+    reset: (signal) => turn(true, signal),
+  }
+}

@@ -1,0 +1,68 @@
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { RebootKind } from '../driver.ts'
+import type { BaremetalHost } from './host.ts'
+import type { Node } from './nodes/node.ts'
+import { powerDown } from './parts/power.ts'
+import { sawPower } from './saw-power.ts'
+
+/** Afterwards the machine runs from its disk. */
+export async function start(
+  host: BaremetalHost,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.run(id, signal, () => powerOn(host, activeNode(host, id), signal))
+}
+
+/** Afterwards the machine is off. */
+export async function stop(
+  host: BaremetalHost,
+  id: InstanceId,
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.run(id, signal, () => powerOff(host, host.nodes.get(id), graceMs, signal))
+}
+
+/** Afterwards the machine has started anew. */
+export async function reboot(
+  host: BaremetalHost,
+  id: InstanceId,
+  request: { readonly how: RebootKind; readonly graceMs: number },
+  signal: AbortSignal,
+): Promise<void> {
+  await host.locks.run(id, signal, async () => {
+    const node = activeNode(host, id)
+    await node.management.bootFrom('disk', signal)
+    if (request.how === 'soft') await powerDown(node.power, request.graceMs, signal)
+    if (await node.power.isOn(signal)) await node.power.reset(signal)
+    else await node.power.on(signal)
+    await sawPower(host, node, true)
+  })
+}
+
+/** Afterwards the machine runs from its disk. The caller holds the instance's lock. */
+export async function powerOn(host: BaremetalHost, node: Node, signal: AbortSignal): Promise<void> {
+  await node.management.bootFrom('disk', signal)
+  await node.power.on(signal)
+  await sawPower(host, node, true)
+}
+
+/** Afterwards the machine is off. The caller holds the instance's lock. */
+export async function powerOff(
+  host: BaremetalHost,
+  node: Node,
+  graceMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  await powerDown(node.power, graceMs, signal)
+  await sawPower(host, node, false)
+}
+
+/** Throws `not-found`, `conflict` while the machine has no whole disk. */
+function activeNode({ nodes }: BaremetalHost, id: InstanceId): Node {
+  const node = nodes.get(id)
+  if (node.record.state === 'active') return node
+  throw new Failure('conflict', `Instance ${id} has no disk to boot from yet.`)
+}

@@ -1,0 +1,32 @@
+import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
+import { deploy, refuseTooLarge } from './deploy/deploy.ts'
+import { rootImage } from './deploy/root-image.ts'
+import type { BaremetalHost } from './host.ts'
+import { powerOff } from './power.ts'
+import { refuseUntold } from './spawn.ts'
+
+/** Writes another image to a server's machine. What is behind its end on the disk stays: it is the server's own. */
+export function baremetalRebuild(host: BaremetalHost): Rebuild {
+  return {
+    rebuild: (spec, how, signal) =>
+      host.locks.runPreemptible(spec.id, signal, (lockSignal) =>
+        rebuild(host, spec, how, lockSignal),
+      ),
+  }
+}
+
+async function rebuild(
+  host: BaremetalHost,
+  spec: InstanceSpec,
+  { runs }: RebuildOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const node = host.nodes.get(spec.id)
+  refuseUntold(spec)
+  const content = await rootImage(host.images, spec.image, signal)
+  refuseTooLarge(node, spec, content)
+  // One that was interrupted is written again; one whose server is being deleted is refused.
+  if (node.record.state !== 'deploying') await host.nodes.move(node, 'rebuild')
+  await powerOff(host, node, 0, signal)
+  await deploy(host, node, content, { runs }, signal)
+}

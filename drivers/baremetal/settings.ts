@@ -1,0 +1,46 @@
+import { hostname } from 'node:os'
+import { EnvReader } from '#common/env.ts'
+import { SECRET_KEY } from '#common/secrets.ts'
+
+export interface BaremetalSettings {
+  /** Names the nodes, with sealed passwords; absent: `nodes.json` in the host's folder, where there may be none. */
+  readonly nodesFile: string | undefined
+  /** Hexadecimal; what the key of sealed passwords is derived from. */
+  readonly secretKey: string
+  /** What machines reach the boot server under, such as `http://192.0.2.1:8480`. */
+  readonly bootUrl: string
+  readonly bootAddress: string
+  readonly bootPort: number
+  readonly ramdiskKernel: string
+  readonly ramdiskInitrd: string
+  readonly cleaning: 'zero' | 'none'
+  readonly taskMinutes: number
+  readonly hostname: string
+}
+
+const HTTP_PORT = 80
+
+/** Settings from plain text; throws one error that names every problem. */
+export function baremetalSettings(settings: Readonly<Record<string, string>>): BaremetalSettings {
+  const reader = new EnvReader(settings, '')
+  const bootUrl = reader.text('boot_url')
+  const url = URL.canParse(bootUrl) ? new URL(bootUrl) : undefined
+  const read: BaremetalSettings = {
+    nodesFile: reader.optionalText('nodes_file'),
+    secretKey: reader.secret('secret_key'),
+    bootUrl,
+    bootAddress: reader.text('boot_address', url?.hostname ?? ''),
+    bootPort: reader.integer('boot_port', Number(url?.port) || HTTP_PORT, 0, 65_535),
+    ramdiskKernel: reader.text('ramdisk_kernel'),
+    ramdiskInitrd: reader.text('ramdisk_initrd'),
+    cleaning: reader.choice('cleaning', ['zero', 'none'], 'zero'),
+    taskMinutes: reader.integer('task_minutes', 60, 1),
+    hostname: reader.text('hostname', hostname()),
+  }
+  reader.finish()
+  if (url?.protocol !== 'http:')
+    throw new Error('Configuration:\n  boot_url: machines boot from an http:// address')
+  if (!SECRET_KEY.test(read.secretKey))
+    throw new Error('Configuration:\n  secret_key: 64 hexadecimal digits are needed')
+  return read
+}

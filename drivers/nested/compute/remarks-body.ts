@@ -1,0 +1,20 @@
+import type { InstanceSpec } from '../../driver.ts'
+
+export const DESCRIPTION_SINCE = '2.19'
+
+/** Without one a server is described by its name until 2.19, and by nothing since. */
+export function hasDescription({ remarks }: Pick<InstanceSpec, 'remarks'>): boolean {
+  return (remarks?.description ?? null) !== null
+}
+
+/** What is said of a server in the same words whenever it is made, once or anew. */
+export function remarksBody({ remarks }: Pick<InstanceSpec, 'remarks'>): object {
+  if (remarks === undefined) return {}
+  const { description, diskConfig, accessIPv4, accessIPv6 } = remarks
+  return {
+    ...(diskConfig === 'AUTO' ? {} : { 'OS-DCF:diskConfig': diskConfig }),
+    ...(description === null ? {} : { description }),
+    ...(accessIPv4 === null ? {} : { accessIPv4 }),
+    ...(accessIPv6 === null ? {} : { accessIPv6 }),
+  }
+}

@@ -1,0 +1,96 @@
+import type { FilterRule } from '../../driver.ts'
+
+/** A rule as Neutron has it. */
+export interface CloudRule {
+  readonly id: string
+  readonly direction: string
+  readonly ethertype: string
+  readonly protocol: string | number | null
+  readonly port_range_min: number | null
+  readonly port_range_max: number | null
+  readonly remote_ip_prefix: string | null
+  readonly remote_group_id: string | null
+}
+
+export type RuleBody = Omit<CloudRule, 'id'> & { readonly security_group_id: string }
+
+/** Clouds keep the name or the number, whichever they like. */
+const NUMBERS: Readonly<Record<string, string>> = {
+  icmp: '1',
+  igmp: '2',
+  ipip: '4',
+  tcp: '6',
+  egp: '8',
+  udp: '17',
+  dccp: '33',
+  'ipv6-encap': '41',
+  'ipv6-route': '43',
+  'ipv6-frag': '44',
+  rsvp: '46',
+  gre: '47',
+  esp: '50',
+  ah: '51',
+  'ipv6-icmp': '58',
+  icmpv6: '58',
+  'ipv6-nonxt': '59',
+  'ipv6-opts': '60',
+  ospf: '89',
+  pgm: '113',
+  vrrp: '112',
+  sctp: '132',
+  udplite: '136',
+}
+
+/**
+ * The rules of a group below. Members of a group are said by the group there, whose id `remotes` has: members that are
+ * elsewhere do not reach this cloud's networks.
+ */
+export function ruleBodies(
+  groupBelow: string,
+  rules: readonly FilterRule[],
+  remotes: ReadonlyMap<string, string>,
+): readonly RuleBody[] {
+  return rules.flatMap((rule): readonly RuleBody[] => {
+    const one = {
+      security_group_id: groupBelow,
+      direction: rule.direction,
+      ethertype: rule.version === 4 ? 'IPv4' : 'IPv6',
+      protocol: rule.protocol === null ? null : String(rule.protocol),
+      port_range_min: rule.portMin,
+      port_range_max: rule.portMax,
+    }
+    const group = remotes.get(rule.remoteGroupId ?? '')
+    if (group !== undefined) return [{ ...one, remote_group_id: group, remote_ip_prefix: null }]
+    const prefixes = rule.remotes ?? [null]
+    return prefixes.map((prefix) => ({ ...one, remote_group_id: null, remote_ip_prefix: prefix }))
+  })
+}
+
+/** What to make and what to remove so that a group has the wanted rules and no other. */
+export function rulesToChange<R extends Omit<CloudRule, 'id'>>(
+  has: readonly CloudRule[],
+  wanted: readonly R[],
+): { readonly missing: readonly R[]; readonly excess: readonly CloudRule[] } {
+  const [hasKeys, wantedKeys] = [has, wanted].map((rules) => new Set(rules.map(keyOf)))
+  return {
+    missing: wanted.filter((rule) => !hasKeys!.has(keyOf(rule))),
+    excess: has.filter((rule) => !wantedKeys!.has(keyOf(rule))),
+  }
+}
+
+function keyOf(rule: Omit<CloudRule, 'id'>): string {
+  const protocol = String(rule.protocol ?? '')
+  return [
+    rule.direction,
+    rule.ethertype,
+    NUMBERS[protocol] ?? protocol,
+    rule.port_range_min,
+    rule.port_range_max,
+    anywhere(rule.remote_ip_prefix),
+    rule.remote_group_id,
+  ].join(' ')
+}
+
+function anywhere(prefix: string | null): string | null {
+  return prefix === '0.0.0.0/0' || prefix === '::/0' ? null : prefix
+}

@@ -1,0 +1,54 @@
+import type { FlavorSpec } from '../../driver.ts'
+import { Cloud } from '../cloud/cloud.ts'
+import { ComputeVersions } from '../compute/compute-versions.ts'
+import type { NestedSettings } from '../settings.ts'
+import { findClock, findLimits, findVersions, findZone } from './compute-findings.ts'
+import { type Finding, finding } from './finding.ts'
+import { findFlavors, findImages, findNetworks } from './mapping-findings.ts'
+
+/** What is here that the cloud would be asked for, and whose requests must not come back. */
+export interface VerifiedFor {
+  /** Ids of the cells of this cloud. */
+  readonly cells: readonly string[]
+  readonly flavors: readonly FlavorSpec[]
+}
+
+const LOOK_MS = 60_000
+
+/**
+ * What a host with these settings would find at the cloud, in the order to be read; nothing is made there. Without a token
+ * there is nothing more to look at. A cloud that is this very one, or sends to it, refuses the token.
+ */
+export async function verifyCloud(
+  settings: NestedSettings,
+  { cells, flavors }: VerifiedFor,
+): Promise<readonly Finding[]> {
+  const signal = AbortSignal.timeout(LOOK_MS)
+  const opened: Cloud[] = []
+  const login = await finding('credential', async () => {
+    const cloud = new Cloud(settings, cells.join(', '))
+    opened.push(cloud)
+    const { projectId, userId } = await cloud.access(signal)
+    return `project ${projectId}, user ${userId}`
+  })
+  const [cloud] = opened
+  if (cloud === undefined || login.result === 'failed') {
+    await cloud?.[Symbol.asyncDispose]()
+    return [login]
+  }
+  try {
+    const versions = new ComputeVersions(cloud)
+    const found = [
+      await findVersions(cloud, versions, signal),
+      await findClock(cloud, signal),
+      await findLimits(cloud, signal),
+      await findZone(cloud, settings, signal),
+      await findImages(cloud, settings, signal),
+      await findNetworks(cloud, signal),
+      await findFlavors(cloud, settings, flavors, signal),
+    ]
+    return [login, ...found]
+  } finally {
+    await cloud[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,10 @@
+/** What a user said of a server that no guest or scheduler of ours heeds; another cloud keeps it. */
+export interface ServerRemarks {
+  readonly description: string | null
+  readonly tags: readonly string[]
+  readonly diskConfig: 'AUTO' | 'MANUAL'
+  readonly accessIPv4: string | null
+  readonly accessIPv6: string | null
+  /** Scheduler hints without a meaning here. */
+  readonly hints: Readonly<Record<string, readonly string[]>>
+}

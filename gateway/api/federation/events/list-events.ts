@@ -1,0 +1,71 @@
+import type { operations } from '#openapi/federation.gen.ts'
+import { eventPage, type VisibleEvents, visibleEvents } from '../../../app/events/event-page.ts'
+import { followEvents } from '../../../app/events/follow-events.ts'
+import { findOperatedCell } from '../../../app/federation/cells.ts'
+import {
+  EVENT_STREAM_HEADERS,
+  eventStream,
+  type StreamMessage,
+  wantsEventStream,
+} from '../../../http/event-stream.ts'
+import { HttpRefusal } from '../../../http/http-refusal.ts'
+import type { Answer, Call, Handler } from '../../../http/operation.ts'
+import { eventView } from '../../../views/federation/event.ts'
+
+type Op = operations['listEvents']
+
+const LIMIT = 100
+const NUMBER = /^\d{1,15}$/
+
+/** GET /v1/events */
+export const listEvents: Handler<Op> = async (call) => {
+  const { app, context, query, raw } = call
+  const { project: projectId, server: serverId, type } = query
+  // Who may not ask for a cell's events shall not learn which cells there are.
+  const asked = visibleEvents(context, { projectId, serverId, cellId: query.cell, type })
+  const cellId =
+    asked.cellId === undefined
+      ? undefined
+      : (await findOperatedCell(app.db, app.compute.cells, asked.cellId)).id
+  const filter = { ...asked, cellId }
+  if (wantsEventStream(raw.header('accept'))) return streamed(call, filter)
+  const { after, limit = LIMIT } = query
+  const page = await eventPage(app.db, filter, after === undefined ? after : Number(after), limit)
+  if (page.isGone) throw gone()
+  const events = page.events.map((event) => eventView(event, context))
+  return { body: { events, next: String(page.next) } }
+}
+
+async function streamed(call: Call<Op>, filter: VisibleEvents): Promise<Answer> {
+  const { app, context, query, raw } = call
+  const last = raw.header('last-event-id') ?? query.after
+  const after = last !== undefined && NUMBER.test(last) ? Number(last) : undefined
+  if (after !== undefined && (await eventPage(app.db, filter, after, 1)).isGone) throw gone()
+  const left = new AbortController()
+  const watcher = app.events.watch(AbortSignal.any([raw.signal, left.signal]))
+  const followed = followEvents(app.compute, watcher, filter, after)
+  const messages = async function* (): AsyncGenerator<readonly StreamMessage[]> {
+    try {
+      for await (const { events, upTo } of followed)
+        yield [
+          ...events.map((event) => ({
+            id: String(event.n),
+            event: event.type,
+            data: eventView(event, context),
+          })),
+          { id: String(upTo) },
+        ]
+    } finally {
+      watcher.end()
+    }
+  }
+  const stream = eventStream(messages(), () => left.abort())
+  return { stream, headers: EVENT_STREAM_HEADERS }
+}
+
+function gone(): HttpRefusal {
+  return new HttpRefusal(
+    410,
+    'What follows this event is not kept any more. Ask without it for what is new, or after 0 for all that is kept.',
+  )
+}

@@ -1,0 +1,9 @@
+import type { operations } from '#openapi/federation.gen.ts'
+import { cancelOperation as cancel } from '../../../app/operations/operations.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { operationView } from '../../../views/federation/operation.ts'
+
+/** POST /v1/operations/{operation}/cancel */
+export const cancelOperation: Handler<operations['cancelOperation']> = async ({ app, params }) => {
+  return { body: operationView(await cancel(app.db, params.operation)) }
+}

@@ -1,0 +1,64 @@
+import type { Tx } from '#common/db/database.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { Cell } from '../../cells/cell.ts'
+import { findServer } from '../../db/find-server.ts'
+import { type InstanceMapping, lockMapping } from '../../db/instance-mappings.ts'
+import { takeFromCell } from '../../db/lost-cells.ts'
+import { reassignIndexed } from '../../db/server-index.ts'
+import { lockIntent, removeIntent } from '../../db/server-intents.ts'
+import type { ComputeDeps } from '../compute.ts'
+import { lostCell } from '../servers/faults.ts'
+import { recordDeleted } from '../servers/record-deleted.ts'
+
+/**
+ * Afterwards the server is no longer the lost cell's: gone if it was to be deleted, on its way to another cell if it
+ * never ran, and else in no cell, in ERROR, because nobody has its disks.
+ */
+export async function takeFromLostCell(
+  tx: Tx,
+  deps: ComputeDeps,
+  cell: Cell,
+  serverId: InstanceId,
+): Promise<void> {
+  const mapping = await lockMapping(tx, serverId)
+  if (mapping === undefined || mapping.cellId !== cell.id || mapping.isNotBuilt) return
+  const intent = await lockIntent(tx, serverId)
+  if (mapping.isDeleting || intent?.wish === 'delete') {
+    if (intent !== undefined) await removeIntent(tx, intent)
+    takeFromCell(tx, serverId, { to: 'deletion' })
+    await recordDeleted(tx, deps, null, [{ serverId, attempt: mapping.attempt + 1 }])
+    return
+  }
+  const server = await findServer(tx, serverId)
+  if (server?.launchedAt === null) retryElsewhere(tx, cell, mapping)
+  else giveUp(tx, deps, cell, mapping)
+}
+
+function retryElsewhere(
+  tx: Tx,
+  { id: cellId, name }: Cell,
+  { serverId, attempt }: InstanceMapping,
+) {
+  takeFromCell(tx, serverId, { to: 'next-cell', cellId, reason: `Cell ${name} was declared lost.` })
+  reassignIndexed(tx, {
+    serverId,
+    cellId,
+    attempt: attempt + 1,
+    vmState: 'building',
+    taskState: 'scheduling',
+    fault: null,
+  })
+}
+
+function giveUp(tx: Tx, { clock }: ComputeDeps, { name }: Cell, mapping: InstanceMapping): void {
+  const { serverId, attempt } = mapping
+  takeFromCell(tx, serverId, { to: 'nowhere' })
+  reassignIndexed(tx, {
+    serverId,
+    cellId: null,
+    attempt: attempt + 1,
+    vmState: 'error',
+    taskState: null,
+    fault: lostCell(clock.now(), name),
+  })
+}

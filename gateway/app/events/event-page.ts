@@ -1,0 +1,65 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { EVENT_TYPES } from '../../db/event-inbox.ts'
+import {
+  type EventFilter,
+  eventsAfter,
+  eventsUpTo,
+  type KeptEvent,
+  readEventState,
+} from '../../db/events.ts'
+import type { Requester } from '../requester.ts'
+
+/** What of all events is asked for. */
+export interface EventQuery {
+  readonly projectId?: string | undefined
+  readonly serverId?: string | undefined
+  readonly cellId?: string | undefined
+  /** A type, or what several begin with. */
+  readonly type?: string | undefined
+}
+
+/** `next`: the number to go on after. `isGone`: what follows the number asked for is not kept, so nothing is told. */
+export interface EventPage {
+  readonly events: readonly KeptEvent[]
+  readonly next: number
+  readonly isGone: boolean
+}
+
+/** The events a requester may see. */
+export type VisibleEvents = EventFilter
+
+/** The events a requester may see of those asked for. Throws `forbidden` for those of others. */
+export function visibleEvents(requester: Requester, query: EventQuery): VisibleEvents {
+  const { projectId, serverId, cellId, type } = query
+  const types =
+    type === undefined
+      ? undefined
+      : EVENT_TYPES.filter((each) => each === type || each.startsWith(`${type}.`))
+  if (requester.isAdmin) return { projectId, serverId, cellId, types }
+  const isForeign = projectId !== undefined && projectId !== requester.projectId
+  if (isForeign || cellId !== undefined || requester.projectId === null)
+    throw new Failure('forbidden', 'Only administrators see the events of other projects.')
+  return { projectId: requester.projectId, serverId, cellId, types }
+}
+
+/**
+ * At most `max` events after a number, or the newest there are when it is undefined. Numbers from another life of the
+ * database, beyond the highest given, are gone too.
+ */
+export async function eventPage(
+  db: Executor,
+  filter: EventFilter,
+  after: number | undefined,
+  max: number,
+): Promise<EventPage> {
+  // Read first: what is numbered meanwhile is for the next page.
+  const { last, removed } = await readEventState(db)
+  if (after === undefined)
+    return { events: await eventsUpTo(db, last, filter, max), next: last, isGone: false }
+  if (after > last || (after > 0 && after < removed))
+    return { events: [], next: last, isGone: true }
+  const events = await eventsAfter(db, after, filter, max)
+  const next = events.length < max ? Math.max(last, events.at(-1)?.n ?? 0) : events.at(-1)!.n
+  return { events, next, isGone: false }
+}

@@ -1,0 +1,99 @@
+import type { Clock } from '#common/clock.ts'
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { errorFields, type Logger } from '#common/log.ts'
+import { readEventState } from '../../db/events.ts'
+
+const POLL_MS = 200
+
+export interface EventTailOptions {
+  readonly db: Executor
+  readonly clock: Clock
+  readonly log: Logger
+  /** How many may watch at a time; each costs a query whenever something happens. */
+  readonly watchersMax: number
+}
+
+/** Tells those who watch that there are new events: one look at the database for all of them, and none for nobody. */
+export class EventTail implements AsyncDisposable {
+  readonly #options: EventTailOptions
+  readonly #watchers = new Set<Watcher>()
+  #loop: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(options: EventTailOptions) {
+    this.#options = options
+  }
+
+  /** Watches until `signal` aborts. Throws `unavailable` when too many do. */
+  watch(signal: AbortSignal): Watcher {
+    if (this.#isClosed || this.#watchers.size >= this.#options.watchersMax)
+      throw new Failure('unavailable', 'Too many watch events here. Please try again later.')
+    const watcher = new Watcher(signal, () => this.#watchers.delete(watcher))
+    this.#watchers.add(watcher)
+    this.#loop ??= this.#run().finally(() => {
+      this.#loop = undefined
+    })
+    return watcher
+  }
+
+  /** Afterwards nobody watches, and nobody can begin to. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    for (const watcher of this.#watchers) watcher.end()
+    await this.#loop
+  }
+
+  async #run(): Promise<void> {
+    const { db, clock, log } = this.#options
+    while (this.#watchers.size > 0) {
+      try {
+        const { last } = await readEventState(db)
+        for (const watcher of this.#watchers) watcher.tell(last)
+      } catch (error) {
+        log.warn(errorFields(error), 'events not looked at')
+      }
+      await clock.sleep(POLL_MS)
+    }
+  }
+}
+
+/** One who watches. */
+export class Watcher {
+  readonly #left: () => void
+  #last = 0
+  #isEnded = false
+  #wake: () => void = () => {}
+
+  constructor(signal: AbortSignal, left: () => void) {
+    this.#left = left
+    signal.addEventListener('abort', () => this.end(), { once: true })
+    if (signal.aborted) this.end()
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  tell(last: number): void {
+    if (last === this.#last) return
+    this.#last = last
+    this.#wake()
+  }
+
+  end(): void {
+    this.#isEnded = true
+    this.#left()
+    this.#wake()
+  }
+
+  /** Resolves once there are events after a number, `until` has aborted, or the watch has ended. */
+  async beyond(n: number, until: AbortSignal): Promise<void> {
+    until.addEventListener('abort', () => this.#wake(), { once: true })
+    while (!this.#isEnded && this.#last <= n && !until.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#wake = resolve
+      await promise
+    }
+  }
+}

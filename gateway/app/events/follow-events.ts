@@ -1,0 +1,41 @@
+import type { Clock } from '#common/clock.ts'
+import type { Executor } from '#common/db/database.ts'
+import { type EventFilter, type KeptEvent, readEventState } from '../../db/events.ts'
+import { eventPage } from './event-page.ts'
+import type { Watcher } from './event-tail.ts'
+
+/** More are not read at once, so that one who reads slowly costs no more memory than others. */
+const PAGE = 100
+const HEARTBEAT_MS = 10_000
+/** Then the token that was shown at the start is to be shown again. */
+const LIFE_MS = 900_000
+
+/** Events, oldest first, and the number that all events up to were looked at; without events: a sign of life. */
+export interface FollowedEvents {
+  readonly events: readonly KeptEvent[]
+  readonly upTo: number
+}
+
+/** What happens after a number (undefined: from now on), as it happens, until the watch ends or its time is up. */
+export async function* followEvents(
+  { db, clock }: { readonly db: Executor; readonly clock: Clock },
+  watcher: Watcher,
+  filter: EventFilter,
+  after: number | undefined,
+): AsyncGenerator<FollowedEvents> {
+  const endsAt = clock.now() + LIFE_MS
+  let upTo = after ?? (await readEventState(db)).last
+  yield { events: [], upTo }
+  let saidAt = clock.now()
+  while (!watcher.isEnded && clock.now() < endsAt) {
+    const { events, next, isGone } = await eventPage(db, filter, upTo, PAGE)
+    // Purged while the reader was slow: he is told when he comes back.
+    if (isGone) return
+    upTo = next
+    if (events.length > 0 || clock.now() - saidAt >= HEARTBEAT_MS) {
+      yield { events, upTo }
+      saidAt = clock.now()
+    }
+    if (events.length < PAGE) await watcher.beyond(upTo, AbortSignal.timeout(HEARTBEAT_MS))
+  }
+}

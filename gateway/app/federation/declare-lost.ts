@@ -1,0 +1,33 @@
+import type { Transactional } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { CellAccess } from '../../cells/cell-access.ts'
+import { insertLoss } from '../../db/lost-cells.ts'
+import type { OperatedCell } from './cells.ts'
+
+export interface LostDeps {
+  readonly db: Transactional
+  readonly access: CellAccess
+}
+
+/**
+ * Afterwards the cell can act no more and is asked nothing, and its servers are taken from it, one after the other.
+ * Throws `conflict` for a cell that is heard, or was declared lost before, and `unsupported` where nobody can be shut out.
+ */
+export async function declareLost(
+  { db, access }: LostDeps,
+  cell: OperatedCell,
+  loss: { readonly by: string; readonly statement: string },
+): Promise<void> {
+  access.require()
+  if (cell.heard?.isAlive === true)
+    throw new Failure(
+      'conflict',
+      `Cell ${cell.name} can be reached, so that its servers can be moved or deleted: only a silent cell is lost.`,
+    )
+  await db.transaction(async (tx) => {
+    if (!(await insertLoss(tx, cell.id, loss)))
+      throw new Failure('conflict', `Cell ${cell.name} was declared lost before.`)
+    await access.revoke(tx, cell.id)
+  })
+  await access.keep()
+}

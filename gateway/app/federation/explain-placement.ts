@@ -1,0 +1,103 @@
+import type { CellAsk } from '#openapi/wire/cell.ts'
+import type { Cell } from '../../cells/cell.ts'
+import { findNetworks } from '../../db/networks.ts'
+import { cellRequest, type Wish } from '../cells/cell-request.ts'
+import { chooseCell } from '../cells/choose-cell.ts'
+import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
+import { imageForBoot } from '../images/image-for-boot.ts'
+import { nicsReach } from '../networks/cells-reaching.ts'
+import { enforce } from '../policy.ts'
+import type { RequestContext } from '../request-context.ts'
+import { CELLS_TRIED_MAX } from '../sagas/next-cell.ts'
+import { groupForBoot, ruleOf } from '../server-groups/group-for-boot.ts'
+import type { Boot } from '../servers/boot.ts'
+import { neighbourHints } from '../servers/neighbour-hints.ts'
+import type { Reach } from '../servers/server-network.ts'
+import { placeOf } from '../servers/server-place.ts'
+import { idOf } from './named.ts'
+import type { Decision } from './trace.ts'
+
+/** What a server would be asked for with, as far as it decides where it goes. */
+export interface PlacementQuestion {
+  /** Id or name, as of the image and the networks. */
+  readonly flavor: string
+  readonly image: string
+  readonly zone: string | null
+  readonly host: string | null
+  /** Undefined: whichever. */
+  readonly networks: readonly string[] | undefined
+  readonly hints: Readonly<Record<string, unknown>>
+}
+
+export interface Explanation {
+  /** Undefined, and the host null, where no host would take it. */
+  readonly cell: Cell | undefined
+  readonly host: string | null
+  readonly decisions: readonly Decision[]
+}
+
+/**
+ * Asks whoever would be asked in a boot, one after the other, and writes nothing. Throws `invalid` and `conflict` for
+ * what a boot could not name either, and `unavailable` when a cell does not answer.
+ */
+export async function explainPlacement(
+  boot: Boot,
+  context: RequestContext,
+  question: PlacementQuestion,
+): Promise<Explanation> {
+  const { db, cells, clock, random, askCell } = boot.compute
+  const { wish, ask } = await planned(boot, context, question)
+  const decisions: Decision[] = []
+  const tried: string[] = []
+  while (tried.length < CELLS_TRIED_MAX) {
+    const attempt = tried.length + 1
+    const request = await cellRequest(db, wish, tried)
+    const { chosen, trace } = chooseCell(cells.cells(), request, { now: () => clock.now(), random })
+    decisions.push({ attempt, trace })
+    if (chosen === undefined) break
+    const answer = await askCell(chosen, 'placement.explain', ask, { work: context })
+    decisions.push({ attempt, trace: answer.trace })
+    const host = answer.trace.chosen
+    if (host !== null) return { cell: chosen, host, decisions }
+    tried.push(chosen.id)
+  }
+  return { cell: undefined, host: null, decisions }
+}
+
+interface Planned {
+  readonly wish: Wish
+  readonly ask: CellAsk<'placement.explain'>
+}
+
+async function planned(
+  { compute, images }: Boot,
+  context: RequestContext,
+  { zone, host, networks, hints, ...question }: PlacementQuestion,
+): Promise<Planned> {
+  const { db } = compute
+  const asked = { availabilityZone: zone, host, hypervisorHostname: null }
+  const place = placeOf(asked, compute.cells.cells(), (rule) => enforce(context, rule))
+  const flavor = await flavorForBoot(db, context, await idOf(db, 'flavor', question.flavor))
+  const imageId = await idOf(db, 'image', question.image)
+  const { diskFormat, minDiskGb, properties } = await imageForBoot(images, context, imageId, flavor)
+  const image = { diskFormat, minDiskGb, properties }
+  const group = await groupForBoot(db, context, hints['group'])
+  const neighbours = neighbourHints(hints)
+  const where = { flavor, image, zone: place.zone, requestedHost: place.host }
+  const reaches = networks === undefined ? () => true : await reachOf(compute.db, networks)
+  return {
+    wish: { ...where, reaches, group, sameHost: neighbours.sameHost },
+    ask: {
+      ...where,
+      projectId: context.projectId ?? '',
+      ...(group !== null && { group: ruleOf(group) }),
+      ...neighbours,
+    },
+  }
+}
+
+async function reachOf(db: Boot['compute']['db'], names: readonly string[]): Promise<Reach> {
+  const ids = await Promise.all(names.map((name) => idOf(db, 'network', name)))
+  const nics = (await findNetworks(db, ids)).map((network) => ({ network }))
+  return (cellId) => nicsReach(nics, cellId)
+}

@@ -1,0 +1,37 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { Failure } from '#common/errors.ts'
+
+/** What a join token is made of. */
+export interface JoinTokenParts {
+  readonly secret: string
+  /** SHA-256 of the public key of the gateway's certificate, base64url; undefined where it serves without one. */
+  readonly pin: string | undefined
+}
+
+const SECRET_BYTES = 32
+const FORM = /^weir1\.(?<secret>[A-Za-z0-9_-]{43})(?:\.(?<pin>[A-Za-z0-9_-]{43}))?$/
+
+export function newJoinSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url')
+}
+
+/** What is kept of a secret: from it nobody finds the secret. */
+export function joinSecretHash(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
+}
+
+/** `weir1.<secret>`, and behind another dot the pin. */
+export function writeJoinToken({ secret, pin }: JoinTokenParts): string {
+  return ['weir1', secret, ...(pin === undefined ? [] : [pin])].join('.')
+}
+
+/** Throws `invalid` for text that is no join token. */
+export function readJoinToken(text: string): JoinTokenParts {
+  const { secret, pin } = FORM.exec(text.trim())?.groups ?? {}
+  if (secret === undefined)
+    throw new Failure(
+      'invalid',
+      'This is no join token. Make one with ./weir token create CELL, and give it whole.',
+    )
+  return { secret, pin }
+}

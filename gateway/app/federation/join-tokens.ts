@@ -1,0 +1,96 @@
+import type { Executor, Transactional } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
+import type { CellAccess } from '../../cells/cell-access.ts'
+import { findCellAccount } from '../../db/cell-accounts.ts'
+import { type CellMapping, listCellMappings } from '../../db/cell-mappings.ts'
+import { hostsNamed } from '../../db/host-list.ts'
+import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
+import {
+  findJoinToken,
+  insertJoinToken,
+  type JoinTokenRecord,
+  listJoinTokens as list,
+  deleteJoinToken as remove,
+} from '../../db/join-tokens.ts'
+import { oncePerKey } from '../once-per-key.ts'
+import { joinSecretHash, newJoinSecret } from './join-token.ts'
+
+export interface JoinTokenRequest {
+  readonly cell: string
+  /** Absent: the cell itself joins. */
+  readonly host?: string | undefined
+  readonly lifetimeS: number
+}
+
+export interface CreatedJoinToken {
+  readonly record: JoinTokenRecord
+  /** Kept nowhere; null where the request is a repeat: it was told once. */
+  readonly secret: string | null
+}
+
+/**
+ * Afterwards one cell of this name, or one host of this cell, may join. Throws `conflict` for a name that is taken,
+ * `not-found` for a host's cell that is not there, `unsupported` where nobody can be let in.
+ */
+export async function createJoinToken(
+  db: Transactional,
+  access: CellAccess,
+  asked: JoinTokenRequest,
+  key: IdempotencyKey | null,
+): Promise<CreatedJoinToken> {
+  access.require()
+  const subject = await subjectOf(db, asked)
+  const secret = newJoinSecret()
+  const id = newId<string>()
+  const fresh = { id, ...subject, secretHash: joinSecretHash(secret), lifetimeS: asked.lifetimeS }
+  const made = await oncePerKey(db, key, { tokenId: id }, (tx) => insertJoinToken(tx, fresh))
+  const record = await findJoinToken(db, made.tokenId)
+  if (record === undefined) throw noSuchToken(made.tokenId)
+  return { record, secret: made.isRepeat ? null : secret }
+}
+
+type Subject = Pick<JoinTokenRecord, 'cellId' | 'cellName' | 'hostId' | 'hostName'>
+
+async function subjectOf(db: Executor, { cell: name, host }: JoinTokenRequest): Promise<Subject> {
+  const cell = (await listCellMappings(db)).find((each) => each.name === name)
+  if (host !== undefined) return hostSubject(db, name, cell, host)
+  if (cell !== undefined && (await findCellAccount(db, cell.id)) !== undefined)
+    throw new Failure(
+      'conflict',
+      `There is a cell ${name} already. Choose another name, or let that one leave first.`,
+    )
+  // A cell that was shut out comes back as itself.
+  const cellId = cell?.id ?? newId<CellId>()
+  return { cellId, cellName: name, hostId: null, hostName: null }
+}
+
+async function hostSubject(
+  db: Executor,
+  name: string,
+  cell: CellMapping | undefined,
+  host: string,
+): Promise<Subject> {
+  if (cell === undefined)
+    throw new Failure('not-found', `There is no cell ${name} for a host to join.`)
+  const known = (await hostsNamed(db, host)).find(({ cellId }) => cellId === cell.id)
+  if (known !== undefined && cell.loss === null)
+    throw new Failure('conflict', `Cell ${name} has a host ${host} already. Choose another name.`)
+  // A host of a cell that was given up comes back as itself: only it can destroy what it still runs.
+  const hostId = known === undefined ? newId<HostId>() : (known.view.hostId as HostId)
+  return { cellId: cell.id, cellName: name, hostId, hostName: host }
+}
+
+/** Those that may be used or were, the newest first. */
+export function listJoinTokens(db: Executor): Promise<readonly JoinTokenRecord[]> {
+  return list(db)
+}
+
+/** Afterwards nobody joins with it any more. Throws `not-found`. */
+export async function deleteJoinToken(db: Executor, id: string): Promise<void> {
+  if (!(await remove(db, id))) throw noSuchToken(id)
+}
+
+function noSuchToken(id: string): Failure {
+  return new Failure('not-found', `There is no join token ${id}.`)
+}

@@ -1,0 +1,115 @@
+import { fromPublic } from '@nats-io/nkeys'
+import type { Transactional } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { WIRE_VERSION } from '#openapi/wire.ts'
+import { computePermissions, SERVER_SIDE_PERMISSIONS } from '../../bus/accounts.ts'
+import type { CellAccess } from '../../cells/cell-access.ts'
+import { registerCell } from '../../cells/register-cell.ts'
+import { type CellAccountRecord, findCellAccount } from '../../db/cell-accounts.ts'
+import {
+  findJoinToken,
+  findJoinTokenBySecret,
+  type JoinTokenRecord,
+  useJoinToken,
+} from '../../db/join-tokens.ts'
+import { joinSecretHash, readJoinToken } from './join-token.ts'
+
+export interface JoinRequest {
+  readonly token: string
+  /** Public nkey of a user (`U…`), whose private one stays with whoever joins. */
+  readonly publicKey: string
+  readonly wireVersions: readonly number[]
+}
+
+export interface Joined {
+  /** Whose cell or host the credential is. */
+  readonly subject: JoinTokenRecord
+  readonly credential: string
+  readonly wireVersion: number
+}
+
+/**
+ * Afterwards whoever holds the private key may act on the bus as the cell, or as the host, that the token names, and
+ * as nothing else; a new cell is known to every gateway within a second. The same key may ask again until the token
+ * expires. Throws `unauthenticated` for a token that is not good, `conflict` for one that let in another key, for a
+ * name taken meanwhile and for versions that do not meet, `unavailable` when the bus does not answer: ask again.
+ */
+export async function join(
+  db: Transactional,
+  access: CellAccess,
+  asked: JoinRequest,
+): Promise<Joined> {
+  access.require()
+  const wireVersion = commonVersion(asked.wireVersions)
+  assertPublicKey(asked.publicKey)
+  const subject = await tokenOf(db, asked)
+  const account = await admitted(db, access, subject, asked.publicKey)
+  await access.keep()
+  const { cellId, cellName, hostId, hostName } = subject
+  const credential = await access.sign(account, {
+    name: hostName === null ? `cell-${cellName}` : `host-${hostName}`,
+    publicKey: asked.publicKey,
+    permissions: hostId === null ? SERVER_SIDE_PERMISSIONS : computePermissions(cellId, hostId),
+  })
+  return { subject, credential, wireVersion }
+}
+
+function commonVersion(offered: readonly number[]): number {
+  if (offered.includes(WIRE_VERSION)) return WIRE_VERSION
+  throw new Failure(
+    'conflict',
+    `The versions are too far apart: this gateway speaks ${WIRE_VERSION} with cells, and you ${offered.join(', ')}. Bring both to neighbouring releases.`,
+  )
+}
+
+function assertPublicKey(publicKey: string): void {
+  try {
+    fromPublic(publicKey)
+  } catch (cause) {
+    throw new Failure('invalid', 'public_key is not the public nkey of a user.', { cause })
+  }
+}
+
+async function tokenOf(db: Transactional, asked: JoinRequest): Promise<JoinTokenRecord> {
+  const { secret } = readJoinToken(asked.token)
+  const found = await findJoinTokenBySecret(db, joinSecretHash(secret))
+  if (found === undefined)
+    throw new Failure(
+      'unauthenticated',
+      'This join token is not known here: it is another gateway’s, or was taken back.',
+    )
+  return found
+}
+
+/** One commit: the token is used up, and its cell is there, with an account. */
+async function admitted(
+  db: Transactional,
+  access: CellAccess,
+  token: JoinTokenRecord,
+  publicKey: string,
+): Promise<CellAccountRecord> {
+  const fresh = await access.create(token.cellId)
+  await db.transaction(async (tx) => {
+    if (!(await useJoinToken(tx, token.id, publicKey)))
+      throw notGood((await findJoinToken(tx, token.id)) ?? token, publicKey)
+    const isKnown = token.hostId !== null || token.usedBy !== null
+    if (isKnown || (await findCellAccount(tx, token.cellId)) !== undefined) return
+    await registerCell(tx, { id: token.cellId, name: token.cellName })
+    await access.admit(tx, token.cellId, fresh)
+  })
+  const account = await findCellAccount(db, token.cellId)
+  if (account !== undefined) return account
+  throw new Failure(
+    'conflict',
+    `Cell ${token.cellName} has left, or was shut out. Ask for a new token.`,
+  )
+}
+
+function notGood({ expiresAt, usedBy }: JoinTokenRecord, publicKey: string): Failure {
+  if (usedBy !== null && usedBy !== publicKey)
+    return new Failure('conflict', 'This join token was used. Ask for a new one.')
+  return new Failure(
+    'unauthenticated',
+    `This join token expired at ${expiresAt.toISOString()}. Ask for a new one.`,
+  )
+}

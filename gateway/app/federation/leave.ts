@@ -1,0 +1,64 @@
+import type { Clock } from '#common/clock.ts'
+import type { Transactional } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { CellAccess } from '../../cells/cell-access.ts'
+import { countServersIn, removeCell } from '../../db/remove-cell.ts'
+import { type OperatedCell, updateCell } from './cells.ts'
+
+export interface LeaveDeps {
+  readonly db: Transactional
+  readonly access: CellAccess
+  readonly clock: Clock
+}
+
+/** Longer than any gateway takes to notice that a cell gets no new servers. */
+const FOLLOWED_MS = 2_000
+
+/**
+ * Afterwards the cell is none of this deployment's: its credentials are refused and its connections closed. Throws
+ * `conflict` while servers are in it, and for a cell that is silent, unless it is to be forgotten; `unsupported` where
+ * nobody can be shut out.
+ */
+export async function leave(
+  { db, access, clock }: LeaveDeps,
+  cell: OperatedCell,
+  isForgotten: boolean,
+): Promise<void> {
+  access.require()
+  await assertNoServers(db, cell)
+  if (!isForgotten) assertEmpty(cell)
+  if (!cell.isDisabled)
+    await updateCell(db, cell, { isEnabled: false, disabledReason: 'It is leaving.' })
+  // A gateway that has not noticed may have promised a server to it meanwhile.
+  await clock.sleep(FOLLOWED_MS)
+  await db.transaction(async (tx) => {
+    await assertNoServers(tx, cell)
+    await access.revoke(tx, cell.id)
+    await removeCell(tx, cell.id)
+  })
+  await access.keep()
+}
+
+async function assertNoServers(db: Parameters<typeof countServersIn>[0], cell: OperatedCell) {
+  const servers = await countServersIn(db, cell.id)
+  if (servers === 0) return
+  throw new Failure(
+    'conflict',
+    `Cell ${cell.name} has ${servers} ${servers === 1 ? 'server' : 'servers'}. Disable it, and delete or move them first.`,
+  )
+}
+
+/** What the cell itself says. */
+function assertEmpty({ name, heard }: OperatedCell): void {
+  if (heard?.isAlive !== true)
+    throw new Failure(
+      'conflict',
+      `Cell ${name} is silent, so that nobody knows what it has. If it is gone for good, forget it: ./weir cell leave ${name} --forget`,
+    )
+  const servers = heard.summary?.instances ?? 0
+  if (servers > 0)
+    throw new Failure(
+      'conflict',
+      `Cell ${name} says that it still has servers (${servers}). Wait until they are gone.`,
+    )
+}

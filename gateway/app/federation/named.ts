@@ -1,0 +1,16 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { idsNamed, type Named } from '../../db/named-resources.ts'
+
+/** The id of what an operator calls by its id or name. Throws `invalid` for what is not there, `conflict` for several. */
+export async function idOf(db: Executor, what: Named, idOrName: string): Promise<string> {
+  const ids = await idsNamed(db, what, idOrName, 2)
+  const [id] = ids
+  if (id === undefined)
+    throw new Failure('invalid', `There is no ${what} with the id or name ${idOrName}.`)
+  // An id is meant, though another thing has it as its name.
+  if (ids.includes(idOrName)) return idOrName
+  if (ids.length > 1)
+    throw new Failure('conflict', `More than one ${what} is called ${idOrName}. Give its id.`)
+  return id
+}

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { Failure } from '#common/errors.ts'
+import type { IdempotencyKey } from '../db/idempotency-keys.ts'
+import type { RequestContext } from './request-context.ts'
+
+const KEY_LENGTH_MAX = 255
+
+/** A key was used for another request, which its client cannot have meant (draft-ietf-httpapi-idempotency-key-header). */
+export class IdempotencyKeyReused extends Failure {
+  constructor() {
+    super(
+      'invalid',
+      'This Idempotency-Key was used for another request: send the same body, or another key.',
+    )
+  }
+}
+
+/** The identity of a request that carries an `Idempotency-Key`; null for one that carries none. */
+export function idempotencyKey(
+  context: RequestContext,
+  header: string | undefined,
+  body: unknown,
+): IdempotencyKey | null {
+  if (header === undefined) return null
+  if (header.length === 0 || header.length > KEY_LENGTH_MAX)
+    throw new Failure('invalid', `Idempotency-Key must have 1 to ${KEY_LENGTH_MAX} characters.`)
+  const { projectId, userId, microversion } = context
+  return {
+    projectId: projectId ?? userId,
+    keyHash: hash([header]),
+    fingerprint: hash([userId, microversion, JSON.stringify(body)]),
+  }
+}
+
+function hash(parts: readonly string[]): string {
+  const digest = createHash('sha256')
+  for (const part of parts) digest.update(`${part.length}:${part}`)
+  return digest.digest('hex')
+}

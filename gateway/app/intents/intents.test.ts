@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { Failure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
+import type { CellAsk } from '#openapi/wire/cell.ts'
+import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
+import type { ScriptedCell } from '#test/env/scripted-cell.ts'
+import { listActionEvents, listActions } from '../../db/server-action-list.ts'
+import type { RunningCompute } from '../open-compute.ts'
+import { ANONYMOUS, type RequestContext } from '../request-context.ts'
+import { deleteServer } from '../servers/delete-server.ts'
+import { powerServer } from '../servers/power-server.ts'
+import { startServers } from '../servers/start-servers.ts'
+import { cancelIntent } from './cancel-intent.ts'
+import { intentPage } from './list-intents.ts'
+
+// Goal: what is asked of servers of a dark cell is done once, in order, when it is back; two gateways compete for it.
+
+const DEADLINE_MS = 500
+const LIMIT_MS = 10_000
+
+let env: CoreEnv
+let core: RunningCompute
+let other: RunningCompute
+let cell: ScriptedCell
+let acts: CellAsk<'instance.act'>[]
+
+beforeAll(async () => {
+  env = await CoreEnv.open('intents', ['north'])
+  core = await env.core({ cellDeadlineMs: DEADLINE_MS })
+  other = await env.core({ cellDeadlineMs: DEADLINE_MS })
+  cell = env.cells[0]!
+})
+beforeEach(() => {
+  acts = []
+  cell.overrides = {
+    'instance.act': (ask) => {
+      acts.push(ask)
+      return cell.act(ask)
+    },
+  }
+})
+afterAll(async () => {
+  await other[Symbol.asyncDispose]()
+  await core[Symbol.asyncDispose]()
+  await env[Symbol.asyncDispose]()
+})
+
+/** A request of the server's owner. */
+async function by(id: string): Promise<RequestContext> {
+  const { projectId } = (await env.server(id))!
+  return { ...ANONYMOUS, ...work(), projectId: projectId as never, microversion: '2.1' }
+}
+
+async function active(): Promise<string> {
+  const order = orderFor(cell)
+  const { id } = order.servers[0]!.row
+  await startServers(core, work(), order)
+  await env.until(id, ({ vmState }) => vmState === 'active')
+  return id
+}
+
+async function goDark(): Promise<void> {
+  await cell.vanish()
+  for (const each of [core, other])
+    await waitFor(
+      'the cell to be dark',
+      () => each.cells.cell(cell.id)?.isAlive === false,
+      LIMIT_MS,
+    )
+}
+
+async function waiting(id: string): Promise<readonly string[]> {
+  const { intents } = await intentPage(env.db, await by(id), { limit: 10 })
+  return intents.map(({ wish }) => wish)
+}
+
+const pageOf = (serverId: string) => {
+  return { serverId, limit: 10, since: undefined, before: undefined, marker: undefined }
+}
+const messages = async (id: string) => {
+  const actions = await listActions(env.db, pageOf(id))
+  return actions.toReversed().map(({ action, message }) => `${action} ${message}`)
+}
+
+const done = (id: string) =>
+  waitFor('no intent to be left', async () => (await waiting(id)).length === 0, LIMIT_MS)
+
+test('the newest wish of a server is done, once, and the others tell that they were not', async () => {
+  const id = await active()
+  await goDark()
+
+  await powerServer(core, await by(id), id, 'stop')
+  expect(await env.server(id)).toMatchObject({ vmState: 'active', taskState: 'powering-off' })
+  await expect(powerServer(core, await by(id), id, 'stop')).rejects.toMatchObject({
+    kind: 'conflict',
+  })
+  await powerServer(other, await by(id), id, 'start')
+  await powerServer(core, await by(id), id, 'stop')
+  expect(await waiting(id)).toEqual(['stop'])
+  expect(acts).toEqual([])
+
+  cell.appear()
+  await env.until(id, ({ vmState, wish }) => vmState === 'stopped' && wish === null)
+  await done(id)
+
+  expect(acts.map(({ act, isWish }) => [act.name, isWish])).toEqual([['stop', true]])
+  expect(await messages(id)).toEqual([
+    'create null',
+    'stop Superseded by a later request.',
+    'start Superseded by a later request.',
+    'stop null',
+  ])
+})
+
+test('servers are seen to in the order in which they were asked for, and a delete beats all', async () => {
+  const ids = [await active(), await active(), await active()]
+  const [first, second, third] = ids as [string, string, string]
+  await goDark()
+  await powerServer(core, await by(second), second, 'stop')
+  await powerServer(core, await by(first), first, 'stop')
+  await powerServer(core, await by(third), third, 'stop')
+  await deleteServer(core, await by(third), third)
+  await deleteServer(core, await by(third), third)
+  await expect(powerServer(core, await by(third), third, 'start')).rejects.toMatchObject({
+    kind: 'conflict',
+  })
+  expect(await env.server(third)).toMatchObject({ taskState: 'deleting' })
+  expect(await waiting(third)).toEqual(['delete'])
+
+  cell.appear()
+  await env.until(third, ({ deletedAt }) => deletedAt !== null)
+  for (const id of [first, second]) await env.until(id, ({ vmState }) => vmState === 'stopped')
+
+  expect(acts.map(({ operation }) => operation.serverId)).toEqual([second, first])
+  expect(cell.deletes.filter(({ operation }) => operation.serverId === third)).toHaveLength(1)
+})
+
+test('a cancelled intent is not carried out, and its server shows what it was', async () => {
+  const ids = [await active(), await active()]
+  await goDark()
+  for (const id of ids) await deleteServer(core, await by(id), id)
+  const [id, kept] = ids as [string, string]
+  const [intent] = (await intentPage(env.db, await by(kept), { limit: 10 })).intents
+
+  const stranger = { projectId: newId<string>(), isAdmin: false }
+  await expect(cancelIntent(env.db, stranger, intent!.id)).rejects.toMatchObject({
+    kind: 'not-found',
+  })
+  await cancelIntent(env.db, await by(kept), intent!.id)
+  await expect(cancelIntent(env.db, await by(kept), intent!.id)).rejects.toMatchObject({
+    kind: 'not-found',
+  })
+  cell.appear()
+  await env.until(id, ({ deletedAt }) => deletedAt !== null)
+
+  expect(await env.server(kept)).toMatchObject({ vmState: 'active', taskState: null, wish: null })
+  expect(cell.views.has(kept)).toBe(true)
+  expect(await messages(kept)).toEqual(['create null', 'delete Cancelled.'])
+})
+
+test('what the cell refuses ends as a failed action that tells why', async () => {
+  const id = await active()
+  await goDark()
+  await powerServer(core, await by(id), id, 'stop')
+  cell.overrides['instance.act'] = () => {
+    throw new Failure('conflict', 'It is paused.')
+  }
+
+  cell.appear()
+  await waitFor(
+    'the action to fail',
+    async () => (await messages(id)).includes('stop Error'),
+    LIMIT_MS,
+  )
+
+  expect(await env.server(id)).toMatchObject({ vmState: 'active', taskState: null })
+  expect(await waiting(id)).toEqual([])
+  const told = async () => {
+    const [action] = await listActions(env.db, pageOf(id))
+    return (await listActionEvents(env.db, id, action!.requestId))[0]
+  }
+  await expect.poll(told).toMatchObject({ result: 'Error', details: 'It is paused.' })
+})

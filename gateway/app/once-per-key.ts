@@ -1,0 +1,43 @@
+import type { Transactional, Tx } from '#common/db/database.ts'
+import { isFailure } from '#common/errors.ts'
+import { findFirstResult, type IdempotencyKey, takeIdempotencyKey } from '../db/idempotency-keys.ts'
+import { IdempotencyKeyReused } from './idempotency-key.ts'
+
+/** What was made, and whether by an earlier request under the same key. */
+export type Once<Made> = Made & { readonly isRepeat: boolean }
+
+/**
+ * Afterwards `make` has been committed once for the key, and its ids are kept; a repeat is told those and makes
+ * nothing. Without a key it is made in any case. Throws `IdempotencyKeyReused`.
+ */
+export async function oncePerKey<Made extends object>(
+  db: Transactional,
+  key: IdempotencyKey | null,
+  made: Made,
+  make: (tx: Tx) => Promise<void>,
+): Promise<Once<Made>> {
+  const first = await repeated<Made>(db, key)
+  if (first !== undefined) return first
+  try {
+    await db.transaction(async (tx) => {
+      if (key !== null) await takeIdempotencyKey(tx, key, made)
+      await make(tx)
+    })
+  } catch (error) {
+    // The same request may have come twice at once, and the other one won.
+    const other = isFailure(error, 'conflict') ? await repeated<Made>(db, key) : undefined
+    if (other === undefined) throw error
+    return other
+  }
+  return { ...made, isRepeat: false }
+}
+
+async function repeated<Made extends object>(
+  db: Transactional,
+  key: IdempotencyKey | null,
+): Promise<Once<Made> | undefined> {
+  const first = key === null ? undefined : await findFirstResult<Made>(db, key)
+  if (first === undefined) return undefined
+  if (first.fingerprint !== key?.fingerprint) throw new IdempotencyKeyReused()
+  return { ...first, isRepeat: true }
+}

@@ -1,0 +1,92 @@
+import type { Clock } from '#common/clock.ts'
+import type { Executor, Transactional } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { isUuid } from '#common/ids.ts'
+import { serversOnHosts } from '../../db/host-list.ts'
+import {
+  endDrain,
+  findHostDrain,
+  listDrains,
+  type OperationRecord,
+  type OperationState,
+} from '../../db/operations.ts'
+import { findSaga, listSagas } from '../../db/saga-operations.ts'
+
+const POLL_MS = 250
+/** After every id there can be. */
+const END = 'g'
+const SERVERS_SHOWN_MAX = 100
+
+export interface OperationPage {
+  readonly operations: readonly OperationRecord[]
+  /** Where the next page begins; null when this is the last. */
+  readonly next: string | null
+}
+
+/** The newest first: what operators began, and the sagas that are under way. Throws `invalid` for a cursor that is none. */
+export async function operationPage(
+  db: Executor,
+  query: {
+    readonly state?: OperationState | undefined
+    readonly limit: number
+    readonly cursor?: string | undefined
+  },
+): Promise<OperationPage> {
+  const { state, limit, cursor } = query
+  if (cursor !== undefined && !isUuid(cursor))
+    throw new Failure('invalid', `Invalid cursor '${cursor}': take it from the page before.`)
+  const before = cursor ?? END
+  const drains = await listDrains(db, before, limit + 1, state)
+  const hasSagas = state === undefined || state === 'running'
+  const sagas = hasSagas ? await listSagas(db, before, limit + 1) : []
+  const found = [...drains, ...sagas].toSorted((a, b) => (a.id < b.id ? 1 : -1))
+  const operations = found.slice(0, limit)
+  return { operations, next: found.length > limit ? (operations.at(-1)?.id ?? null) : null }
+}
+
+/** Throws `not-found`. */
+export async function findOperation(db: Executor, id: string): Promise<OperationRecord> {
+  const found = isUuid(id) ? ((await findHostDrain(db, id)) ?? (await findSaga(db, id))) : undefined
+  if (found === undefined) throw new Failure('not-found', `There is no operation with id ${id}.`)
+  return found
+}
+
+/** The operation once it has ended, or as it is after so many seconds. */
+export async function awaitOperation(
+  { db, clock }: { readonly db: Executor; readonly clock: Clock },
+  id: string,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<OperationRecord> {
+  const deadline = clock.now() + seconds * 1_000
+  for (;;) {
+    const operation = await findOperation(db, id)
+    if (operation.endedAt !== null || clock.now() >= deadline || signal.aborted) return operation
+    await clock.sleep(POLL_MS, signal).catch(() => {})
+  }
+}
+
+/** Ids of servers, at most a hundred, that the operation still has to see gone. */
+export async function serversLeft(
+  db: Executor,
+  { subjectId, state }: OperationRecord,
+): Promise<readonly string[]> {
+  if (state !== 'running') return []
+  const servers = (await serversOnHosts(db, [subjectId])).get(subjectId) ?? []
+  return servers.slice(0, SERVERS_SHOWN_MAX).map(({ id }) => id)
+}
+
+/**
+ * Afterwards it does not go on; what it did stays done. Throws `not-found`, and `conflict` for what has ended
+ * otherwise, or is a saga, which comes to its end by itself.
+ */
+export async function cancelOperation(db: Transactional, id: string): Promise<OperationRecord> {
+  const { kind, state } = await findOperation(db, id)
+  const drain = await findHostDrain(db, id)
+  if (drain === undefined)
+    throw new Failure('conflict', `Operation ${id} (${kind}) ends by itself, or is undone.`)
+  const isEnded =
+    state !== 'cancelled' && !(await db.transaction((tx) => endDrain(tx, drain, 'cancelled', null)))
+  if (isEnded) throw new Failure('conflict', `Operation ${id} has ended already.`)
+  return findOperation(db, id)
+}

@@ -1,0 +1,123 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure, isFailure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import { errorFields } from '#common/log.ts'
+import type { Reconciler } from '#common/reconciler.ts'
+import type { SagaRun } from '#common/saga/engine.ts'
+import { acquireLease } from '#common/saga/lease.ts'
+import { readFailure } from '#common/saga/log.ts'
+import { settledWithin } from '#common/settled-within.ts'
+import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
+import { recordActionEvents } from '../../db/server-actions.ts'
+import { type DueIntent, dueIntents, removeIntent } from '../../db/server-intents.ts'
+import type { Compute } from '../compute.ts'
+import { endIntent } from '../intents/end-intent.ts'
+import { actOnServerSaga } from '../sagas/act-on-server.ts'
+import { deleteServerSaga } from '../sagas/delete-server.ts'
+
+const EVERY_MS = 500
+const LEASE_NAME = 'intents'
+const LEASE_TTL_MS = 5_000
+/** Begun together: a cell that is back is not asked everything at once. */
+const BATCH_MAX = 50
+/** A cell that takes longer for them is asked the next meanwhile. */
+const WAIT_MS = 2_000
+
+/**
+ * What was asked of servers while their cell could not be reached is asked of it once it is back, in the order it was
+ * asked for, each once: the intent goes in the transaction that its saga begins with.
+ */
+export function carryOutIntents(compute: Compute, processName: string): Reconciler {
+  const { db, cells, clock } = compute
+  return {
+    name: 'intents',
+    everyMs: EVERY_MS,
+    round: async (signal) => {
+      if ((await acquireLease(db, LEASE_NAME, processName, LEASE_TTL_MS)) === undefined)
+        return { holder: 0 }
+      const dark = cells.cells().filter(({ isAlive }) => !isAlive)
+      const due = await dueIntents(
+        db,
+        dark.map(({ id }) => id),
+        BATCH_MAX,
+      )
+      const ends: Promise<void>[] = []
+      for (const intent of due) {
+        signal.throwIfAborted()
+        const run = await begin(compute, intent)
+        if (run !== undefined) ends.push(tellEnd(compute, intent, run))
+      }
+      await settledWithin(clock, WAIT_MS, Promise.all(ends))
+      return { holder: 1, begun: ends.length, waiting: due.length - ends.length }
+    },
+  }
+}
+
+/** Undefined when nothing is begun now: another saga has the server, somebody was quicker, or nothing can be done. */
+async function begin(compute: Compute, intent: DueIntent): Promise<SagaRun | undefined> {
+  try {
+    if (intent.wish === 'delete') return await beginDelete(compute, intent)
+    if (intent.cellId === null) return await giveUp(compute, intent)
+    return intent.sagaId === null ? await beginAct(compute, intent) : undefined
+  } catch (error) {
+    if (!isFailure(error, 'conflict', 'not-found')) throw error
+    return undefined
+  }
+}
+
+function beginDelete({ sagas }: Compute, intent: DueIntent): Promise<SagaRun> {
+  const { serverId, userId, projectId, work } = intent
+  const params = { serverId, operationId: newId<string>(), requester: { userId, projectId } }
+  const before = (tx: Tx) => takeIntent(tx, intent)
+  return sagas.start(deleteServerSaga, { subject: serverId, params, work, before })
+}
+
+function beginAct({ sagas }: Compute, intent: DueIntent): Promise<SagaRun> {
+  const { serverId, userId, projectId, work, wish, attempt } = intent
+  const params = {
+    serverId,
+    cellId: intent.cellId!,
+    attempt: attempt!,
+    operationId: newId<string>(),
+    act: { name: wish as Exclude<typeof wish, 'delete'> },
+    isWish: true,
+    userId,
+    projectId,
+  }
+  const before = (tx: Tx) => takeIntent(tx, intent)
+  return sagas.start(actOnServerSaga, { subject: serverId, params, work, before })
+}
+
+async function takeIntent(tx: Tx, intent: DueIntent): Promise<void> {
+  if (!(await removeIntent(tx, intent)))
+    throw new Failure('conflict', 'The intent was seen to by somebody else.')
+}
+
+/** Of a request that was answered long ago, nobody else can tell why its cell refused. */
+async function tellEnd({ db, log }: Compute, intent: DueIntent, run: SagaRun): Promise<void> {
+  if ((await run.finished) !== 'unwound') return
+  const { serverId, wish, work } = intent
+  const failure = await readFailure(db, run.id)
+  const at = Date.now()
+  const event = {
+    serverId,
+    requestId: work.requestId,
+    event: SERVER_ACTIONS[wish].event ?? wish,
+    startedAt: at,
+    finishedAt: at,
+    result: 'Error' as const,
+    host: null,
+    details: failure?.message ?? null,
+  }
+  await db
+    .transaction((tx) => recordActionEvents(tx, null, [event]))
+    .catch((error: unknown) => log.warn(errorFields(error), 'end of an intent not told'))
+}
+
+/** A server that is gone, or that no cell has, cannot be started or stopped. */
+async function giveUp({ db }: Compute, intent: DueIntent): Promise<undefined> {
+  await db.transaction(async (tx) => {
+    if (await removeIntent(tx, intent)) endIntent(tx, intent, 'Error')
+  })
+  return undefined
+}

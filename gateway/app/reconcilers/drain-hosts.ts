@@ -1,0 +1,65 @@
+import { workContext } from '#common/context.ts'
+import { isFailure } from '#common/errors.ts'
+import type { Reconciler } from '#common/reconciler.ts'
+import { findHost, type HostRecord, serversOnHosts } from '../../db/host-list.ts'
+import { endDrain, type HostDrain, noteProgress, runningDrains } from '../../db/operations.ts'
+import { type ServiceDeps, setService } from '../hosts/set-service.ts'
+
+const EVERY_MS = 1_000
+const BATCH = 100
+
+/** A host that shall be emptied takes no new server; once it has none left, the operation is done. */
+export function drainHosts(deps: ServiceDeps): Reconciler {
+  return {
+    name: 'drain hosts',
+    everyMs: EVERY_MS,
+    round: async (signal) => {
+      const drains = await runningDrains(deps.db, BATCH)
+      for (const drain of drains) {
+        signal.throwIfAborted()
+        await advance(deps, drain).catch(async (error: unknown) => {
+          if (!isFailure(error, 'unavailable')) throw error
+          await noteProgress(deps.db, drain.id, { message: error.message })
+        })
+      }
+      return { draining: drains.length }
+    },
+  }
+}
+
+async function advance(deps: ServiceDeps, drain: HostDrain): Promise<void> {
+  const { db } = deps
+  const host = await findHost(db, drain.subjectId)
+  if (host === undefined) return end(deps, drain, 'done', 'The host is gone.')
+  if (!host.view.isDisabled) {
+    if (drain.isCordoned)
+      return end(deps, drain, 'cancelled', 'The host was told to take new servers again.')
+    const disabledReason = drain.reason ?? 'It is being drained.'
+    const change = { isDisabled: true, disabledReason }
+    await setService(deps, workContext({ requestId: drain.requestId ?? undefined }), host, change)
+  }
+  const remaining = await remainingOn(deps, host)
+  // Of a silent cell the last known count is no proof.
+  const isKnown = deps.cells.cell(host.cellId)?.isAlive === true
+  if (remaining === 0 && isKnown) return end(deps, drain, 'done', null)
+  const total = Math.max(drain.total ?? 0, remaining)
+  const message = isKnown ? null : 'Its cell does not answer.'
+  const isNew = total !== drain.total || remaining !== drain.remaining || !drain.isCordoned
+  if (isNew || message !== drain.message)
+    await noteProgress(db, drain.id, { isCordoned: true, total, remaining, message })
+}
+
+/** What is shown there, or what the host counts: a server that is just being built is in one of them only. */
+async function remainingOn({ db }: ServiceDeps, { view }: HostRecord): Promise<number> {
+  const shown = (await serversOnHosts(db, [view.hostId])).get(view.hostId)?.length ?? 0
+  return Math.max(shown, view.used.instances)
+}
+
+async function end(
+  { db }: ServiceDeps,
+  drain: HostDrain,
+  state: 'done' | 'cancelled',
+  message: string | null,
+): Promise<void> {
+  await db.transaction((tx) => endDrain(tx, drain, state, message))
+}

@@ -1,0 +1,51 @@
+import { workContext } from '#common/context.ts'
+import { isFailure } from '#common/errors.ts'
+import { newId } from '#common/ids.ts'
+import type { Reconciler } from '#common/reconciler.ts'
+import { idleKeptServers, type KeptServer } from '../../db/kept-servers.ts'
+import type { Compute } from '../compute.ts'
+import { endKeeping, keepUncharged } from '../quotas/kept-charge.ts'
+import { deleteServerSaga } from '../sagas/delete-server.ts'
+
+const EVERY_MS = 1_000
+const BATCH = 50
+/** Servers that were kept while the operator wanted it are given this long after that ended. */
+const LEAST_S = 1
+
+/** Servers deleted softly go for good when their time is up; those that are back count as such. */
+export function keptServers(compute: Compute): Reconciler {
+  const { db, reclaimIntervalS } = compute
+  return {
+    name: 'kept servers',
+    everyMs: EVERY_MS,
+    round: async (signal) => {
+      const idle = await idleKeptServers(db, Math.max(reclaimIntervalS, LEAST_S), BATCH)
+      for (const server of idle) {
+        signal.throwIfAborted()
+        await settle(compute, server)
+      }
+      return { looked: idle.length }
+    },
+  }
+}
+
+async function settle(
+  compute: Compute,
+  { serverId, isDeleted, isCharged, isDue }: KeptServer,
+): Promise<void> {
+  const { db } = compute
+  if (!isDeleted) return db.transaction((tx) => endKeeping(tx, serverId))
+  // Its host could not bring it back.
+  if (isCharged) return db.transaction((tx) => keepUncharged(tx, serverId))
+  if (!isDue) return
+  const params = { serverId, operationId: newId<string>(), requester: null }
+  try {
+    await compute.sagas.start(deleteServerSaga, {
+      subject: serverId,
+      params,
+      work: workContext({}),
+    })
+  } catch (error) {
+    if (!isFailure(error, 'not-found')) throw error
+  }
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
+import type { ScriptedCell } from '#test/env/scripted-cell.ts'
+import { findMapping } from '../../db/instance-mappings.ts'
+import { insertLoss } from '../../db/lost-cells.ts'
+import type { RunningCompute } from '../open-compute.ts'
+import { ANONYMOUS } from '../request-context.ts'
+import { deleteServer } from '../servers/delete-server.ts'
+import { startServers } from '../servers/start-servers.ts'
+
+// Goal: no server of a lost cell can be in two places, and a lost cell serves again only once it has nothing that is not its own.
+
+const DEADLINE_MS = 500
+const LIMIT_MS = 10_000
+
+let env: CoreEnv
+let core: RunningCompute
+let lost: ScriptedCell
+let other: ScriptedCell
+
+beforeAll(async () => {
+  env = await CoreEnv.open('lost_cell', ['lost', 'other'])
+  core = await env.core({ cellDeadlineMs: DEADLINE_MS })
+  ;[lost, other] = env.cells as [ScriptedCell, ScriptedCell]
+})
+afterAll(async () => {
+  await core[Symbol.asyncDispose]()
+  await env[Symbol.asyncDispose]()
+})
+
+async function started(is: 'building' | 'active'): Promise<string> {
+  lost.isPrompt = is === 'active'
+  const order = orderFor(lost)
+  const { id } = order.servers[0]!.row
+  const [run] = await startServers(core, work(), order)
+  await run!.finished
+  await env.until(id, ({ vmState, version }) => vmState === is && version > 0)
+  return id
+}
+
+const cellNow = () => core.cells.cell(lost.id)
+
+test('servers of a lost cell are taken from it, each as it was, and it is cleared before it serves again', async () => {
+  const ran = await started('active')
+  const unwanted = await started('active')
+  const unbuilt = await started('building')
+  await lost.vanish()
+  await waitFor('the cell to be dark', () => cellNow()?.isAlive === false, LIMIT_MS)
+  const { projectId } = (await env.server(unwanted))!
+  const owner = { ...ANONYMOUS, ...work(), projectId: projectId as never, microversion: '2.1' }
+  await deleteServer(core, owner, unwanted)
+
+  const loss = { by: 'operator', statement: 'Its power was cut.' }
+  expect(await env.db.transaction((tx) => insertLoss(tx, lost.id, loss))).toBe(true)
+  expect(await env.db.transaction((tx) => insertLoss(tx, lost.id, loss))).toBe(false)
+
+  const shown = await env.until(ran, ({ vmState }) => vmState === 'error')
+  expect(shown).toMatchObject({ cellId: null, fault: { details: 'Cell lost was declared lost.' } })
+  expect(await findMapping(env.db, ran)).toMatchObject({ cellId: null, attempt: 2, sagaId: null })
+  await env.until(unwanted, ({ deletedAt }) => deletedAt !== null)
+  expect(await findMapping(env.db, unwanted)).toBeUndefined()
+  await env.until(unbuilt, ({ vmState, cellId }) => vmState === 'active' && cellId === other.id)
+
+  const held = [...lost.views.keys()]
+  let isServed = false
+  lost.overrides = {
+    'instance.delete': (ask) => {
+      isServed ||= cellNow()?.isAlive === true
+      return lost.delete(ask)
+    },
+  }
+  lost.appear()
+  await waitFor('the cell to serve again', () => cellNow()?.isAlive === true, LIMIT_MS)
+
+  expect(isServed).toBe(false)
+  expect(lost.deletes.map(({ operation }) => operation.serverId).toSorted()).toEqual(
+    held.toSorted(),
+  )
+  expect(lost.deletes.every(({ operation }) => operation.attempt === 1)).toBe(true)
+  expect(lost.views.size).toBe(0)
+  expect(await env.server(ran)).toMatchObject({ vmState: 'error', cellId: null })
+  expect(await env.server(unbuilt)).toMatchObject({ vmState: 'active', cellId: other.id })
+})

@@ -1,0 +1,61 @@
+import { isFailure } from '#common/errors.ts'
+import type { Reconciler } from '#common/reconciler.ts'
+import { acquireLease } from '#common/saga/lease.ts'
+import type { Cell } from '../../cells/cell.ts'
+import { listServersLeft, removeLoss } from '../../db/lost-cells.ts'
+import { clearReturned } from '../cells/clear-returned.ts'
+import { takeFromLostCell } from '../cells/take-from-lost-cell.ts'
+import type { ComputeDeps } from '../compute.ts'
+
+const EVERY_MS = 1_000
+const LEASE_NAME = 'losses'
+const LEASE_TTL_MS = 10_000
+const BATCH_MAX = 100
+/** For words of a gateway that were on their way, for guests to be stopped in, and for clocks that differ. */
+const FENCE_MARGIN_S = 30
+
+/**
+ * Takes their servers from lost cells, and lets a lost cell that is heard again, having rejoined, serve once it has
+ * destroyed what is no longer its own.
+ */
+export function settleLosses(deps: ComputeDeps, processName: string): Reconciler {
+  const { db, cells } = deps
+  return {
+    name: 'lost cells',
+    everyMs: EVERY_MS,
+    round: async (signal) => {
+      const lost = cells.cells().filter(({ isLost }) => isLost)
+      if (lost.length === 0) return { lost: 0 }
+      if ((await acquireLease(db, LEASE_NAME, processName, LEASE_TTL_MS)) === undefined)
+        return { holder: 0 }
+      let taken = 0
+      for (const cell of lost) {
+        signal.throwIfAborted()
+        taken += await settle(deps, cell)
+      }
+      return { holder: 1, lost: lost.length, taken }
+    },
+  }
+}
+
+/** From when on a cell whose hosts stop their guests without a gateway runs none: they have not heard one since it was lost. */
+function stillAt({ lostAt = 0, summary }: Cell): number {
+  const { fenceAfterS } = summary ?? {}
+  return fenceAfterS === undefined ? 0 : lostAt + 1_000 * (fenceAfterS + FENCE_MARGIN_S)
+}
+
+async function settle(deps: ComputeDeps, cell: Cell): Promise<number> {
+  const { db, log, clock } = deps
+  if (clock.now() < stillAt(cell)) return 0
+  const left = await listServersLeft(db, cell.id, BATCH_MAX)
+  for (const id of left) await db.transaction((tx) => takeFromLostCell(tx, deps, cell, id))
+  if (left.length > 0 || !cell.isHeard) return left.length
+  try {
+    if (!(await clearReturned(deps, cell))) return 0
+    await removeLoss(db, cell.id)
+    log.warn({ cell: cell.name }, 'lost cell serves again')
+  } catch (error) {
+    if (!isFailure(error, 'unavailable')) throw error
+  }
+  return 0
+}

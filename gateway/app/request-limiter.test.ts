@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { RequestLimiter } from './request-limiter.ts'
+
+function limiter(perMinute: number) {
+  let now = 1_000_000
+  const clock = { now: () => now, sleep: () => Promise.resolve() }
+  return { limit: new RequestLimiter(clock, perMinute), pass: (ms: number) => (now += ms) }
+}
+
+test('a project that has asked too much waits until it has one request again; others do not', () => {
+  const { limit, pass } = limiter(3)
+
+  expect(Array.from({ length: 4 }, () => limit.take('blue'))).toEqual([0, 0, 0, 20_000])
+  expect(limit.take('red')).toBe(0)
+  pass(15_000)
+  expect(limit.take('blue')).toBe(5_000)
+  pass(5_000)
+  expect([limit.take('blue'), limit.take('blue')]).toEqual([0, 20_000])
+})
+
+test('nothing is saved up beyond a minute', () => {
+  const { limit, pass } = limiter(2)
+  limit.take('blue')
+  pass(600_000)
+
+  expect(Array.from({ length: 3 }, () => limit.take('blue'))).toEqual([0, 0, 30_000])
+})

@@ -1,0 +1,38 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '#common/clock.ts'
+
+/** Whoever has asked least lately is forgotten first, and begins anew with all it may have. */
+const ASKERS_MAX = 10_000
+const MINUTE_MS = 60_000
+
+interface Allowance {
+  readonly left: number
+  readonly at: number
+}
+
+/**
+ * Lets each asker make so many requests a minute: at once, or spread over it. Counts in this process only, so that no
+ * request waits for another gateway; several gateways let through so many times as much.
+ */
+export class RequestLimiter {
+  readonly #clock: Clock
+  readonly #perMinute: number
+  readonly #allowances = new LRUCache<string, Allowance>({ max: ASKERS_MAX })
+
+  constructor(clock: Clock, perMinute: number) {
+    this.#clock = clock
+    this.#perMinute = perMinute
+  }
+
+  /** Counts a request and returns 0, or returns how many milliseconds to wait and counts none. */
+  take(asker: string): number {
+    const at = this.#clock.now()
+    const before = this.#allowances.get(asker)
+    const perMs = this.#perMinute / MINUTE_MS
+    const regained = before === undefined ? this.#perMinute : (at - before.at) * perMs
+    const left = Math.min(this.#perMinute, (before?.left ?? 0) + regained)
+    if (left < 1) return Math.ceil((1 - left) / perMs)
+    this.#allowances.set(asker, { left: left - 1, at })
+    return 0
+  }
+}

@@ -1,0 +1,30 @@
+import type { Command } from 'commander'
+import { addCellCommands } from './commands/cell.ts'
+import { addCompletionCommands } from './commands/completion.ts'
+import { addDebugCommands } from './commands/debug.ts'
+import { addDriverCommands } from './commands/driver.ts'
+import { addEventsCommand } from './commands/events.ts'
+import { addHostCommands } from './commands/host.ts'
+import { addIntentCommands } from './commands/intent.ts'
+import { addOperationCommands } from './commands/operation.ts'
+import { addServerCommands } from './commands/server.ts'
+import { addTokenCommands } from './commands/token.ts'
+import { addTopCommand } from './commands/top.ts'
+import { addWhyCommand } from './commands/why.ts'
+import type { Operator } from './operator.ts'
+
+/** Adds what an operator asks a cloud through its API; each command's work is loaded when it runs. */
+export function addOperatorCommands(program: Command, operator: Operator): void {
+  addCellCommands(program, operator)
+  addHostCommands(program, operator)
+  addServerCommands(program, operator)
+  addWhyCommand(program, operator)
+  addEventsCommand(program, operator)
+  addOperationCommands(program, operator)
+  addDriverCommands(program, operator)
+  addTokenCommands(program, operator)
+  addIntentCommands(program, operator)
+  addTopCommand(program, operator)
+  addDebugCommands(program, operator)
+  addCompletionCommands(program, operator)
+}

@@ -1,0 +1,40 @@
+import { Failure } from '#common/errors.ts'
+import type { CloudOptions } from '../cloud/cloud-config.ts'
+import { openSession } from '../cloud/session.ts'
+import type { Operator } from '../operator.ts'
+
+export interface LeaveOptions extends CloudOptions {
+  readonly dryRun?: true
+  /** The cell is gone and cannot be asked what it has. */
+  readonly forget?: true
+  readonly yes?: true
+}
+
+/**
+ * Afterwards the cell is not known any more and its credentials are worth nothing. Throws `conflict` while it has
+ * servers. A dry run tells what would leave, and whether it may.
+ */
+export async function leaveCell(
+  operator: Operator,
+  name: string,
+  options: LeaveOptions,
+): Promise<void> {
+  const { federation } = await openSession(operator, options)
+  const path = { cell: name }
+  const cell = await federation.ask('get', '/v1/cells/{cell}', { path })
+  const { hosts = 0, servers = 0 } = cell.summary ?? {}
+  const what = `cell ${cell.name} with ${hosts} hosts and ${servers} servers`
+  if (options.dryRun === true) {
+    const verdict = servers > 0 ? ' It may not while it has servers.' : ''
+    operator.out.write(`This would leave: ${what}.${verdict}\n`)
+    return
+  }
+  if (options.yes !== true)
+    throw new Failure(
+      'invalid',
+      `This would leave for good: ${what}. If it shall, run: ./weir cell leave ${cell.name} --yes`,
+    )
+  const query = options.forget === true ? { forget: true } : {}
+  await federation.ask('delete', '/v1/cells/{cell}', { path: { cell: cell.id }, query })
+  operator.err.write(`Cell ${cell.name} has left; its credentials are refused from now on.\n`)
+}

@@ -1,0 +1,43 @@
+import { type ErrorKind, Failure } from '#common/errors.ts'
+
+const KINDS: Readonly<Record<number, ErrorKind>> = {
+  400: 'invalid',
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not-found',
+  409: 'conflict',
+  410: 'not-found',
+  412: 'conflict',
+  501: 'unsupported',
+  503: 'unavailable',
+}
+
+/** What an answer that is no success says, and what to do about it. */
+export function refusalOf(status: number, url: string, body: string): Failure {
+  const kind = KINDS[status] ?? 'internal'
+  const said = messageIn(body) ?? `${url} was answered with ${status}.`
+  return new Failure(kind, [said, ...advice(kind)].join(' '))
+}
+
+/** The message of a problem (RFC 9457), or of the envelope of an OpenStack service; a page for people has none. */
+function messageIn(text: string): string | undefined {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (typeof body !== 'object' || body === null) return undefined
+  if ('detail' in body && typeof body.detail === 'string') return body.detail
+  const [inner] = Object.values(body) as readonly unknown[]
+  const isEnvelope = typeof inner === 'object' && inner !== null && 'message' in inner
+  return isEnvelope ? String(inner.message) : undefined
+}
+
+function advice(kind: ErrorKind): readonly string[] {
+  if (kind === 'forbidden')
+    return ['Be an operator: --os-cloud weir-admin, or a user with the role admin.']
+  if (kind === 'unauthenticated')
+    return ['Check which cloud is meant: --os-cloud, OS_CLOUD, clouds.yaml.']
+  return []
+}

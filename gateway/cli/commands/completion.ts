@@ -1,0 +1,26 @@
+import { Argument, type Command } from 'commander'
+import { candidatesFor } from '../completion/candidates.ts'
+import { SCRIPTS, SHELLS, type Shell } from '../completion/scripts.ts'
+import { withExamples } from '../examples.ts'
+import type { Operator } from '../operator.ts'
+
+export function addCompletionCommands(program: Command, operator: Operator): void {
+  const shell = new Argument('<shell>', 'which one').choices([...SHELLS])
+  withExamples(
+    program.command('completion').addArgument(shell),
+    'source <(./weir completion bash)',
+    'source <(./weir completion zsh)',
+    './weir completion fish | source',
+  )
+    .description('what makes a shell complete the words of this command')
+    .action((name: Shell) => {
+      operator.out.write(SCRIPTS[name])
+    })
+  program
+    .command('complete [words...]', { hidden: true })
+    .description('what the scripts of ./weir completion ask')
+    .action((words: readonly string[]) => {
+      const found = candidatesFor(program, words)
+      operator.out.write(found.map(({ word, meaning }) => `${word}\t${meaning}\n`).join(''))
+    })
+}

@@ -1,0 +1,16 @@
+import type { Command } from 'commander'
+import { withView } from '../api-options.ts'
+import { withExamples } from '../examples.ts'
+import { noun } from '../noun.ts'
+import type { Operator } from '../operator.ts'
+import type { ViewOptions } from '../output/present.ts'
+
+export function addDriverCommands(program: Command, operator: Operator): void {
+  const driver = noun(program, 'driver', 'what kinds of hosts can do')
+  withExamples(withView(driver.command('list')), './weir driver list')
+    .description('the drivers of the hosts there are')
+    .action(async (options: ViewOptions) => {
+      const { listDrivers } = await import('../drivers/list-drivers.ts')
+      await listDrivers(operator, options)
+    })
+}

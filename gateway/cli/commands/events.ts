@@ -1,0 +1,47 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { withView } from '../api-options.ts'
+import type { EventOptions, EventType } from '../events/list-events.ts'
+import { withExamples } from '../examples.ts'
+import type { Operator } from '../operator.ts'
+
+const LIMIT = 100
+const LIMIT_MAX = 1_000
+const TYPES = [
+  'server',
+  'server.action',
+  'server.step',
+  'server.state',
+  'server.deleted',
+  'host',
+  'host.state',
+  'cell',
+  'cell.state',
+  'operation',
+  'operation.state',
+] as const satisfies readonly EventType[]
+
+export function addEventsCommand(program: Command, operator: Operator): void {
+  withExamples(
+    withView(program.command('events')),
+    './weir events -f',
+    './weir events --server web --type server.action',
+    './weir events -f --cell north -o json',
+  )
+    .description('what has happened to servers, hosts and cells, the oldest first')
+    .option('-f, --follow', 'go on as things happen')
+    .option('-n, --limit <n>', 'how many of the newest to begin with', limit, LIMIT)
+    .option('--server <server>', 'to this server, by name or id')
+    .option('--cell <cell>', 'in this cell')
+    .option('--project <id>', 'to servers of this project')
+    .addOption(new Option('--type <type>', 'of this type').choices(TYPES))
+    .action(async (options: EventOptions) => {
+      const { listEvents } = await import('../events/list-events.ts')
+      await listEvents(operator, options)
+    })
+}
+
+function limit(text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= 1 && value <= LIMIT_MAX) return value
+  throw new InvalidArgumentError(`Give a whole number from 1 to ${LIMIT_MAX}.`)
+}

@@ -1,0 +1,75 @@
+import type { Command } from 'commander'
+import { withView, withWatch } from '../api-options.ts'
+import { withExamples } from '../examples.ts'
+import type { DrainOptions } from '../hosts/drain-host.ts'
+import type { HostOptions } from '../hosts/list-hosts.ts'
+import { noun } from '../noun.ts'
+import type { Operator } from '../operator.ts'
+import { seconds } from '../seconds.ts'
+
+export function addHostCommands(program: Command, operator: Operator): void {
+  const host = noun(program, 'host', 'where servers run')
+  addReading(host, operator)
+  addCordoning(host, operator)
+  addDraining(host, operator)
+}
+
+function addReading(host: Command, operator: Operator): void {
+  withExamples(
+    withWatch(withView(host.command('list'))),
+    './weir host list --cell north',
+    './weir host list -o wide',
+  )
+    .description('hosts of all cells, or of one')
+    .option('--cell <cell>', 'of this one only')
+    .action(async (options: HostOptions) => {
+      const { listHosts } = await import('../hosts/list-hosts.ts')
+      await listHosts(operator, options)
+    })
+  withExamples(withWatch(ofCell(host.command('show <host>'))), './weir host show north-1')
+    .description('everything about one host')
+    .action(async (name: string, options: HostOptions) => {
+      const { showHost } = await import('../hosts/show-host.ts')
+      await showHost(operator, name, options)
+    })
+}
+
+function addCordoning(host: Command, operator: Operator): void {
+  withExamples(ofCell(host.command('cordon <host>')), "./weir host cordon north-1 --reason 'a fan'")
+    .description('let no new server go there; those that are there stay')
+    .option('--reason <text>', 'why: operators are shown it')
+    .action(async (name: string, options: HostOptions & { readonly reason?: string }) => {
+      const { cordonHost } = await import('../hosts/cordon-host.ts')
+      const { reason } = options
+      const why = reason === undefined ? {} : { cordon_reason: reason }
+      await cordonHost(operator, name, { is_cordoned: true, ...why }, options)
+    })
+  withExamples(ofCell(host.command('uncordon <host>')), './weir host uncordon north-1')
+    .description('let new servers go there again')
+    .action(async (name: string, options: HostOptions) => {
+      const { cordonHost } = await import('../hosts/cordon-host.ts')
+      await cordonHost(operator, name, { is_cordoned: false }, options)
+    })
+}
+
+function addDraining(host: Command, operator: Operator): void {
+  withExamples(
+    ofCell(host.command('drain <host>')),
+    './weir host drain north-1 --dry-run',
+    "./weir host drain north-1 --reason 'new disks' --wait --timeout 3600",
+  )
+    .description('cordon it, and tell when no server is left on it; servers are not moved')
+    .option('--reason <text>', 'why: operators are shown it')
+    .option('--dry-run', 'only show the servers that would be waited for')
+    .option('--wait', 'until it is empty')
+    .option('--timeout <seconds>', 'how long to wait at most; it goes on nevertheless', seconds)
+    .action(async (name: string, options: DrainOptions) => {
+      const { drainHost } = await import('../hosts/drain-host.ts')
+      await drainHost(operator, name, options)
+    })
+}
+
+/** Names of hosts are unique within their cell only. */
+function ofCell(command: Command): Command {
+  return withView(command).option('--cell <cell>', 'where several cells have a host of this name')
+}

@@ -1,0 +1,49 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { withCloud, withView } from '../api-options.ts'
+import type { CloudOptions } from '../cloud/cloud-config.ts'
+import { withExamples } from '../examples.ts'
+import { noun } from '../noun.ts'
+import type { Operator } from '../operator.ts'
+import type { ViewOptions } from '../output/present.ts'
+import type { TokenOptions } from '../tokens/create-token.ts'
+
+const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 }
+
+export function addTokenCommands(program: Command, operator: Operator): void {
+  const token = noun(program, 'token', 'with which cells and hosts join, once')
+  withExamples(
+    withView(token.command('create <cell>')),
+    './weir token create west --expires 30m',
+    './weir token create north --host north-3',
+  )
+    .description('the line to run on the machine of a new cell, or of a new host of a cell')
+    .option('--host <name>', 'let in a host of this name, not a cell')
+    .option('--expires <time>', 'such as 30m, 2h or 1d (default: 1h)', duration)
+    .action(async (cell: string, options: TokenOptions) => {
+      const { createToken } = await import('../tokens/create-token.ts')
+      await createToken(operator, cell, options)
+    })
+  withExamples(withView(token.command('list')), './weir token list')
+    .description('tokens that may be used or were, the newest first')
+    .action(async (options: ViewOptions) => {
+      const { listTokens } = await import('../tokens/list-tokens.ts')
+      await listTokens(operator, options)
+    })
+  withExamples(
+    withCloud(token.command('revoke <id>')),
+    './weir token revoke 01a1ff41-2069-4605-8cdc-5e0eef8ca4a4',
+  )
+    .description('let nobody join with it any more; what has joined stays')
+    .action(async (id: string, options: CloudOptions) => {
+      const { revokeToken } = await import('../tokens/revoke-token.ts')
+      await revokeToken(operator, id, options)
+    })
+}
+
+/** In seconds. */
+function duration(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
+  const seconds = Number(count) * (UNIT_S[unit] ?? Number.NaN)
+  if (seconds > 0) return seconds
+  throw new InvalidArgumentError('Give a number of minutes, hours or days: 30m, 2h, 1d.')
+}

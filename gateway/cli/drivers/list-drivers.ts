@@ -1,0 +1,27 @@
+import type { Operator } from '../operator.ts'
+import { present, type ViewOptions } from '../output/present.ts'
+import { type Listing, listView } from '../output/view.ts'
+
+interface Driver {
+  readonly name: string
+  readonly is_simulated: boolean
+  readonly hosts: number
+  readonly capabilities: readonly string[]
+}
+
+const LISTING: Listing<Driver> = {
+  nameOf: ({ name }) => name,
+  columns: [
+    { head: 'NAME', of: ({ name }) => name },
+    { head: 'GUESTS', of: ({ is_simulated }) => (is_simulated ? 'simulated' : 'real') },
+    { head: 'HOSTS', of: ({ hosts }) => hosts },
+    { head: 'CAN', of: ({ capabilities }) => capabilities.join(',') },
+  ],
+}
+
+export async function listDrivers(operator: Operator, options: ViewOptions): Promise<void> {
+  await present(operator, options, async ({ federation }) => {
+    const { drivers } = await federation.ask('get', '/v1/drivers')
+    return listView(drivers, LISTING)
+  })
+}

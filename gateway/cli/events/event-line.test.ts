@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { plain } from '../output/style.ts'
+import { type Event, eventLine } from './event-line.ts'
+
+const EVENT: Event = {
+  id: '7',
+  type: 'server.step',
+  at: '2026-01-10T00:00:00.000Z',
+  project_id: 'p',
+  server_id: '01a1ff42-fb7c-43f9-9167-f2b4e81a506f',
+  cell_id: 'c1',
+  host: 'north-1',
+  request_id: null,
+  user_id: null,
+  action: 'spawn',
+  result: 'error',
+  state: null,
+  task_state: null,
+  power_state: null,
+  message: 'no\u001b[2J\nroom',
+}
+
+test('an event is one line, whatever its message holds', () => {
+  const names = new Map([['c1', 'north']])
+
+  expect(eventLine(EVENT, names, plain)).toBe(
+    '2026-01-10T00:00:00.000Z  server.step      north       01a1ff42-fb7c-43f9-9167-f2b4e81a506f  spawn error  no room\n',
+  )
+  expect(eventLine({ ...EVENT, server_id: null, message: null }, new Map(), plain)).toContain(
+    'c1          north-1  spawn error\n',
+  )
+})

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isFailure } from '#common/errors.ts'
+import type { operations } from '#openapi/federation.gen.ts'
+import { cellNames } from '../cells/cell-names.ts'
+import { keepSession } from '../cloud/kept-session.ts'
+import type { Session } from '../cloud/session.ts'
+import type { Operator } from '../operator.ts'
+import type { ViewOptions } from '../output/present.ts'
+import { styleFor } from '../output/style.ts'
+import { rendered, type View } from '../output/view.ts'
+import { findServer } from '../servers/find-server.ts'
+import { type Event, eventLine } from './event-line.ts'
+
+export interface EventOptions extends ViewOptions {
+  readonly follow?: true
+  readonly limit: number
+  readonly server?: string
+  readonly cell?: string
+  readonly project?: string
+  readonly type?: EventType
+}
+
+type Query = NonNullable<operations['listEvents']['parameters']['query']>
+export type EventType = NonNullable<Query['type']>
+
+const EVERY_MS = 1_000
+
+/**
+ * Shows the newest events, the oldest first; with `follow` it goes on until it is interrupted and skips none, also where
+ * the gateway was away meanwhile. Then JSON is an event a line.
+ */
+export async function listEvents(operator: Operator, options: EventOptions): Promise<void> {
+  const within = await keepSession(operator, options)
+  const query = await within((session) => queryOf(session, options))
+  const names = await within(async ({ federation }) =>
+    cellNames((await federation.ask('get', '/v1/cells')).cells),
+  )
+  let after: string | undefined
+  do {
+    const page = await patiently(operator, options, () =>
+      within(({ federation }) =>
+        federation.ask('get', '/v1/events', {
+          query: after === undefined ? { ...query, limit: options.limit } : { ...query, after },
+        }),
+      ),
+    )
+    if (page !== undefined) {
+      await write(operator, options, page.events, names)
+      // A full page is followed by the next at once.
+      if (page.next === after) await sleep(EVERY_MS)
+      after = page.next
+    }
+  } while (options.follow === true)
+}
+
+async function queryOf(session: Session, options: EventOptions): Promise<Query> {
+  const { server, cell, project, type } = options
+  return {
+    ...(server === undefined ? {} : { server: await findServer(session, server) }),
+    ...(cell === undefined ? {} : { cell }),
+    ...(project === undefined ? {} : { project }),
+    ...(type === undefined ? {} : { type }),
+  }
+}
+
+/** Undefined while a gateway that is followed does not answer. */
+async function patiently<Result>(
+  { err }: Operator,
+  { follow }: EventOptions,
+  ask: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (follow !== true || !isFailure(error, 'unavailable')) throw error
+    err.write(`weir: ${error.message}\n`)
+    await sleep(EVERY_MS)
+    return undefined
+  }
+}
+
+async function write(
+  { out, env }: Operator,
+  { follow, output }: EventOptions,
+  events: readonly Event[],
+  names: ReadonlyMap<string, string>,
+): Promise<void> {
+  if (follow === true && output === 'json') {
+    for (const event of events) out.write(`${JSON.stringify(event)}\n`)
+    return
+  }
+  const view: View = {
+    data: events,
+    names: events.map(({ id }) => id),
+    text: (_isWide, style) => events.map((event) => eventLine(event, names, style)).join(''),
+  }
+  if (follow !== true || events.length > 0)
+    out.write(await rendered(view, output, styleFor(out, env)))
+}

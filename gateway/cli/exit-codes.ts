@@ -1,0 +1,28 @@
+import { Failure, isFailure } from '#common/errors.ts'
+
+/** What every command's exit code means. */
+export const EXIT_CODES = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  'not-found': 3,
+  /** The answer is whole, but not all of it is fresh: a cell is silent. */
+  partial: 4,
+  'timed-out': 5,
+  interrupted: 130,
+} as const
+export type Ending = keyof typeof EXIT_CODES
+
+/** What was waited for had not come when the time was up. It may still come. */
+export class WaitExpired extends Failure {
+  constructor(message: string) {
+    super('unavailable', message)
+  }
+}
+
+/** How a command ends that threw this. */
+export function endingOf(error: unknown): Ending {
+  if (error instanceof WaitExpired) return 'timed-out'
+  if (isFailure(error, 'not-found')) return 'not-found'
+  return isFailure(error, 'invalid') ? 'usage' : 'failed'
+}

@@ -1,0 +1,65 @@
+import { openSession, type Session } from '../cloud/session.ts'
+import { operationListing } from '../operations/operation-listing.ts'
+import { type WaitOptions, waitForOperation } from '../operations/wait-for-operation.ts'
+import type { Operator } from '../operator.ts'
+import { styleFor } from '../output/style.ts'
+import { fieldsView, type Listing, listView, rendered, type View } from '../output/view.ts'
+import { findHost } from './find-host.ts'
+import type { Host } from './host-listing.ts'
+
+export interface DrainOptions extends WaitOptions {
+  readonly cell?: string
+  readonly reason?: string
+  readonly wait?: true
+  readonly dryRun?: true
+}
+
+interface RemainingServer {
+  readonly id: string
+  readonly name: string
+  readonly status: string
+}
+
+const REMAINING: Listing<RemainingServer> = {
+  nameOf: ({ id }) => id,
+  columns: [
+    { head: 'SERVER', of: ({ name }) => name },
+    { head: 'STATUS', of: ({ status }) => status },
+    { head: 'ID', of: ({ id }) => id },
+  ],
+}
+
+/**
+ * Afterwards no new server goes to the host, and the operation that ends once it is empty is shown; with `wait`, it has
+ * ended. A dry run shows which servers that waits for.
+ */
+export async function drainHost(
+  operator: Operator,
+  name: string,
+  options: DrainOptions,
+): Promise<void> {
+  const session = await openSession(operator, options)
+  const host = await findHost(session, name, options.cell)
+  const show = async (view: View) => {
+    operator.out.write(await rendered(view, options.output, styleFor(operator.out, operator.env)))
+  }
+  if (options.dryRun === true) {
+    operator.err.write(`This would cordon ${host.name} and wait for ${host.servers} servers.\n`)
+    await show(await remainingView(session, host))
+    return
+  }
+  const { reason } = options
+  const operation = await session.federation.ask('post', '/v1/hosts/{host}/drain', {
+    path: { host: host.id },
+    body: reason === undefined ? {} : { reason },
+  })
+  if (options.wait === true) await waitForOperation(operator, operation.id, options)
+  else await show(fieldsView(operation, operationListing(Date.now())))
+}
+
+async function remainingView({ compute }: Session, { name }: Host): Promise<View> {
+  const query = { host: name, all_tenants: true }
+  const { servers } = await compute.ask('get', '/v2.1/servers/detail', { query })
+  const rows = servers.map(({ id, name: server, status }) => ({ id, name: server, status }))
+  return listView(rows, REMAINING)
+}

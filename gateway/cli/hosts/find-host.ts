@@ -1,0 +1,22 @@
+import { Failure } from '#common/errors.ts'
+import { isUuid } from '#common/ids.ts'
+import type { Session } from '../cloud/session.ts'
+import { allHosts } from './all-hosts.ts'
+import type { Host } from './host-listing.ts'
+
+/** The host of this id or name. Throws `not-found`, and `conflict` where several cells have one of this name. */
+export async function findHost(session: Session, wanted: string, cell?: string): Promise<Host> {
+  if (isUuid(wanted)) {
+    return session.federation.ask('get', '/v1/hosts/{host}', { path: { host: wanted } })
+  }
+  const hosts = await allHosts(session, cell)
+  const [found, ...others] = hosts.filter(({ name }) => name === wanted)
+  if (found === undefined)
+    throw new Failure('not-found', `There is no host ${wanted}. See: ./weir host list`)
+  if (others.length > 0)
+    throw new Failure(
+      'conflict',
+      `Several cells have a host ${wanted}. Add --cell, or give its id.`,
+    )
+  return found
+}

@@ -1,0 +1,49 @@
+import type { components } from '#openapi/federation.gen.ts'
+import { age } from '../output/age.ts'
+import type { Tone } from '../output/style.ts'
+import type { Listing } from '../output/view.ts'
+
+export type Host = components['schemas']['Host']
+
+const GIB_MB = 1_024
+
+/** How hosts are shown at an instant; `cellNames` by the cells' ids. */
+export function hostListing(cellNames: ReadonlyMap<string, string>, now: number): Listing<Host> {
+  return {
+    nameOf: ({ name }) => name,
+    columns: [
+      { head: 'NAME', of: ({ name }) => name },
+      { head: 'CELL', of: ({ cell_id }) => cellNames.get(cell_id) ?? cell_id },
+      { head: 'STATE', of: hostState, tone: (host) => TONES[hostState(host)] },
+      { head: 'SERVERS', of: ({ servers }) => servers },
+      { head: 'VCPUS', of: ({ used, total }) => share(used.vcpus, total?.vcpus) },
+      {
+        head: 'GIB',
+        of: ({ used, total }) =>
+          share(Math.ceil(used.memory_mb / GIB_MB), total && Math.floor(total.memory_mb / GIB_MB)),
+      },
+      { head: 'DISK GB', of: ({ used, total }) => share(used.disk_gb, total?.disk_gb) },
+      { head: 'DRIVER', of: ({ driver }) => driver },
+      { head: 'REASON', of: ({ down_reason, cordon_reason }) => down_reason ?? cordon_reason },
+      { head: 'ZONE', of: ({ zone }) => zone, isWide: true },
+      { head: 'SEEN', of: ({ last_seen_at }) => age(last_seen_at, now), isWide: true },
+      { head: 'CAN', of: ({ capabilities }) => capabilities.join(','), isWide: true },
+      { head: 'ID', of: ({ id }) => id, isWide: true },
+    ],
+  }
+}
+
+/** What matters most about it. */
+function hostState({ is_up, is_cordoned }: Host): keyof typeof TONES {
+  if (!is_up) return 'down'
+  return is_cordoned ? 'cordoned' : 'up'
+}
+
+const TONES = { up: 'good', cordoned: 'doubtful', down: 'bad' } as const satisfies Record<
+  string,
+  Tone
+>
+
+function share(used: number, total: number | null | undefined): string {
+  return `${used}/${total ?? '-'}`
+}

@@ -1,0 +1,36 @@
+import type { components } from '#openapi/federation.gen.ts'
+import { age } from '../output/age.ts'
+import type { Tone } from '../output/style.ts'
+import type { Listing } from '../output/view.ts'
+
+export type Operation = components['schemas']['Operation']
+
+const TONES: Readonly<Record<Operation['state'], Tone>> = {
+  running: 'doubtful',
+  done: 'good',
+  failed: 'bad',
+  cancelled: 'dim',
+}
+
+/** How operations are shown at an instant. */
+export function operationListing(now: number): Listing<Operation> {
+  return {
+    nameOf: ({ id }) => id,
+    columns: [
+      { head: 'ID', of: ({ id }) => id },
+      { head: 'KIND', of: ({ kind }) => kind },
+      { head: 'SUBJECT', of: ({ subject }) => subject },
+      { head: 'STATE', of: ({ state }) => state, tone: ({ state }) => TONES[state] },
+      {
+        head: 'REMAINING',
+        of: ({ remaining, total }) => (remaining === null ? null : `${remaining}/${total ?? '-'}`),
+      },
+      { head: 'AGE', of: ({ started_at }) => age(started_at, now) },
+      { head: 'MESSAGE', of: ({ message }) => message },
+      { head: 'ENDED', of: ({ ended_at }) => ended_at, isWide: true },
+      { head: 'USER', of: ({ user_id }) => user_id, isWide: true },
+      { head: 'REQUEST', of: ({ request_id }) => request_id, isWide: true },
+      { head: 'SERVERS LEFT', of: ({ servers }) => servers?.join(',') ?? null, isWide: true },
+    ],
+  }
+}

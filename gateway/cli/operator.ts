@@ -1,0 +1,34 @@
+import type { Env } from '#common/env.ts'
+import type { BundleFile } from './debug/bundle-file.ts'
+import type { Ending } from './exit-codes.ts'
+
+/** Where a command writes: standard output or standard error. */
+export interface Screen {
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+  write(text: string): unknown
+}
+
+/** An entry of a clouds.yaml. */
+export interface CloudReference {
+  readonly file: string
+  readonly name: string
+}
+
+/** Whoever runs the commands, and what is around: all that they know of the process they run in. */
+export interface Operator {
+  readonly env: Env
+  /** Where they are, and where they live: both are searched for a clouds.yaml. */
+  readonly directory: string
+  readonly home: string
+  /** The administrator of the deployment in this checkout, which is meant when no cloud is named. */
+  readonly local: CloudReference
+  /** For results, which are for programs too. */
+  readonly out: Screen
+  /** For everything else: progress, warnings. */
+  readonly err: Screen
+  /** What this machine knows of the deployment in this checkout; nothing where there is none. */
+  localFiles(): Promise<readonly BundleFile[]>
+  /** How the command ends if it does not throw; the last call decides. */
+  endsAs(ending: Ending): void
+}

@@ -1,0 +1,58 @@
+import type { components } from '#openapi/federation.gen.ts'
+import type { Style } from '../output/style.ts'
+import { type Column, renderTable } from '../output/table.ts'
+
+export type Decision = components['schemas']['Decision']
+type Filter = Decision['filters'][number]
+type Score = Decision['scores'][number]
+
+const FILTERS: readonly Column<Filter>[] = [
+  { head: 'FILTER', of: ({ name }) => name },
+  { head: 'REFUSED', of: ({ refused }) => refused },
+  {
+    head: 'FOR EXAMPLE',
+    of: ({ examples }) =>
+      examples.map(({ candidate, reason }) => `${candidate}: ${reason}`).join('; '),
+  },
+]
+const DECIMALS = 3
+
+/** A decision for people: who was considered, what each filter refused, how the rest scored. */
+export function decisionText(decision: Decision, isWide: boolean, style: Style): string {
+  const { filters, scores, lost_claims } = decision
+  const lost = lost_claims.length === 0 ? '' : `  filled up meanwhile: ${lost_claims.join(', ')}\n`
+  const told = isWide ? filters : filters.filter(({ refused }) => refused > 0)
+  return [
+    heading(decision, style),
+    indented(renderTable(told, FILTERS, style)),
+    indented(renderTable(scores, scoreColumns(scores), style)),
+    lost,
+  ].join('')
+}
+
+function heading(decision: Decision, style: Style): string {
+  const { attempt, level, cell, considered, chosen, took_ms, emptied_by } = decision
+  const where = cell === null ? '' : ` in cell ${cell}`
+  const end = emptied_by === null ? 'none was left' : `${emptied_by} removed the last`
+  const outcome = chosen === null ? style('bad', end) : `${style('good', chosen)} was taken`
+  return `Attempt ${attempt}, ${level}${where}: of ${considered} considered ${outcome}, in ${took_ms} ms.\n`
+}
+
+function scoreColumns(scores: readonly Score[]): readonly Column<Score>[] {
+  const parts = Object.keys(scores[0]?.parts ?? {})
+  return [
+    { head: 'CANDIDATE', of: ({ candidate }) => candidate },
+    { head: 'SCORE', of: ({ score }) => rounded(score) },
+    ...parts.map((part): Column<Score> => {
+      return { head: part.toUpperCase(), of: (row) => rounded(row.parts[part] ?? 0) }
+    }),
+  ]
+}
+
+function rounded(value: number): number {
+  return Number(value.toFixed(DECIMALS))
+}
+
+function indented(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ')
+}

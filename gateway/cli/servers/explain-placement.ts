@@ -1,0 +1,51 @@
+import { Failure } from '#common/errors.ts'
+import type { Operator } from '../operator.ts'
+import { present, type ViewOptions } from '../output/present.ts'
+import { decisionText } from './decision-text.ts'
+
+/** The server one has in mind. */
+export interface PlacementOptions extends ViewOptions {
+  readonly flavor?: string
+  readonly image?: string
+  readonly zone?: string
+  readonly host?: string
+  readonly network?: readonly string[]
+}
+
+/** Shows where such a server would go now, and why; nothing is built. */
+export async function explainPlacement(
+  operator: Operator,
+  options: PlacementOptions,
+): Promise<void> {
+  const { flavor, image, zone, host, network } = options
+  if (flavor === undefined || image === undefined)
+    throw new Failure(
+      'invalid',
+      'Name a server, or what one would be: ./weir why --flavor m1.tiny --image tiny',
+    )
+  await present(operator, options, async ({ federation }) => {
+    const placement = await federation.ask('post', '/v1/placements', {
+      body: {
+        flavor,
+        image,
+        ...(zone === undefined ? {} : { zone }),
+        ...(host === undefined ? {} : { host }),
+        ...(network === undefined ? {} : { networks: network }),
+      },
+    })
+    const { cell, host: found, decisions } = placement
+    const outcome =
+      found === null
+        ? 'No host would take it now.'
+        : `It would go to host ${found} in cell ${cell} now.`
+    return {
+      data: placement,
+      names: found === null ? [] : [found],
+      text: (isWide, style) =>
+        [
+          `${style(found === null ? 'bad' : 'good', outcome)}\n`,
+          ...decisions.map((decision) => decisionText(decision, isWide, style)),
+        ].join('\n'),
+    }
+  })
+}

@@ -1,0 +1,51 @@
+import type { components } from '#openapi/federation.gen.ts'
+import type { Operator } from '../operator.ts'
+import { present, type ViewOptions } from '../output/present.ts'
+import { type Column, renderTable } from '../output/table.ts'
+import { decisionText } from './decision-text.ts'
+import { findServer } from './find-server.ts'
+
+type Phase = components['schemas']['Phase']
+
+const PHASES: readonly Column<Phase>[] = [
+  { head: 'PHASE', of: ({ name }) => name },
+  { head: 'BEGUN', of: ({ started_at }) => started_at },
+  { head: 'MS', of: ({ took_ms }) => took_ms },
+  {
+    head: 'RESULT',
+    of: ({ result }) => result,
+    tone: ({ result }) => (result === 'error' ? 'bad' : undefined),
+  },
+]
+
+/**
+ * Shows where a server is and why: every decision, with what was refused and how the rest scored, and how long each part
+ * of its way took.
+ */
+export async function explainServer(
+  operator: Operator,
+  wanted: string,
+  options: ViewOptions,
+): Promise<void> {
+  await present(operator, options, async (session) => {
+    const path = { server: await findServer(session, wanted) }
+    const trace = await session.federation.ask('get', '/v1/servers/{server}/trace', { path })
+    const { state, cell, host, fault, decisions, phases } = trace
+    const places = [
+      ...(cell === null ? [] : [`in cell ${cell}`]),
+      ...(host === null ? [] : [`on host ${host}`]),
+    ]
+    const where = places.length === 0 ? 'in no cell' : places.join(' ')
+    return {
+      data: trace,
+      names: [host ?? cell ?? '-'],
+      text: (isWide, style) =>
+        [
+          `Server ${wanted} is ${state} ${where}.\n`,
+          ...(fault === null ? [] : [`${style('bad', fault)}\n`]),
+          ...decisions.map((decision) => decisionText(decision, isWide, style)),
+          renderTable(phases, PHASES, style),
+        ].join('\n'),
+    }
+  })
+}

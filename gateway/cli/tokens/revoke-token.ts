@@ -1,0 +1,14 @@
+import type { CloudOptions } from '../cloud/cloud-config.ts'
+import { openSession } from '../cloud/session.ts'
+import type { Operator } from '../operator.ts'
+
+/** Afterwards nobody can join with the token of this id. What has joined with it stays. */
+export async function revokeToken(
+  operator: Operator,
+  id: string,
+  options: CloudOptions,
+): Promise<void> {
+  const { federation } = await openSession(operator, options)
+  await federation.ask('delete', '/v1/tokens/{token}', { path: { token: id } })
+  operator.err.write(`Nobody can join with token ${id} any more.\n`)
+}

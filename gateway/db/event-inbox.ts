@@ -1,0 +1,109 @@
+import { asc, eq, sql } from 'drizzle-orm'
+import type { Tx } from '#common/db/database.ts'
+import { rowsInsert } from '#common/db/insert-rows.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
+import { eventInbox } from './schema/events.ts'
+import { serverIndex } from './schema/servers.ts'
+
+export const EVENT_TYPES = [
+  'server.action',
+  'server.step',
+  'server.state',
+  'server.deleted',
+  'host.state',
+  'cell.state',
+  'operation.state',
+] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+/** What is told of an event besides what it is about; absent: it does not apply. */
+export interface EventDetails {
+  readonly host?: string | null
+  readonly requestId?: string
+  readonly userId?: string
+  readonly action?: string
+  readonly result?: 'success' | 'error'
+  readonly state?: string
+  readonly taskState?: string | null
+  readonly powerState?: string
+  readonly message?: string | null
+}
+
+export interface NewEvent {
+  readonly type: EventType
+  readonly serverId?: string
+  /** Absent: that of the server. */
+  readonly cellId?: string | null
+  readonly details: EventDetails
+}
+
+/** An event that has no number yet, with what its server says of it. */
+export interface WaitingEvent {
+  readonly id: number
+  readonly type: EventType
+  readonly at: Date
+  readonly projectId: string | null
+  readonly serverId: string | null
+  readonly cellId: string | null
+  readonly details: string
+}
+
+const INSERT = rowsInsert(eventInbox, ['type', 'serverId', 'cellId', 'details'], {
+  fixed: { at: sql`now(3)` },
+})
+
+const WAITING = statement(
+  builder
+    .select({
+      id: eventInbox.id,
+      type: eventInbox.type,
+      at: eventInbox.at,
+      project_id: serverIndex.projectId,
+      server_id: eventInbox.serverId,
+      cell_id: sql`coalesce(${eventInbox.cellId}, ${serverIndex.cellId})`.as('cell_id'),
+      details: eventInbox.details,
+    })
+    .from(eventInbox)
+    .leftJoin(serverIndex, eq(serverIndex.serverId, eventInbox.serverId))
+    .orderBy(asc(eventInbox.id))
+    .limit(sql.placeholder('max')),
+)
+
+const TAKE = sqlStatement(sql`
+  delete i from json_table(${sql.placeholder('ids')}, '$[*]' columns (id bigint path '$')) v
+  straight_join event_inbox i on i.id = v.id`)
+
+/** Tells of what happens in the transaction, once it has committed. */
+export function addEvents(tx: Tx, added: readonly NewEvent[]): void {
+  INSERT.queue(
+    tx,
+    added.map(({ type, serverId = null, cellId = null, details }) => ({
+      type,
+      serverId,
+      cellId,
+      details: JSON.stringify(details),
+    })),
+  )
+}
+
+/** The oldest events without a number whose transactions have committed. */
+export async function waitingEvents(tx: Tx, max: number): Promise<readonly WaitingEvent[]> {
+  const rows = await tx.rows<{
+    id: number
+    type: EventType
+    at: Date
+    project_id: string | null
+    server_id: string | null
+    cell_id: string | null
+    details: string
+  }>(WAITING, { max: String(max) })
+  return rows.map(({ project_id, server_id, cell_id, ...row }) => {
+    return { ...row, projectId: project_id, serverId: server_id, cellId: cell_id }
+  })
+}
+
+/** Afterwards they wait no more. Fails the transaction where another has taken one of them. */
+export function takeEvents(tx: Tx, taken: readonly WaitingEvent[], otherwise: () => Error): void {
+  const ids = JSON.stringify(taken.map(({ id }) => id))
+  tx.queue(TAKE, { ids }, { rows: taken.length, otherwise })
+}

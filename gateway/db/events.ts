@@ -1,0 +1,160 @@
+import { and, asc, desc, eq, gt, inArray, lte, type SQL, sql } from 'drizzle-orm'
+import type { Executor, Transactional } from '#common/db/database.ts'
+import { rowsInsert } from '#common/db/insert-rows.ts'
+import { builder, statement } from '#common/db/statement.ts'
+import { Failure } from '#common/errors.ts'
+import {
+  type EventDetails,
+  type EventType,
+  takeEvents,
+  type WaitingEvent,
+  waitingEvents,
+} from './event-inbox.ts'
+import { eventState, events } from './schema/events.ts'
+
+/** An event as it is kept. */
+export interface KeptEvent extends Omit<WaitingEvent, 'id' | 'details'> {
+  readonly n: number
+  readonly details: EventDetails
+}
+
+/** Up to which number events were given, and were purged. */
+export interface EventState {
+  readonly last: number
+  readonly removed: number
+}
+
+export interface EventFilter {
+  readonly projectId?: string | undefined
+  readonly serverId?: string | undefined
+  readonly cellId?: string | undefined
+  readonly types?: readonly EventType[] | undefined
+}
+
+const STATE_ID = 1
+const p = sql.placeholder
+
+const STATE = statement(
+  builder
+    .select({ last: eventState.last, removed: eventState.removed })
+    .from(eventState)
+    .where(eq(eventState.id, STATE_ID)),
+)
+const ADVANCE = statement(
+  builder
+    .update(eventState)
+    .set({ last: sql`${p('to')}` })
+    .where(and(eq(eventState.id, STATE_ID), eq(eventState.last, p('from')))),
+)
+const INSERT = rowsInsert(events, ['n', 'type', 'at', 'projectId', 'serverId', 'cellId', 'details'])
+const OLDEST = statement(
+  builder
+    .select({ n: events.n, at: events.at })
+    .from(events)
+    .orderBy(asc(events.n))
+    .limit(p('max')),
+)
+const REMOVE = statement(builder.delete(events).where(lte(events.n, p('upTo'))))
+const SET_REMOVED = statement(
+  builder
+    .update(eventState)
+    .set({ removed: sql`greatest(removed, ${p('upTo')})` })
+    .where(eq(eventState.id, STATE_ID)),
+)
+
+/** Afterwards events can be numbered; the first gateway to come sees to it. */
+export async function beginEvents(db: Executor): Promise<void> {
+  await db.orm
+    .insert(eventState)
+    .values({ id: STATE_ID, last: 0, removed: 0 })
+    .onDuplicateKeyUpdate({ set: { id: STATE_ID } })
+}
+
+export async function readEventState(db: Executor): Promise<EventState> {
+  const [state] = await db.rows<EventState>(STATE, {})
+  return state === undefined
+    ? { last: 0, removed: 0 }
+    : { last: Number(state.last), removed: Number(state.removed) }
+}
+
+/**
+ * Numbers at most `max` events whose transactions have committed; those of others are not seen, and get later
+ * numbers. Returns how many. Throws `conflict`, and numbers none, when another process does the same: so there are
+ * neither holes nor repetitions, and whoever has read up to a number has missed nothing before it.
+ */
+export async function numberEvents(db: Transactional, max: number): Promise<number> {
+  const otherwise = () => new Failure('conflict', 'Another process numbers events.')
+  return db.transaction(async (tx) => {
+    const waiting = await waitingEvents(tx, max)
+    if (waiting.length === 0) return 0
+    const { last } = await readEventState(tx)
+    tx.queue(ADVANCE, { from: last, to: last + waiting.length }, { rows: 1, otherwise })
+    INSERT.queue(
+      tx,
+      waiting.map((event, index) => ({ ...event, n: last + index + 1 })),
+    )
+    takeEvents(tx, waiting, otherwise)
+    return waiting.length
+  })
+}
+
+/** Events after a number, the oldest first. */
+export async function eventsAfter(
+  db: Executor,
+  after: number,
+  filter: EventFilter,
+  max: number,
+): Promise<readonly KeptEvent[]> {
+  const rows = await db.orm
+    .select()
+    .from(events)
+    .where(and(gt(events.n, after), conditionOf(filter)))
+    .orderBy(asc(events.n))
+    .limit(max)
+  return rows.map(recorded)
+}
+
+/** The newest events up to a number, the oldest of them first. */
+export async function eventsUpTo(
+  db: Executor,
+  last: number,
+  filter: EventFilter,
+  max: number,
+): Promise<readonly KeptEvent[]> {
+  const rows = await db.orm
+    .select()
+    .from(events)
+    .where(and(lte(events.n, last), conditionOf(filter)))
+    .orderBy(desc(events.n))
+    .limit(max)
+  return rows.map(recorded).toReversed()
+}
+
+/** Removes at most `rows` events older than a time, the oldest first, and returns how many. */
+export async function purgeEvents(
+  db: Transactional,
+  olderThan: Date,
+  rows: number,
+): Promise<number> {
+  const oldest = await db.rows<{ n: number; at: Date }>(OLDEST, { max: String(rows) })
+  const kept = oldest.findIndex(({ at }) => at >= olderThan)
+  const upTo = oldest.slice(0, kept === -1 ? oldest.length : kept).at(-1)?.n
+  if (upTo === undefined) return 0
+  return db.transaction(async (tx) => {
+    await tx.run(SET_REMOVED, { upTo })
+    return (await tx.run(REMOVE, { upTo })).affectedRows
+  })
+}
+
+function conditionOf({ projectId, serverId, cellId, types }: EventFilter): SQL | undefined {
+  return and(
+    projectId === undefined ? undefined : eq(events.projectId, projectId),
+    serverId === undefined ? undefined : eq(events.serverId, serverId),
+    cellId === undefined ? undefined : eq(events.cellId, cellId),
+    types === undefined ? undefined : inArray(events.type, [...types]),
+  )
+}
+
+function recorded({ type, details, ...row }: typeof events.$inferSelect): KeptEvent {
+  return { ...row, type: type as EventType, details: JSON.parse(details) as EventDetails }
+}

@@ -1,0 +1,156 @@
+import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { addEvents } from './event-inbox.ts'
+import { operations } from './schema/operations.ts'
+
+export type OperationState = 'running' | 'done' | 'failed' | 'cancelled'
+
+/** Long work that goes on by itself: what an operator began, or a saga. */
+export interface OperationRecord {
+  readonly id: string
+  readonly kind: string
+  readonly state: OperationState
+  readonly subjectId: string
+  readonly subject: string
+  readonly cellId: string | null
+  readonly total: number | null
+  readonly remaining: number | null
+  readonly message: string | null
+  readonly userId: string | null
+  readonly requestId: string | null
+  readonly startedAt: Date
+  readonly updatedAt: Date
+  readonly endedAt: Date | null
+  readonly isCancellable: boolean
+}
+
+/** The emptying of a host. */
+export interface HostDrain extends OperationRecord {
+  readonly subjectId: HostId
+  readonly cellId: CellId
+  readonly reason: string | null
+  readonly isCordoned: boolean
+}
+
+const HOST_DRAIN = 'host-drain'
+
+const now = sql`now(3)`
+const PURGE = sqlStatement(
+  sql`delete from operations where ended_at < ${sql.placeholder('before')} limit ${sql.placeholder('max')}`,
+)
+
+/** Afterwards this host is being emptied, by the operation whose id is returned: a new one, unless one was running. */
+export async function beginHostDrain(
+  tx: Tx,
+  drain: Pick<HostDrain, 'subjectId' | 'subject' | 'cellId' | 'reason'> & {
+    readonly userId: string
+    readonly requestId: string
+  },
+): Promise<string> {
+  const { cellId, subject: host } = drain
+  const id = newId<string>()
+  const slot = `${HOST_DRAIN} ${drain.subjectId}`
+  await tx.orm
+    .insert(operations)
+    .values({
+      ...drain,
+      id,
+      slot,
+      kind: HOST_DRAIN,
+      state: 'running',
+      startedAt: now,
+      updatedAt: now,
+    })
+    .onDuplicateKeyUpdate({ set: { slot } })
+  const [running] = await tx.orm
+    .select({ id: operations.id })
+    .from(operations)
+    .where(eq(operations.slot, slot))
+  if (running === undefined) throw new Error('A drain that was just begun is not there')
+  const details = { host, action: HOST_DRAIN, state: 'running' }
+  if (running.id === id) addEvents(tx, [{ type: 'operation.state', cellId, details }])
+  return running.id
+}
+
+export async function findHostDrain(db: Executor, id: string): Promise<HostDrain | undefined> {
+  const rows = await db.orm.select().from(operations).where(eq(operations.id, id))
+  return rows.map(drainOf)[0]
+}
+
+/** Those that run, at most `max`. */
+export async function runningDrains(db: Executor, max: number): Promise<readonly HostDrain[]> {
+  const rows = await db.orm
+    .select()
+    .from(operations)
+    .where(eq(operations.state, 'running'))
+    .limit(max)
+  return rows.map(drainOf)
+}
+
+/** The newest first, from before an id. */
+export async function listDrains(
+  db: Executor,
+  before: string,
+  max: number,
+  state?: OperationState,
+): Promise<readonly HostDrain[]> {
+  const inState = state === undefined ? undefined : eq(operations.state, state)
+  const rows = await db.orm
+    .select()
+    .from(operations)
+    .where(and(lt(operations.id, before), inState))
+    .orderBy(desc(operations.id))
+    .limit(max)
+  return rows.map(drainOf)
+}
+
+/** Notes how far it has come, unless it has ended. */
+export async function noteProgress(
+  db: Executor,
+  id: string,
+  progress: Partial<Pick<HostDrain, 'isCordoned' | 'total' | 'remaining' | 'message'>>,
+): Promise<void> {
+  await db.orm
+    .update(operations)
+    .set({ ...progress, updatedAt: now })
+    .where(and(eq(operations.id, id), eq(operations.state, 'running')))
+}
+
+/** Ends what runs, and tells of it; false for what has ended already. */
+export async function endDrain(
+  tx: Tx,
+  { id, cellId, subject: host }: HostDrain,
+  state: Exclude<OperationState, 'running'>,
+  message: string | null,
+): Promise<boolean> {
+  const ended = state === 'done' ? { remaining: 0 } : {}
+  const [result] = await tx.orm
+    .update(operations)
+    .set({ ...ended, state, message, slot: null, updatedAt: now, endedAt: now })
+    .where(and(eq(operations.id, id), eq(operations.state, 'running')))
+  if (result.affectedRows === 0) return false
+  const details = { host, action: HOST_DRAIN, state, message }
+  addEvents(tx, [{ type: 'operation.state', cellId, details }])
+  return true
+}
+
+/** Removes at most `rows` operations that ended before a time. */
+export async function purgeOperations(
+  db: Executor,
+  endedBefore: Date,
+  rows: number,
+): Promise<number> {
+  return (await db.run(PURGE, { before: endedBefore, max: rows })).affectedRows
+}
+
+function drainOf(row: typeof operations.$inferSelect): HostDrain {
+  return {
+    ...row,
+    state: row.state as OperationState,
+    subjectId: row.subjectId as HostId,
+    cellId: row.cellId as CellId,
+    isCancellable: row.state === 'running',
+  }
+}

@@ -1,0 +1,22 @@
+import { count, eq } from 'drizzle-orm'
+import type { Executor, Tx } from '#common/db/database.ts'
+import type { CellId } from '#common/ids.ts'
+import { cellMappings, hostIndex } from './schema/cells.ts'
+import { networkSegments } from './schema/network.ts'
+import { instanceMappings } from './schema/servers.ts'
+
+/** How many servers are in the cell or may be: those on their way there or being deleted included. */
+export async function countServersIn(db: Executor, cellId: CellId): Promise<number> {
+  const [row] = await db.orm
+    .select({ servers: count() })
+    .from(instanceMappings)
+    .where(eq(instanceMappings.cellId, cellId))
+  return row?.servers ?? 0
+}
+
+/** Afterwards the cell is not there, nor its hosts; the history of its servers stays. */
+export async function removeCell(tx: Tx, cellId: CellId): Promise<void> {
+  await tx.orm.delete(hostIndex).where(eq(hostIndex.cellId, cellId))
+  await tx.orm.delete(networkSegments).where(eq(networkSegments.cellId, cellId))
+  await tx.orm.delete(cellMappings).where(eq(cellMappings.id, cellId))
+}

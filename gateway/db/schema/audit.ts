@@ -1,0 +1,24 @@
+import { bigint, index, int, mysqlTable } from 'drizzle-orm/mysql-core'
+import { text255, time, token } from '#common/db/columns.ts'
+
+/** Who asked for which change, and how that was answered. Rows are only ever added, and purged when they are old. */
+export const auditRecords = mysqlTable(
+  'audit_records',
+  {
+    n: bigint('n', { mode: 'number' }).autoincrement().primaryKey(),
+    at: time('at').notNull(),
+    userId: token('user_id').notNull(),
+    userName: text255('user_name').notNull(),
+    projectId: token('project_id'),
+    action: token('action', 128).notNull(),
+    target: text255('target').notNull(),
+    status: int('status').notNull(),
+    requestId: token('request_id').notNull(),
+  },
+  (t) => [
+    index('audit_records_at').on(t.at),
+    index('audit_records_user').on(t.userId),
+    index('audit_records_project').on(t.projectId),
+    index('audit_records_request').on(t.requestId),
+  ],
+)

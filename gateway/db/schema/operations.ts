@@ -1,0 +1,32 @@
+import { boolean, index, int, mysqlTable, text } from 'drizzle-orm/mysql-core'
+import { text255, time, token, uuid } from '#common/db/columns.ts'
+
+/** Long work that an operator has begun and that goes on by itself, also after a restart. */
+export const operations = mysqlTable(
+  'operations',
+  {
+    id: uuid('id').primaryKey(),
+    kind: token('kind', 32).notNull(),
+    state: token('state', 16).notNull(),
+    /** What it is and what it is about, while it runs: there is one of them at a time. Null once it has ended. */
+    slot: token('slot').unique(),
+    subjectId: uuid('subject_id').notNull(),
+    /** The subject's name. */
+    subject: token('subject').notNull(),
+    cellId: uuid('cell_id').notNull(),
+    /** Why, in the operator's words. */
+    reason: text255('reason'),
+    /** True once the host took no new server: from then on, one that does was taken back. */
+    isCordoned: boolean('is_cordoned').notNull().default(false),
+    /** Of servers; null until they were counted. */
+    total: int('total'),
+    remaining: int('remaining'),
+    message: text('message'),
+    userId: token('user_id').notNull(),
+    requestId: token('request_id').notNull(),
+    startedAt: time('started_at').notNull(),
+    updatedAt: time('updated_at').notNull(),
+    endedAt: time('ended_at'),
+  },
+  (t) => [index('operations_state').on(t.state), index('operations_ended').on(t.endedAt)],
+)

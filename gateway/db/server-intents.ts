@@ -1,0 +1,187 @@
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
+import type { WorkContext } from '#common/context.ts'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
+import type { CellId, InstanceId, SagaId } from '#common/ids.ts'
+import type { Wish } from '#common/states/wishes.ts'
+import type { Intent, ListedIntent } from '../app/intents/intent.ts'
+import { instanceMappings, serverIndex, serverIntents } from './schema/servers.ts'
+
+const p = sql.placeholder
+const serverId = p('serverId')
+
+const LOCK = statement(
+  builder.select().from(serverIntents).where(eq(serverIntents.serverId, serverId)).for('update'),
+)
+
+const INSERT = statement(
+  builder.insert(serverIntents).values({
+    id: p('id'),
+    serverId,
+    wish: p('wish'),
+    projectId: p('projectId'),
+    userId: p('userId'),
+    work: p('work'),
+    createdAt: sql`now(3)`,
+  }),
+)
+
+const REMOVE = statement(
+  builder
+    .delete(serverIntents)
+    .where(and(eq(serverIntents.serverId, serverId), eq(serverIntents.id, p('id')))),
+)
+
+const SHOW = statement(
+  builder
+    .update(serverIndex)
+    .set({ wish: sql`${p('wish')}`, updatedAt: sql`now(3)` })
+    .where(
+      and(
+        eq(serverIndex.serverId, serverId),
+        isNull(serverIndex.deletedAt),
+        eq(serverIndex.isDeleting, false),
+      ),
+    ),
+)
+
+const UNSHOW = statement(
+  builder
+    .update(serverIndex)
+    .set({ wish: null, updatedAt: sql`now(3)` })
+    .where(eq(serverIndex.serverId, serverId)),
+)
+
+const DUE = sqlStatement(sql`
+  select i.*, m.cell_id, m.attempt, m.saga_id from server_intents i
+  left join instance_mappings m on m.server_id = i.server_id
+  where m.cell_id is null or not json_contains(${p('unreachable')}, json_quote(m.cell_id))
+  order by i.serial limit ${p('max')}`)
+
+interface IntentRow {
+  readonly serial: number
+  readonly id: string
+  readonly server_id: InstanceId
+  readonly wish: Wish
+  readonly project_id: string
+  readonly user_id: string
+  readonly work: WorkContext
+  readonly created_at: Date
+}
+
+/** The server's intent, which nobody else changes until the transaction ends; undefined when it has none. */
+export async function lockIntent(tx: Tx, server: string): Promise<Intent | undefined> {
+  const [row] = await tx.rows<IntentRow>(LOCK, { serverId: server })
+  return row === undefined ? undefined : intentOf(row)
+}
+
+/** Adds the intent, the server having none, and shows it. False when the server is gone or going. */
+export async function addIntent(tx: Tx, intent: Intent): Promise<boolean> {
+  const { affectedRows } = await tx.run(SHOW, { serverId: intent.serverId, wish: intent.wish })
+  if (affectedRows !== 1) return false
+  tx.queue(INSERT, { ...intent })
+  return true
+}
+
+/** Afterwards the intent is not there, nor shown. False when it was not: somebody else has seen to it. */
+export async function removeIntent(
+  tx: Tx,
+  { serverId: server, id }: Pick<Intent, 'serverId' | 'id'>,
+): Promise<boolean> {
+  const { affectedRows } = await tx.run(REMOVE, { serverId: server, id })
+  if (affectedRows === 1) tx.queue(UNSHOW, { serverId: server })
+  return affectedRows === 1
+}
+
+export interface IntentPageQuery {
+  /** Of one project; absent: of all. */
+  readonly projectId?: string | undefined
+  readonly cellId?: string | undefined
+  readonly serverId?: string | undefined
+  /** The serial the page starts after. */
+  readonly after: number
+  readonly limit: number
+}
+
+/** Intents in the order in which they were asked for. */
+export async function listIntents(
+  db: Executor,
+  query: IntentPageQuery,
+): Promise<readonly ListedIntent[]> {
+  const { projectId, cellId, serverId: server, after, limit } = query
+  const rows = await db.orm
+    .select({ intent: serverIntents, cellId: instanceMappings.cellId })
+    .from(serverIntents)
+    .leftJoin(instanceMappings, eq(instanceMappings.serverId, serverIntents.serverId))
+    .where(
+      and(
+        gt(serverIntents.serial, after),
+        projectId === undefined ? undefined : eq(serverIntents.projectId, projectId),
+        cellId === undefined ? undefined : eq(instanceMappings.cellId, cellId),
+        server === undefined ? undefined : eq(serverIntents.serverId, server),
+      ),
+    )
+    .orderBy(asc(serverIntents.serial))
+    .limit(limit)
+  return rows.map(({ intent, cellId: cell }) => ({
+    ...intent,
+    serverId: intent.serverId as InstanceId,
+    wish: intent.wish as Wish,
+    work: intent.work as WorkContext,
+    cellId: cell as CellId | null,
+  }))
+}
+
+/** Undefined when there is none of this id. */
+export async function findIntent(db: Executor, id: string): Promise<Intent | undefined> {
+  const [row] = await db.orm.select().from(serverIntents).where(eq(serverIntents.id, id))
+  return (
+    row && {
+      ...row,
+      serverId: row.serverId as InstanceId,
+      wish: row.wish as Wish,
+      work: row.work as WorkContext,
+    }
+  )
+}
+
+/** An intent, and where its server is now. */
+export interface DueIntent extends Intent {
+  /** Null when the server is in no cell, or gone. */
+  readonly cellId: CellId | null
+  readonly attempt: number | null
+  /** Who is changing the server; null: nobody is. */
+  readonly sagaId: SagaId | null
+}
+
+/** The oldest intents of servers that are in none of these cells. */
+export async function dueIntents(
+  db: Executor,
+  unreachable: readonly CellId[],
+  max: number,
+): Promise<readonly DueIntent[]> {
+  type Row = IntentRow & {
+    readonly cell_id: CellId | null
+    readonly attempt: number | null
+    readonly saga_id: SagaId | null
+  }
+  const values = { unreachable: JSON.stringify(unreachable), max: String(max) }
+  const rows = await db.rows<Row>(DUE, values)
+  return rows.map((row) => ({
+    ...intentOf(row),
+    cellId: row.cell_id,
+    attempt: row.attempt,
+    sagaId: row.saga_id,
+  }))
+}
+
+function intentOf(row: IntentRow): Intent {
+  return {
+    id: row.id,
+    serverId: row.server_id,
+    wish: row.wish,
+    projectId: row.project_id,
+    userId: row.user_id,
+    work: row.work,
+  }
+}

@@ -1,0 +1,26 @@
+import type { AuditTrail } from '../app/audit/audit-trail.ts'
+import type { Endpoint, Exchange } from './endpoint.ts'
+
+const TARGET_MAX = 255
+const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+/** Few changes, of who may do what and of the cloud itself: none is answered before it is on record. */
+const URGENT: ReadonlySet<string> = new Set(['federation', 'identity'])
+
+/**
+ * Puts a request that was to change something on record, with its answer. Whoever showed no valid token is nobody
+ * that could be named: such requests change nothing but by a ticket that somebody named was given.
+ */
+export async function audited(
+  trail: AuditTrail,
+  { service, method, route }: Endpoint,
+  { c, work, caller, operation }: Exchange,
+  status: number,
+): Promise<void> {
+  if (READING.has(method) || caller === undefined || caller.userId === '') return
+  const { userId, userName, projectId } = caller
+  const { requestId } = work
+  const action = `${service.name}:${operation?.id ?? route}`
+  const target = c.req.path.slice(0, TARGET_MAX)
+  const record = { at: new Date(), userId, userName, projectId, action, target, status, requestId }
+  await trail.record(record, URGENT.has(service.name))
+}

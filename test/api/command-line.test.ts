@@ -1,0 +1,189 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createServer, untilStatus } from '#test/env/api/servers.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { WeirCommand } from '#test/env/weir-command.ts'
+
+type Rows = readonly Readonly<Record<string, unknown>>[]
+
+let cloud: Cloud
+let admin: WeirCommand
+
+beforeAll(async () => {
+  cloud = await startCloud({ gateways: 1, processesPerCell: 1, hostsPerCell: 1 })
+  admin = new WeirCommand(cloud, 'admin')
+})
+
+afterAll(async () => {
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+describe('the weir command', () => {
+  test('shows cells and decides about them', async () => {
+    const cells = await admin.json<Rows>('cell list')
+    expect(cells.map(({ name }) => name)).toEqual(['north', 'south'])
+    expect(await admin.run('cell list -o name')).toEqual({
+      code: 0,
+      out: 'north\nsouth\n',
+      err: '',
+    })
+    const [heads, north] = (await admin.run('cell list')).out.split('\n')
+    expect(heads).toMatch(/^NAME +STATE +HOSTS/)
+    expect(north).toMatch(/^north +up +1\/1/)
+
+    const disabled = await admin.json('cell disable south --reason works')
+    expect(disabled).toMatchObject({ name: 'south', is_enabled: false, disabled_reason: 'works' })
+    expect(await admin.json('cell enable south')).toMatchObject({ disabled_reason: null })
+    expect(await admin.json('cell update south --weight 2')).toMatchObject({ weight: 2 })
+  })
+
+  test('shows hosts by their cell and cordons them by name', async () => {
+    const hosts = await admin.json<Rows>('host list --cell north')
+    expect(hosts).toMatchObject([{ name: 'north-1', driver: 'fake', is_up: true }])
+    expect((await admin.run('host show north-1')).out).toMatch(/^CELL +north$/m)
+    expect(await admin.json('host cordon south-1 --reason fan')).toMatchObject({
+      is_cordoned: true,
+      cordon_reason: 'fan',
+    })
+    expect(await admin.json('host uncordon south-1')).toMatchObject({ is_cordoned: false })
+    expect(await admin.json<Rows>('driver list')).toMatchObject([{ name: 'fake', hosts: 2 }])
+    expect(await admin.json('top')).toMatchObject({
+      cells: [{ name: 'north' }, { name: 'south' }],
+      hosts: [expect.objectContaining({ is_up: true }), expect.anything()],
+    })
+  })
+
+  test('tells where a server is, by name, and why', async () => {
+    const demo = cloud.as('demo')
+    const id = await createServer(cloud, demo, { name: 'named.once' })
+    await untilStatus(demo, id, 'ACTIVE')
+
+    const place = await admin.json('server where named.once')
+    expect(place).toMatchObject({ server_id: id, name: 'named.once', status: 'ACTIVE' })
+    expect(place['host']).toBe(`${String(place['cell'])}-1`)
+    const trace = await admin.json('why named.once')
+    expect(trace).toMatchObject({ server_id: id, host: place['host'] })
+    expect(await admin.json(`server trace ${id}`)).toEqual(trace)
+    const { out } = await admin.run(`why ${id}`)
+    expect(out).toContain(`is active in cell ${String(place['cell'])} on host`)
+    expect(out).toMatch(/^Attempt 1, hosts in cell \w+: of 1 considered \S+ was taken/m)
+    expect(out).toMatch(/^total +\S+ +\d+ +success$/m)
+    expect(await admin.json<Rows>(`server events ${id}`)).toMatchObject([{ action: 'create' }])
+  })
+
+  test('tells where a server would go, and which filter keeps it from everywhere', async () => {
+    const like = '--flavor m1.tiny --image tiny'
+    const placed = await admin.json(`why ${like} --zone north`)
+    expect(placed).toMatchObject({ cell: 'north', host: 'north-1' })
+    const { out } = await admin.run(`why ${like} --zone north`)
+    expect(out).toMatch(/^It would go to host north-1 in cell north now\.$/m)
+    expect(out).toMatch(/^ {2}AvailabilityZoneFilter +1 +south: has no zone/m)
+    expect(await admin.run('why --flavor m1.tiny')).toMatchObject({ code: 2 })
+  })
+
+  test('shows what happens and goes on showing it', async () => {
+    const demo = cloud.as('demo')
+    const id = await createServer(cloud, demo, { name: 'watched' })
+    const line = await admin.follow(`events -f --server ${id} -o json`, (each) =>
+      each.includes('"state":"active"'),
+    )
+
+    expect(JSON.parse(line)).toMatchObject({ server_id: id, type: 'server.state' })
+    const { out } = await admin.run(`events --server watched --type server.state`)
+    expect(out).toMatch(new RegExp(`server\\.state +\\w+ +${id} +active`))
+    expect(await admin.json<Rows>('events -n 1')).toHaveLength(1)
+  })
+
+  test('drains a host, waits for it, and says what remains when the time is up', async () => {
+    const demo = cloud.as('demo')
+    const zone = { name: 'stays', availability_zone: 'south' }
+    const id = await createServer(cloud, demo, zone)
+    await untilStatus(demo, id, 'ACTIVE')
+
+    const remaining = await admin.json<Rows>('host drain south-1 --dry-run')
+    expect(remaining).toContainEqual({ id, name: 'stays', status: 'ACTIVE' })
+    const waited = await admin.run('host drain south-1 --reason disks --wait --timeout 1')
+    expect(waited).toMatchObject({ code: 5 })
+    expect(waited.err).toMatch(/host-drain south-1: \d+ remaining/)
+    const [operation] = await admin.json<Rows>('operation list --state running -n 50')
+    expect(operation).toMatchObject({ kind: 'host-drain', subject: 'south-1' })
+    const cancelled = await admin.json(`operation cancel ${String(operation?.['id'])}`)
+    expect(cancelled).toMatchObject({ state: 'cancelled' })
+    expect(await admin.json('host uncordon south-1')).toMatchObject({ is_cordoned: false })
+  })
+
+  test('makes tokens with which cells join, once told, and takes them back', async () => {
+    const { out, err } = await admin.run('token create west --expires 30m')
+    expect(out).toMatch(/^\.\/weir cell join --gateway https?:\S+ --token \S+\n$/)
+    expect(err).toContain('on the machine of the new cell')
+    const [token] = await admin.json<Rows>('token list')
+    expect(token).toMatchObject({ cell: 'west', host: null, used_at: null })
+    expect((await admin.run('token list')).out).toMatch(/^west +- +open/m)
+
+    expect(await admin.run(`token revoke ${String(token?.['id'])}`)).toMatchObject({ code: 0 })
+    expect(await admin.json<Rows>('token list')).toEqual([])
+    expect(await admin.run('token create west --expires soon')).toMatchObject({ code: 2 })
+  })
+
+  test('lists what waits for silent cells, and lets no cell leave by mistake', async () => {
+    expect(await admin.json<Rows>('intent list --cell north')).toEqual([])
+    expect(await admin.run('intent cancel none')).toMatchObject({ code: 3 })
+
+    const { out } = await admin.run('cell leave south --dry-run')
+    expect(out).toMatch(/^This would leave: cell south with 1 hosts and \d+ servers\./)
+    const { code, err } = await admin.run('cell leave south')
+    expect(code).toBe(2)
+    expect(err).toContain('./weir cell leave south --yes')
+  })
+
+  test('is a program that writes results alone to standard output', async () => {
+    const { stdout, stderr } = await admin.spawn('cell list -o json')
+    expect(JSON.parse(stdout)).toMatchObject([{ name: 'north' }, { name: 'south' }])
+    expect(stderr).toBe('')
+
+    await expect(admin.spawn('cell show west')).rejects.toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: 'weir: There is no cell west. There are: north, south.\n',
+    })
+  })
+
+  test.each([
+    ['cell show west', 3, 'There is no cell west. There are: north, south.'],
+    ['host show west-1', 3, 'There is no host west-1. See: ./weir host list'],
+    ['why nobody', 3, 'There is no server nobody.'],
+    ['cell list --os-cloud six', 3, 'There is no cloud six: no clouds.yaml was found.'],
+    ['cell update north', 2, "required option '--weight <number>' not specified"],
+    ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, name'],
+    ['host lst', 2, 'Did you mean list?'],
+    ['cell list --os-region-name Mars', 3, 'no public endpoint of federation in region Mars'],
+  ])('%s ends with %i and says what to do', async (line, code, said) => {
+    const outcome = await admin.run(line)
+
+    expect(outcome).toMatchObject({ code, out: '' })
+    expect(outcome.err).toContain(said)
+  })
+
+  test('tells a user who is no operator whom to be', async () => {
+    const { code, err } = await new WeirCommand(cloud, 'demo').run('cell list')
+
+    expect(code).toBe(1)
+    expect(err).toContain('--os-cloud weir-admin')
+  })
+
+  test('bundles what is known without overwriting anything', async () => {
+    const file = join(cloud.foundation.directory, 'bundle.tar.gz')
+    const { code, out } = await admin.run(`debug bundle --file ${file}`)
+    expect({ code, out }).toEqual({ code: 0, out: `${file}\n` })
+
+    const { stdout } = await promisify(execFile)('tar', [
+      '-xOzf',
+      file,
+      'weir-debug/cloud/cells.json',
+    ])
+    expect(JSON.parse(stdout)).toMatchObject({ cells: [{ name: 'north' }, { name: 'south' }] })
+    expect(await admin.run(`debug bundle --file ${file}`)).toMatchObject({ code: 1 })
+  })
+})

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { computeApi } from '#test/env/compute-api.ts'
+
+test('a project over its rate is told when to come back, and keeps nobody else waiting', async () => {
+  await using api = await computeApi('request_limit', [], {
+    GATEWAY_PROJECT_REQUESTS_PER_MINUTE: '2',
+  })
+  const alice = await api.user('alice', 'blue', 'member')
+  const bob = await api.user('bob', 'red', 'member')
+  const statuses = [await alice.call('listFlavors'), await alice.call('listFlavors')]
+
+  const refused = await alice.call('listFlavors')
+
+  expect(statuses.map(({ status }) => status)).toEqual([200, 200])
+  expect([refused.status, refused.body]).toMatchObject([
+    429,
+    { overLimit: { code: 429, retryAfter: refused.headers.get('retry-after') } },
+  ])
+  expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(30)
+  expect((await bob.call('listFlavors')).status).toBe(200)
+  expect((await alice.call('listVersions')).status).toBe(200)
+})

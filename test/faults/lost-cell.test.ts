@@ -1,0 +1,109 @@
+import { writeFileSync } from 'node:fs'
+import { fmtCreds } from '@nats-io/jwt'
+import { createUser } from '@nats-io/nkeys'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import { WIRE_VERSION } from '#openapi/wire.ts'
+import type { ApiClient, Loose } from '#test/env/api/client.ts'
+import {
+  activeServer,
+  deleteServer,
+  SERVERS,
+  showServer,
+  untilGone,
+  untilStatus,
+} from '#test/env/api/servers.ts'
+import type { CloudProcess } from '#test/env/cloud/cloud-process.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+
+// Goal: what ran in a cell that was given up never runs beside what took its place. Method: real processes, whose
+// guests outlive them; the cell comes back with what it had, and with a new credential.
+
+const NORTH = '/federation/v1/cells/north'
+const LIMIT_MS = 30_000
+
+let cloud: Cloud
+let admin: ApiClient
+let demo: ApiClient
+
+beforeAll(async () => {
+  cloud = await startCloud({ processesPerCell: 1, hostsPerCell: 1 })
+  admin = cloud.as('admin')
+  demo = cloud.as('demo')
+})
+
+afterAll(async () => {
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+const declareLost = (client = admin) =>
+  client.post(`${NORTH}/lost`, { statement: 'The power of its rack was cut.' })
+const north = async () => (await admin.get<Loose>(NORTH)).body
+
+/** Gives a process the credential that its token is worth. */
+async function rejoin(process: CloudProcess, subject: object, setting: string): Promise<void> {
+  const made = await admin.post<{ token: string }>('/federation/v1/tokens', subject)
+  const key = createUser()
+  const asked = { public_key: key.getPublicKey(), wire_versions: [WIRE_VERSION] }
+  const joined = await admin.post<{ credential: string }>('/federation/v1/join', {
+    token: made.body.token,
+    ...asked,
+  })
+  expect(joined.status).toBe(200)
+  writeFileSync(process.setting(setting), fmtCreds(joined.body.credential, key))
+}
+
+test('a cell that is given up comes back with nothing that is no longer its own', async () => {
+  const lost = cloud.cell('north')
+  const [cellProcess] = lost.processes
+  const [host] = lost.computes
+  const inNorth = { availability_zone: 'north' }
+  const ran = await activeServer(cloud, demo, inNorth)
+  const unwanted = await activeServer(cloud, demo, inNorth)
+  const elsewhere = await activeServer(cloud, demo, { availability_zone: 'south' })
+  expect(await declareLost()).toMatchObject({ status: 409 })
+  expect((await declareLost(demo)).status).toBe(403)
+
+  expect((await host!.guests()).toSorted()).toEqual([ran.id, unwanted.id].toSorted())
+  await cellProcess!.kill()
+  await host!.process.kill()
+  await waitFor('the cell to be dark', async () => (await north())['is_alive'] === false, LIMIT_MS)
+  expect((await demo.delete(`${SERVERS}/${unwanted.id}`)).status).toBe(204)
+  expect((await admin.post(`${NORTH}/lost`, {})).status).toBe(400)
+  const declared = await declareLost()
+  expect(declared).toMatchObject({
+    status: 202,
+    body: { is_alive: false, loss: { statement: 'The power of its rack was cut.' } },
+  })
+  expect((await declareLost()).status).toBe(409)
+
+  await waitFor(
+    'its servers to be taken from it',
+    async () => (await showServer(demo, ran.id)).status === 'ERROR',
+    LIMIT_MS,
+  )
+  await untilGone(demo, unwanted.id)
+  expect((await showServer(demo, ran.id)).fault?.message).toContain('was lost')
+  expect((await showServer(demo, elsewhere.id)).status).toBe('ACTIVE')
+
+  await rejoin(cellProcess!, { cell: 'north' }, 'CELL_NATS_CREDENTIALS_FILE')
+  await rejoin(host!.process, { cell: 'north', host: host!.name }, 'COMPUTE_NATS_CREDENTIALS_FILE')
+  await cellProcess!.start()
+  await waitFor(
+    'the cell to be heard and not served',
+    async () => (await north())['last_heard_at'] !== declared.body['last_heard_at'],
+    LIMIT_MS,
+  )
+  expect(await north()).toMatchObject({ is_alive: false, loss: { by: expect.any(String) } })
+  await host!.process.start()
+  await waitFor('the cell to serve', async () => (await north())['is_alive'] === true, LIMIT_MS)
+  expect(await host!.guests()).toEqual([])
+  expect(await north()).toMatchObject({ loss: null })
+  expect((await showServer(demo, ran.id)).status).toBe('ERROR')
+  await deleteServer(demo, ran.id)
+  await cloud.waitUntilWhole()
+  const { id } = await activeServer(cloud, demo, inNorth)
+  await untilStatus(demo, id, 'ACTIVE')
+  await expectInvariants(cloud)
+})

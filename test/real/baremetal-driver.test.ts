@@ -1,0 +1,145 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { InstanceId } from '#common/ids.ts'
+import type { Driver, InstanceReport, InstanceSpec } from '#drivers/driver.ts'
+import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { driversContract } from '../contract/drivers.contract.ts'
+import { isFullRun } from '../env/full-run.ts'
+import {
+  type BaremetalHarness,
+  REFUSED_IMAGES,
+  startBaremetalHarness,
+} from './baremetal-harness.ts'
+import { echoDisk } from './machine/echo-disk.ts'
+import { whyNoGuests } from './requirements.ts'
+
+const why = whyNoGuests(['ipmi_sim', 'ipmitool', 'qemu-system-x86_64', 'cpio', 'depmod'])
+const OPERATION_MS = 200_000
+
+describe.skipIf(why !== undefined)(
+  `machines behind BMCs${why === undefined ? '' : ` (skipped: ${why})`}`,
+  () => {
+    describe.skipIf(!isFullRun)('with --all', () => {
+      driversContract('baremetal', () => startBaremetalHarness(true), REFUSED_IMAGES)
+    })
+    conversation('programs', true)
+    describe.skipIf(!isFullRun)('with --all', () => conversation('emulated machines', false))
+  },
+)
+
+function conversation(kind: string, quick: boolean): void {
+  describe(`a host of ${kind}`, () => {
+    let harness: BaremetalHarness
+    let driver: Driver
+    const signal = () => AbortSignal.timeout(OPERATION_MS)
+    const newSpec = (overrides: Partial<InstanceSpec> = {}) => {
+      const spec = instanceSpec(harness.image, overrides)
+      return { ...spec, flavor: { ...spec.flavor, extraSpecs: { ...harness.extraSpecs } } }
+    }
+    const holder = async (id: InstanceId) => ((await harness.record(0)).instance === id ? 0 : 1)
+
+    beforeAll(async () => {
+      harness = await startBaremetalHarness(quick)
+      driver = await harness.open()
+    }, OPERATION_MS)
+    afterAll(async () => {
+      await driver?.[Symbol.asyncDispose]()
+      await harness?.[Symbol.asyncDispose]()
+    })
+
+    test('shows what its machines are made of', async () => {
+      const { machines, traits, vcpus } = await driver.inventory(signal())
+
+      expect(machines).toMatchObject([{ resourceClass: 'CUSTOM_TEST', total: 2, vcpus: 1 }])
+      expect(machines![0]!.memoryMb).toBeGreaterThan(100)
+      expect(traits).toEqual(['CUSTOM_BOOT_BIOS', 'CUSTOM_CPU_X86_64'])
+      expect(vcpus).toBe(2)
+    })
+
+    test('a server boots its image, is typed to, is seen to go off, and leaves the disk empty', async () => {
+      const seen: InstanceReport[] = []
+      await using _watching = driver.watch((report) => seen.push(report))
+      const spec = newSpec()
+      const { id } = spec
+
+      await driver.spawn(spec, signal())
+      const index = await holder(id)
+      const machine = harness.machines[index]!
+      expect(await machine.ipmitool('power', 'status')).toContain('on')
+      const image = await readFile(join(machine.directory, 'disk.img'))
+      expect(image.subarray(0, 512).equals(echoDisk())).toBe(true)
+
+      const console = await driver.console!.open(id, 'serial', signal())
+      let shown = ''
+      console.setEncoding('latin1').on('data', (text: string) => (shown += text))
+      const said = () => {
+        console.write('.')
+        return shown
+      }
+      await expect.poll(said, { timeout: 60_000 }).toContain('.')
+      const logged = async () =>
+        Buffer.from(await driver.consoleLog!.read(id, 10, signal())).toString()
+      expect(await logged()).toMatch(/^\.+$/)
+
+      const hungUp = once(console, 'end')
+      await machine.ipmitool('power', 'off')
+      await expect
+        .poll(() => seen.at(-1), { timeout: 20_000 })
+        .toEqual({ id, powerState: 'shutdown' })
+      await hungUp
+      expect(await driver.list(signal())).toEqual([{ id, powerState: 'shutdown' }])
+
+      const other = Buffer.concat([echoDisk(), Buffer.from('the other'.padEnd(512))])
+      const rebuilt = { ...spec, image: harness.shelve(other, 'raw') }
+      await driver.rebuild!.rebuild(rebuilt, { keepsEphemeral: false, runs: true }, signal())
+      expect(await driver.list(signal())).toEqual([{ id, powerState: 'running' }])
+      const disk = await readFile(join(machine.directory, 'disk.img'))
+      expect(disk.subarray(0, other.length).equals(other)).toBe(true)
+
+      await driver.destroy(id, signal())
+      expect(await harness.leftovers(id)).toEqual([])
+      expect(await harness.record(index)).toMatchObject({ state: 'available', instance: null })
+    })
+
+    test('what asks for no machine, or for more than there are, gets none', async () => {
+      const specs = [newSpec(), newSpec()]
+      await Promise.all(specs.map((spec) => driver.spawn(spec, signal())))
+
+      await expect(driver.spawn(newSpec(), signal())).rejects.toMatchObject({ kind: 'no-capacity' })
+      const plain = instanceSpec(harness.image)
+      await expect(driver.spawn(plain, signal())).rejects.toMatchObject({ kind: 'invalid' })
+      const told = newSpec({ configDrive: { file: Buffer.from('x') } })
+      await expect(driver.spawn(told, signal())).rejects.toMatchObject({ kind: 'unsupported' })
+
+      await Promise.all(specs.map(({ id }) => driver.destroy(id, signal())))
+      expect(await driver.list(signal())).toEqual([])
+    })
+
+    test.skipIf(!isFullRun)('BMCs that are silent lose nothing, and are heard again', async () => {
+      const silent = { kind: 'unavailable' }
+      const spec = newSpec()
+      await driver.spawn(spec, signal())
+      const index = await holder(spec.id)
+
+      await harness.machines[index]!.stopBmc()
+      expect(await driver.inventory(signal())).toMatchObject({ machines: [{ total: 2 }] })
+      expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+      await expect(driver.stop(spec.id, 0, signal())).rejects.toMatchObject(silent)
+      const other = newSpec()
+      await harness.machines[1 - index]!.stopBmc()
+      await expect(driver.inventory(signal())).rejects.toMatchObject(silent)
+      await expect(driver.spawn(other, signal())).rejects.toMatchObject(silent)
+      await expect(driver.destroy(spec.id, signal())).rejects.toMatchObject(silent)
+
+      for (const machine of harness.machines) await machine.startBmc()
+      await driver[Symbol.asyncDispose]()
+      driver = await harness.open()
+      await driver.spawn(other, signal())
+      for (const { id } of [spec, other]) await driver.destroy(id, signal())
+      expect(await harness.leftovers(spec.id)).toEqual([])
+      expect(await driver.list(signal())).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,170 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { secretsOf } from '#common/secrets.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { homeDirectory } from '#deploy/paths.ts'
+import { freePort } from '#deploy/process/free-port.ts'
+import { buildRamdisk } from '#deploy/ramdisk/build-ramdisk.ts'
+import { createBaremetalDriver } from '#drivers/baremetal/driver.ts'
+import { type EnrolledNode, sealedPassword } from '#drivers/baremetal/nodes/enrolled-node.ts'
+import type { NodeRecord } from '#drivers/baremetal/nodes/node-record.ts'
+import { baremetalSettings } from '#drivers/baremetal/settings.ts'
+import type { Driver, ImageSpec } from '#drivers/driver.ts'
+import { ImageShelf } from '#drivers/testing/image-shelf.ts'
+import { qcow2Header } from '#drivers/testing/qcow2-header.ts'
+import type { DriverHarness } from '../contract/drivers.contract.ts'
+import { echoDisk } from './machine/echo-disk.ts'
+import { type SimulatedMachine, startMachine } from './machine/simulated-machine.ts'
+
+/** Images that a host must refuse, by what is wrong with them. */
+export const REFUSED_IMAGES = [
+  'is not what its checksum says',
+  'is of a format no machine boots',
+  'is declared raw and is not',
+] as const
+
+export const RESOURCE_CLASS = 'CUSTOM_TEST'
+
+export interface BaremetalHarness extends DriverHarness {
+  readonly machines: readonly SimulatedMachine[]
+  readonly shelf: ImageShelf
+  readonly stateDirectory: string
+  /** What is remembered of a machine, by its place. */
+  record(index: number): Promise<NodeRecord>
+}
+
+/** Sparse, so that a gigabyte costs nothing; what an emulated machine writes zeros over is not. */
+const QUICK_DISK_MB = 1024
+const EMULATED_DISK_MB = 16
+const NODES = 2
+/** Software emulation on a busy machine. */
+const PROVIDE_MS = 200_000
+const SECRET_KEY = '5a'.repeat(32)
+
+/** Two machines behind BMCs, and drivers over them. `quick`: with programs in place of emulated machines. */
+export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHarness> {
+  const directory = await mkdtemp(join(tmpdir(), 'weir-metal-'))
+  const stateDirectory = join(directory, 'state')
+  const port = await freePort()
+  // QEMU's own network: machines there reach this one as 10.0.2.2.
+  const bootUrl = `http://${quick ? '127.0.0.1' : '10.0.2.2'}:${port}`
+  const machines = await Promise.all(
+    Array.from({ length: NODES }, (_, index) =>
+      startMachine(machineOptions(index, bootUrl, quick)),
+    ),
+  )
+  await mkdir(stateDirectory, { recursive: true })
+  const nodes = machines.map((machine, index) => enrolled(machine, index))
+  await writeFile(join(stateDirectory, 'nodes.json'), JSON.stringify({ nodes }), { mode: 0o600 })
+  const ramdisk = quick ? undefined : await buildRamdisk(join(homeDirectory, 'images'))
+  const settings = baremetalSettings({
+    boot_url: bootUrl,
+    boot_address: '127.0.0.1',
+    ramdisk_kernel: ramdisk?.kernelPath ?? '/dev/null',
+    ramdisk_initrd: ramdisk?.initrdPath ?? '/dev/null',
+    secret_key: SECRET_KEY,
+    hostname: 'metal',
+  })
+  const shelf = new ImageShelf()
+  const endless = shelf.addEndless()
+  const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
+  const record = (index: number) => readRecord(stateDirectory, index)
+  return {
+    machines,
+    shelf,
+    stateDirectory,
+    record,
+    open: () => openProvided({ owner, stateDirectory, images: shelf }, settings),
+    image: shelf.add(echoDisk()),
+    extraSpecs: { [`resources:${RESOURCE_CLASS}`]: '1' },
+    consoles: ['serial'],
+    hanging: (spec) => ({ ...spec, image: endless }),
+    refused: refusedImages(shelf),
+    shelve: (content, diskFormat) => shelf.add(content, { diskFormat }),
+    leftovers: async (id) => {
+      const names = (await filesBelow(stateDirectory)).filter(
+        (name) => name.includes(id) || name.includes('part'),
+      )
+      for (let index = 0; index < NODES; index += 1) {
+        const { state, instance } = await record(index)
+        if (instance === id) names.push(`node ${index} of it, ${state}`)
+        if (state === 'available' && !(await isEmpty(machines[index]!)))
+          names.push(`data on node ${index}`)
+      }
+      return names
+    },
+    async [Symbol.asyncDispose]() {
+      for (const machine of machines) await machine[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+async function openProvided(
+  ...[environment, settings]: [
+    Parameters<typeof createBaremetalDriver>[0],
+    ReturnType<typeof baremetalSettings>,
+  ]
+): Promise<Driver> {
+  const driver = await createBaremetalDriver(environment, settings)
+  const provided = async () => {
+    const { machines = [] } = await driver.inventory(AbortSignal.timeout(PROVIDE_MS))
+    return machines[0]?.total === NODES
+  }
+  try {
+    await waitFor('the machines to be inspected and clean', provided, PROVIDE_MS)
+  } catch (error) {
+    await driver[Symbol.asyncDispose]()
+    throw error
+  }
+  return driver
+}
+
+function machineOptions(index: number, bootUrl: string, quick: boolean) {
+  const macAddress = macOf(index)
+  if (quick) return { diskMb: QUICK_DISK_MB, quick: { bootUrl, macAddress } }
+  const bootfile = `${bootUrl}/boot.ipxe?mac=\${net0/mac}`
+  const nic = `user,model=virtio-net-pci,mac=${macAddress},bootfile=${bootfile}`
+  return { diskMb: EMULATED_DISK_MB, qemu: ['-nic', nic] }
+}
+
+function enrolled({ bmc }: SimulatedMachine, index: number): EnrolledNode {
+  const name = `node-${index}`
+  const password = sealedPassword(secretsOf(SECRET_KEY), name, bmc.password)
+  return {
+    name,
+    resourceClass: RESOURCE_CLASS,
+    macAddress: macOf(index),
+    usesEfi: false,
+    bmc: { ...bmc, password, privilege: 'administrator' },
+  }
+}
+
+function macOf(index: number): string {
+  return `52:54:00:12:34:0${index}`
+}
+
+async function readRecord(stateDirectory: string, index: number): Promise<NodeRecord> {
+  const text = await readFile(join(stateDirectory, 'nodes', `node-${index}.json`), 'utf8')
+  return JSON.parse(text) as NodeRecord
+}
+
+async function isEmpty({ directory }: SimulatedMachine): Promise<boolean> {
+  const path = join(directory, 'disk.img')
+  if ((await stat(path)).blocks === 0) return true
+  return (await readFile(path)).every((byte) => byte === 0)
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  return readdir(folder, { recursive: true })
+}
+
+function refusedImages(shelf: ImageShelf): Record<(typeof REFUSED_IMAGES)[number], ImageSpec> {
+  return {
+    'is not what its checksum says': shelf.add(echoDisk(), { sha256: 'a'.repeat(64) }),
+    'is of a format no machine boots': shelf.add(echoDisk(), { diskFormat: 'vhd' }),
+    'is declared raw and is not': shelf.add(qcow2Header({ virtualSize: 512n })),
+  }
+}
