@@ -24,6 +24,9 @@ beforeAll(async () => {
 })
 afterAll(() => cloud?.[Symbol.asyncDispose]())
 
+/** The feed of a cell may be late on a busy machine. */
+const PATIENCE = { timeout: 20_000 }
+
 type Migration = Readonly<Record<string, unknown>>
 
 const hostOf = async (id: string) => (await showServer(admin, id))['OS-EXT-SRV-ATTR:host'] as string
@@ -56,8 +59,9 @@ test('a server is migrated to the other host, and back by a revert', async () =>
   expect(await hostOf(id)).toBe(otherThan(own))
   expect(await hostNamed(own).guests()).not.toContain(id)
   await expect
-    .poll(async () =>
-      (await migrationsOf(id)).map((each) => [each['migration_type'], each['status']]),
+    .poll(
+      async () => (await migrationsOf(id)).map((each) => [each['migration_type'], each['status']]),
+      PATIENCE,
     )
     .toEqual([
       ['migration', 'confirmed'],
@@ -77,7 +81,9 @@ test('a live migration is listed while it is under way, may be called off, and e
 
   const listed = async () =>
     (await admin.get<{ migrations: readonly Migration[] }>(at, { version: '2.23' })).body.migrations
-  await expect.poll(async () => (await listed()).map((each) => each['status'])).toEqual(['running'])
+  await expect
+    .poll(async () => (await listed()).map((each) => each['status']), PATIENCE)
+    .toEqual(['running'])
   expect((await showServer(demo, id)).status).toBe('MIGRATING')
   const number = String((await listed())[0]!['id'])
   expect((await admin.get(`${at}/${number}`, { version: '2.23' })).status).toBe(200)
@@ -87,16 +93,16 @@ test('a live migration is listed while it is under way, may be called off, and e
     .poll(async () => {
       await admin.delete(`${at}/${number}`, { version: '2.24' })
       return (await showServer(demo, id)).status
-    })
+    }, PATIENCE)
     .toBe('ACTIVE')
   expect(await hostOf(id)).toBe(own)
-  await expect.poll(async () => (await migrationsOf(id))[0]?.['status']).toBe('cancelled')
+  await expect.poll(async () => (await migrationsOf(id))[0]?.['status'], PATIENCE).toBe('cancelled')
   hostNamed(own).fail()
   expect((await act(admin, id, live, { version: '2.34' })).status).toBe(202)
   await untilSettled(cloud, id)
 
   expect(await hostOf(id)).toBe(otherThan(own))
-  expect((await migrationsOf(id))[0]?.['status']).toBe('completed')
+  await expect.poll(async () => (await migrationsOf(id))[0]?.['status'], PATIENCE).toBe('completed')
   expect(await listed()).toEqual([])
   await demo.delete(`${SERVERS}/${id}`)
 })
@@ -115,10 +121,10 @@ test('a server of a dead host is evacuated, and is on one host only once that ho
   const told = await act(admin, id, { evacuate: { onSharedStorage: false } }, { version: '2.1' })
 
   expect([told.status, told.body]).toMatchObject([200, { adminPass: expect.any(String) }])
-  await expect.poll(() => hostOf(id)).toBe(otherThan(own))
+  await expect.poll(() => hostOf(id), PATIENCE).toBe(otherThan(own))
   await untilStatus(demo, id, 'ACTIVE')
   await down(false)
-  await expect.poll(() => hostNamed(own).guests(), { timeout: 30_000 }).not.toContain(id)
+  await expect.poll(() => hostNamed(own).guests(), PATIENCE).not.toContain(id)
   await demo.delete(`${SERVERS}/${id}`)
   await expectInvariants(cloud)
 })
