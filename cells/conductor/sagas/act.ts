@@ -190,8 +190,11 @@ function actedOf({ deps, params }: ActCall): Acted<Act> {
 async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Promise<void> {
   const { deps, params, sagaId, work } = call
   const { instance } = params
-  if (done.outcome === 'unwanted' || !(await lockOwnInstance(tx, sagaId, instance)))
-    return tellPreempted(tx, call)
+  if (done.outcome === 'unwanted') return tellPreempted(tx, call)
+  if (!(await lockOwnInstance(tx, sagaId, instance))) {
+    // Of an instance that nobody is changing this very act may be what has ended.
+    return (await findOwner(tx, instance)) === null ? undefined : tellPreempted(tx, call)
+  }
   const acted = actedOf(call)
   const effects = effectsOf(params.action)
   const part =
@@ -217,11 +220,8 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
 }
 
 /** Afterwards who asks what became of the act learns that something else was wanted of the instance meanwhile. */
-async function tellPreempted(tx: Tx, { deps, params, sagaId, work }: ActCall): Promise<void> {
+async function tellPreempted(tx: Tx, { deps, params, work }: ActCall): Promise<void> {
   const { instance, action, startedAt } = params
-  const owner = await findOwner(tx, instance)
-  // This very act has ended it before.
-  if (owner === null || owner === sagaId) return
   const event = endedEvent({
     serverId: instance.id,
     requestId: work.requestId,
