@@ -19,7 +19,7 @@ describe('ImageCache', () => {
     await cache.prepare()
   })
   afterEach(async () => {
-    await cache[Symbol.asyncDispose]()
+    await cache?.[Symbol.asyncDispose]()
     await rm(folder, { recursive: true, force: true })
   })
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await cell.waitForHosts(running, 1)
 })
 
-afterAll(() => cell[Symbol.asyncDispose]())
+afterAll(() => cell?.[Symbol.asyncDispose]())
 
 /** Any question of a gateway is a contact. */
 const beInTouch = () =>

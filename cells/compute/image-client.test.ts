@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  await client[Symbol.asyncDispose]()
+  await client?.[Symbol.asyncDispose]()
   server.closeAllConnections()
   server.close()
 })

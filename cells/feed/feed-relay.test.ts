@@ -28,8 +28,8 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await db[Symbol.asyncDispose]()
-  await cell[Symbol.asyncDispose]()
+  await db?.[Symbol.asyncDispose]()
+  await cell?.[Symbol.asyncDispose]()
 })
 
 const bodyOf = (serverId: string): FeedBody => ({ kind: 'deleted', serverId, attempt: 1, at: 1 })

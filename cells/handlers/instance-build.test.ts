@@ -23,7 +23,7 @@ beforeAll(async () => {
   await cell.waitForHosts(two, 2)
 })
 
-afterAll(() => cell[Symbol.asyncDispose]())
+afterAll(() => cell?.[Symbol.asyncDispose]())
 
 const isActive =
   (serverId: string) =>

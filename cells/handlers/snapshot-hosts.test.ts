@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await cell[Symbol.asyncDispose]()
+  await cell?.[Symbol.asyncDispose]()
 })
 
 test('a thousand hosts are told in pages that the bus takes', async () => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await cell.waitForHosts(running, 1)
 })
 
-afterAll(() => cell[Symbol.asyncDispose]())
+afterAll(() => cell?.[Symbol.asyncDispose]())
 
 const signal = () => AbortSignal.timeout(5_000)
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
   db = new Database({ url, connectionsMax: 16 })
 })
 
-afterAll(() => db[Symbol.asyncDispose]())
+afterAll(() => db?.[Symbol.asyncDispose]())
 
 const NO_OVERCOMMIT = { vcpus: 1, memoryMb: 1, diskGb: 1 }
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
   db = new Database({ url, connectionsMax: 16 })
 })
 
-afterAll(() => db[Symbol.asyncDispose]())
+afterAll(() => db?.[Symbol.asyncDispose]())
 
 const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 const ONE = { vcpus: 1, memoryMb: 1, diskGb: 1 }

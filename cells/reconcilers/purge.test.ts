@@ -23,7 +23,7 @@ beforeAll(async () => {
   await cell.waitForHosts(running, 1)
 })
 
-afterAll(() => cell[Symbol.asyncDispose]())
+afterAll(() => cell?.[Symbol.asyncDispose]())
 
 const LONG = 86_400_000
 const kept = { operationsMs: LONG, sagasMs: LONG, feedMs: LONG, feedRowsMax: 1_000_000 }

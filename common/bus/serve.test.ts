@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await nats.close()
-  await bus[Symbol.asyncDispose]()
+  await bus?.[Symbol.asyncDispose]()
 })
 
 const question = (payload: unknown) => ({

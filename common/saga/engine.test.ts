@@ -100,7 +100,7 @@ beforeAll(async () => {
   db = new Database({ url, connectionsMax: 8 })
   await db.orm.execute(sql`create table marks (id varchar(64) primary key)`)
 })
-afterAll(() => db[Symbol.asyncDispose]())
+afterAll(() => db?.[Symbol.asyncDispose]())
 beforeEach(() => {
   world = { outside: new Set(), asks: 0, silentFor: 0 }
 })

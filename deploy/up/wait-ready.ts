@@ -5,6 +5,8 @@ import { callApi, type Session } from '../api/session.ts'
 import { launchedCells } from '../deployment/launched-cells.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
+import { freePort } from '../process/free-port.ts'
+import { listensOn } from '../process/listens-on.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { logTail } from '../process/start-process.ts'
 import { logFile } from '../processes/start-program.ts'
@@ -13,16 +15,33 @@ import { logFile } from '../processes/start-program.ts'
 const READY_LIMIT_MS = 90_000
 const PROBE_LIMIT_MS = 2_000
 
-/** Afterwards every gateway answers that it is ready. Throws with the end of a program's log when one ended. */
+/**
+ * Afterwards every gateway answers that it is ready. Throws `conflict` when something else took a gateway's port while
+ * it started, and with the end of a program's log when one ended otherwise.
+ */
 export async function waitForGateways(layout: Layout, state: DeploymentState): Promise<void> {
-  for (const { name, port } of state.gateways)
-    await untilReady(layout, state, `${name} to be ready`, async () => {
-      const { statusCode, body } = await request(`http://127.0.0.1:${port}/readyz`, {
-        headersTimeout: PROBE_LIMIT_MS,
-      })
-      await body.dump()
-      return statusCode === 200
-    })
+  for (const { name, port } of state.gateways) {
+    const serves = () => listensOn(state.processes[name]?.pid, port)
+    const isReady = async () => serves() && (await saysReady(port))
+    await untilReady(layout, state, `${name} to be ready`, isReady).catch(
+      async (error: unknown) => {
+        if (serves() || (await freePort(port)) === port) throw error
+        throw new Failure(
+          'conflict',
+          `Something else took port ${port} before ${name} could. Run ./weir up again: it takes the next free one.`,
+        )
+      },
+    )
+  }
+}
+
+/** Of whatever answers there, which may be a gateway of another deployment. */
+async function saysReady(port: number): Promise<boolean> {
+  const { statusCode, body } = await request(`http://127.0.0.1:${port}/readyz`, {
+    headersTimeout: PROBE_LIMIT_MS,
+  })
+  await body.dump()
+  return statusCode === 200
 }
 
 /** Afterwards the API shows every host that the launcher starts as up: other clouds may be away. */

@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all(connections.map((connection) => connection.close()))
-  await bus[Symbol.asyncDispose]()
+  await bus?.[Symbol.asyncDispose]()
 })
 
 function serve(connection: NatsConnection, subject: string, answer: string): void {

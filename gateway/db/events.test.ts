@@ -19,7 +19,7 @@ beforeAll(async () => {
   await beginEvents(db)
 })
 
-afterAll(() => db[Symbol.asyncDispose]())
+afterAll(() => db?.[Symbol.asyncDispose]())
 
 /** Commits an event, which others may overtake until `held` resolves. */
 function tell(name: string, held?: Promise<unknown>): Promise<void> {

@@ -14,7 +14,7 @@ beforeAll(async () => {
   db = new Database({ url, connectionsMax: 2 })
 })
 
-afterAll(() => db[Symbol.asyncDispose]())
+afterAll(() => db?.[Symbol.asyncDispose]())
 
 /** A server whose delete was begun that many minutes ago and that no saga sees to any more. */
 async function owed(cellId: CellId | null, minutesAgo: number): Promise<InstanceId> {

@@ -31,7 +31,7 @@ beforeAll(async () => {
   admin = cloud.as('admin')
 })
 
-afterAll(() => cloud[Symbol.asyncDispose]())
+afterAll(() => cloud?.[Symbol.asyncDispose]())
 
 afterEach(async () => {
   const { body } = await demo.get<{ servers: readonly Server[] }>(SERVERS)

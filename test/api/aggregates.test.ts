@@ -32,7 +32,7 @@ beforeAll(async () => {
   }
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 interface Aggregate {
   readonly id: number

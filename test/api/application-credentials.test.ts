@@ -19,7 +19,7 @@ beforeAll(async () => {
   demo = await face.logIn('demo', demoPassword)
 })
 
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 test('an application credential logs in as its user in its project, with the roles given, and not after its deletion', async () => {
   const userId = (await tokenOf(demo)).user.id

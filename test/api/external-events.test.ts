@@ -19,7 +19,7 @@ beforeAll(async () => {
   await world.until(id, ({ vmState }) => vmState === 'active')
 })
 
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 interface Taken {
   readonly events: readonly {

@@ -48,6 +48,7 @@ const get = <Body = Loose>(path: string, options?: CallOptions) =>
 const patch = (path: string, body: Loose, options?: CallOptions) =>
   admin.call('PATCH', `/federation${path}`, body, options)
 const traceOf = async (serverId: string) => (await get<Trace>(`/v1/servers/${serverId}/trace`)).body
+const explain = (body: Loose) => admin.post<Trace>('/federation/v1/placements', body)
 const hosts = async (query = '') =>
   (await get<{ hosts: readonly Host[] }>(`/v1/hosts${query}`)).body.hosts
 
@@ -123,6 +124,16 @@ describe('cells', () => {
 
     const enabled = await patch('/v1/cells/north', { is_enabled: true })
     expect(enabled.body).toMatchObject({ is_enabled: true, disabled_reason: null })
+    const isBarred = async () => {
+      const { body } = await explain({ flavor: 'm1.tiny', image: cloud.catalog.image })
+      return JSON.stringify(body).includes(refused)
+    }
+    // The client asks the two gateways in turn.
+    await waitFor(
+      'every gateway to take it again',
+      async () => !(await isBarred()) && !(await isBarred()),
+      FOLLOWS_MS,
+    )
   })
 
   test.each([
@@ -195,8 +206,6 @@ describe('the trace of a server', () => {
 })
 
 describe('a placement', () => {
-  const explain = (body: Loose) => admin.post<Trace>('/federation/v1/placements', body)
-
   test('is told without building anything', async () => {
     const servers = async () => {
       const { body } = await demo.get<{ servers: readonly { id: string }[] }>(

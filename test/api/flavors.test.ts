@@ -14,7 +14,7 @@ beforeAll(async () => {
   bob = await api.user('bob', 'red', 'member')
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 const size = { ram: 128, vcpus: 1, disk: 1 }
 interface OneFlavor {

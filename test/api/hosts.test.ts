@@ -32,7 +32,7 @@ beforeAll(async () => {
   }
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 const names = async (query = '') => {
   const { body } = await admin.call<{ hosts: { host_name: string }[] }>('listHosts', { query })

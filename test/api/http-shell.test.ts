@@ -50,7 +50,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
+  await world?.[Symbol.asyncDispose]()
 })
 
 function lastCall(): { readonly id: string; readonly call: Call } {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   })
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 interface HypervisorList {
   readonly hypervisors: readonly Readonly<Record<string, unknown>>[]

@@ -14,7 +14,7 @@ beforeAll(async () => {
   admin = await administrator(face, adminPassword)
 })
 
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 interface Entry extends Shown {
   readonly type: string

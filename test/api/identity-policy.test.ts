@@ -59,7 +59,7 @@ beforeAll(async () => {
     callers.set(name, await callerFor(name, role, scope, home.id))
 })
 
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 async function callerFor(
   name: string,

@@ -16,7 +16,7 @@ beforeAll(async () => {
   admin = await administrator(face, adminPassword)
 })
 
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 test('a domain is made, renamed, disabled, and then deleted with all that is in it', async () => {
   const domain = await admin.create('domains', { name: 'acme', description: null })

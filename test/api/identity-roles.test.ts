@@ -30,7 +30,7 @@ beforeAll(async () => {
   project = await admin.create('projects', { name: 'site' })
 })
 
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 const inProject = (id: string) => ({ project: { id } })
 

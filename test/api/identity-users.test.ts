@@ -19,7 +19,7 @@ beforeAll(async () => {
   admin = await administrator(face, adminPassword)
 })
 
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 async function loginStatus(id: string, password: string): Promise<number> {
   const body = passwordById(id, password)

@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
+  await world?.[Symbol.asyncDispose]()
 })
 
 describe('discovery', () => {

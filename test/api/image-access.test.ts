@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await api[Symbol.asyncDispose]()
+  await api?.[Symbol.asyncDispose]()
 })
 
 describe('another project', () => {

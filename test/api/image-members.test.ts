@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await api[Symbol.asyncDispose]()
+  await api?.[Symbol.asyncDispose]()
 })
 
 test('an image is offered to a project, accepted, rejected and taken back', async () => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
   mallory = await api.user('mallory', 'red', 'member')
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 async function image(draft: ImageDraft = {}, content?: string): Promise<string> {
   const requester = { projectId: alice.projectId, isAdmin: false }

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await api[Symbol.asyncDispose]()
+  await api?.[Symbol.asyncDispose]()
 })
 
 test('a project has no more images than its limit, however many are made at once', async () => {

@@ -39,7 +39,7 @@ beforeAll(async () => {
   await db.transaction((tx) => recordActionEvents(tx, cellId, [event]))
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 interface ActionList {
   readonly instanceActions: readonly { readonly request_id: string }[]

@@ -17,7 +17,7 @@ beforeAll(async () => {
   bob = await api.user('bob', 'blue', 'member')
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 interface OneKeypair {
   readonly keypair: Readonly<Record<string, unknown>>

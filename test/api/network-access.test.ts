@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await api[Symbol.asyncDispose]()
+  await api?.[Symbol.asyncDispose]()
 })
 
 describe('another project', () => {

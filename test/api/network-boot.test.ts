@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await api[Symbol.asyncDispose]()
+  await api?.[Symbol.asyncDispose]()
 })
 
 describe('a boot', () => {

@@ -66,8 +66,8 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await world[Symbol.asyncDispose]()
-  await route[Symbol.asyncDispose]()
+  await world?.[Symbol.asyncDispose]()
+  await route?.[Symbol.asyncDispose]()
 })
 
 const statusOf = async (path: string) => (await face.ask('GET', path, { token })).status

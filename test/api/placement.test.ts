@@ -44,7 +44,7 @@ const zoneOf = (server: Server) => String(server['OS-EXT-AZ:availability_zone'])
 describe('hosts of room for two', () => {
   beforeAll(() => start({ driver: { memory_mb: '256' }, cell: { CELL_RAM_ALLOCATION_RATIO: '1' } }))
 
-  afterAll(() => cloud[Symbol.asyncDispose]())
+  afterAll(() => cloud?.[Symbol.asyncDispose]())
 
   test('a full cell is followed by the next one, and the whole cloud by ERROR', async () => {
     const servers: Server[] = []
@@ -84,7 +84,7 @@ describe('hosts of room for two', () => {
 describe('hosts that fail', () => {
   beforeAll(() => start())
 
-  afterAll(() => cloud[Symbol.asyncDispose]())
+  afterAll(() => cloud?.[Symbol.asyncDispose]())
 
   test('a host that fails is followed by another one of its cell', async () => {
     cloud.cell('north').computes[0]?.fail(NO_SPAWN)

@@ -39,7 +39,7 @@ beforeAll(async () => {
   }
   port = await bootOnFilteringHost()
 })
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 const owner = () => ({ projectId: alice.projectId, isAdmin: false })
 

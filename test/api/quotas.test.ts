@@ -18,7 +18,7 @@ beforeAll(async () => {
   )
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 interface QuotaSet {
   readonly quota_set: Readonly<Record<string, unknown>>

@@ -14,7 +14,7 @@ beforeAll(async () => {
   alice = await world.api.user('alice', 'blue', 'member')
 })
 
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 const REMOVED = [
   'agents',

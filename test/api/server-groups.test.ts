@@ -16,7 +16,7 @@ beforeAll(async () => {
   reader = await api.user('rita', 'blue', 'reader')
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 interface Group {
   readonly id: string

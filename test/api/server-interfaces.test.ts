@@ -36,7 +36,7 @@ beforeAll(async () => {
   }
   asked = []
 })
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 const owner = () => ({ projectId: alice.projectId, isAdmin: false })
 

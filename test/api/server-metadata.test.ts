@@ -21,7 +21,7 @@ beforeAll(async () => {
   admin = await world.api.user('root', 'admin', 'admin')
   id = await activeServer(world, alice)
 })
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 beforeEach(async () => {
   await replace({ role: 'web', tier: '1' })

@@ -16,7 +16,7 @@ beforeAll(async () => {
   bob = await world.api.user('bob', 'red', 'member')
   id = await activeServer(world, alice)
 })
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 beforeEach(async () => {
   await replace(['one', 'two'])

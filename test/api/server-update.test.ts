@@ -22,7 +22,7 @@ beforeAll(async () => {
   admin = await world.api.user('root', 'admin', 'admin')
   id = await activeServer(world, alice)
 })
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 function update(
   server: object,

@@ -11,7 +11,7 @@ let nth = 0
 beforeAll(async () => {
   world = await bootWorld('server_writes')
 })
-afterAll(() => world[Symbol.asyncDispose]())
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 interface Created {
   readonly server: { readonly id: string; readonly adminPass?: string }

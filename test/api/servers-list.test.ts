@@ -96,7 +96,7 @@ beforeAll(async () => {
     .where(eq(serverIndex.serverId, bin.id))
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 const ALL = ['young', 'db%2', 'db_1', 'Web-2', 'web-1']
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
   }
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 interface ServiceList {
   readonly services: readonly Readonly<Record<string, unknown>>[]

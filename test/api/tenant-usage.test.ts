@@ -39,7 +39,7 @@ beforeAll(async () => {
   await ran(bob, 'theirs', '10T12', null)
 })
 
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 interface Usage {
   readonly tenant_id: string

@@ -19,7 +19,7 @@ beforeAll(async () => {
     return response
   }
 })
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(() => api?.[Symbol.asyncDispose]())
 
 const CURRENT = {
   id: 'v2.1',

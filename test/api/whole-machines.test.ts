@@ -28,7 +28,7 @@ beforeAll(async () => {
   demo = cloud.as('demo')
   admin = cloud.as('admin')
 })
-afterAll(() => cloud[Symbol.asyncDispose]())
+afterAll(() => cloud?.[Symbol.asyncDispose]())
 
 async function placement(path: string): Promise<Loose> {
   const { status, body } = await admin.get(`/placement${path}`, { version: '1.39' })

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   server.closeAllConnections()
   server.close()
-  await world[Symbol.asyncDispose]()
+  await world?.[Symbol.asyncDispose]()
 })
 
 async function openstack(authPath: string, ...command: readonly string[]): Promise<unknown> {

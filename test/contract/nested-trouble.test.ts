@@ -58,8 +58,8 @@ describe('a cloud below that', () => {
     driver = await open()
   })
   afterEach(async () => {
-    await driver[Symbol.asyncDispose]()
-    await cloud[Symbol.asyncDispose]()
+    await driver?.[Symbol.asyncDispose]()
+    await cloud?.[Symbol.asyncDispose]()
     await rm(stateDirectory, { recursive: true, force: true })
   })
 

@@ -12,6 +12,8 @@ const TEXTS = [
   '2030-01-31T12:00:00',
   'http://192.0.2.1/sample',
   '02:00:00:00:00:01',
+  '1',
+  `U${'A'.repeat(55)}`,
 ]
 
 const FORMATS: Readonly<Record<string, string>> = {

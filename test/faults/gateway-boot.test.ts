@@ -24,8 +24,8 @@ beforeAll(async () => {
   south = env.cells[1]!
 })
 afterAll(async () => {
-  await core[Symbol.asyncDispose]()
-  await env[Symbol.asyncDispose]()
+  await core?.[Symbol.asyncDispose]()
+  await env?.[Symbol.asyncDispose]()
 })
 beforeEach(() => {
   for (const cell of env.cells) {

@@ -25,8 +25,8 @@ beforeAll(async () => {
   core = await env.core()
 })
 afterAll(async () => {
-  await core[Symbol.asyncDispose]()
-  await env[Symbol.asyncDispose]()
+  await core?.[Symbol.asyncDispose]()
+  await env?.[Symbol.asyncDispose]()
 })
 
 function open<P>(saga: Saga<ComputeDeps, P>): Promise<SagaEngine<ComputeDeps>> {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { workContext } from '#common/context.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
 import { MortalDatabase, trialsOf } from '#common/saga/testing.ts'
+import type { FaultyMethod } from '#drivers/fake/faults.ts'
 import type { Act } from '#openapi/wire/act.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { cellEngine, tracesOf, usageOf } from '#test/env/cell-engine.ts'
@@ -26,7 +27,7 @@ beforeAll(async () => {
   await cell.waitForHosts(running, 1)
 })
 afterEach(() => host.driver.faults.set([]))
-afterAll(() => cell[Symbol.asyncDispose]())
+afterAll(() => cell?.[Symbol.asyncDispose]())
 
 const WAIT = { timeout: 10_000 }
 const small = sampleBuild()
@@ -206,7 +207,7 @@ describe('acts that change what a server is', () => {
 })
 
 describe('what the host cannot do', () => {
-  const failing = (method: 'snapshot' | 'rebuild' | 'resize' | 'spawn' | 'revertResize') =>
+  const failing = (method: FaultyMethod) =>
     host.driver.faults.set([
       { method, effect: { do: 'fail', kind: 'unsupported', message: 'cannot' } },
     ])
@@ -216,6 +217,7 @@ describe('what the host cannot do', () => {
     ['snapshot', [], { name: 'shelve', target: target() }, 'active'],
     ['rebuild', [], rebuild(), 'error'],
     ['resize', [], resize(), 'active'],
+    ['confirmResize', [resize()], { name: 'confirm-resize' }, 'resized'],
     ['revertResize', [resize()], back, 'resized'],
     [
       'spawn',
@@ -223,20 +225,23 @@ describe('what the host cannot do', () => {
       { name: 'unshelve', build: small },
       'shelved_offloaded',
     ],
-  ] as const)('a failing %s after %j leaves the server as Nova would', async (...given) => {
-    const [method, before, act, state] = given
-    const operation = await activeServer()
-    await did(operation, ...(before as readonly Act[]))
-    const was = await held(operation)
-    failing(method)
+  ] as const)(
+    'a failing %s after %j leaves the server where it can go on from',
+    async (...given) => {
+      const [method, before, act, state] = given
+      const operation = await activeServer()
+      await did(operation, ...(before as readonly Act[]))
+      const was = await held(operation)
+      failing(method)
 
-    expect(await did(operation, act as Act)).toBe(state)
+      expect(await did(operation, act as Act)).toBe(state)
 
-    expect((await instanceOf(operation))?.fault).toMatchObject({ details: 'cannot' })
-    expect(await held(operation)).toEqual(was)
-    host.driver.faults.set([])
-    await gone(operation)
-  })
+      expect((await instanceOf(operation))?.fault).toMatchObject({ details: 'cannot' })
+      expect(await held(operation)).toEqual(was)
+      host.driver.faults.set([])
+      await gone(operation)
+    },
+  )
 })
 
 describe('a delete in the middle', () => {

@@ -49,6 +49,10 @@ export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
   }),
 }
 
+/**
+ * This, and a revert, that the host could not do leaves the server resized, to be asked for again, where Nova leaves it
+ * in ERROR: from there a hard reboot would lead to another resize, over the disks that the host keeps for this one.
+ */
 export const confirmResizeEffects: ActEffects<ActNamed<'confirm-resize'>> = {
   done: async (tx, { deps, instance }) => {
     await endMigration(deps, tx, instance.id, 'confirmed')

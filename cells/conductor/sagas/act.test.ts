@@ -22,7 +22,7 @@ beforeAll(async () => {
   await cell.waitForHosts(running, 1)
 })
 
-afterAll(() => cell[Symbol.asyncDispose]())
+afterAll(() => cell?.[Symbol.asyncDispose]())
 
 async function activeServer(): Promise<OperationRef> {
   const operation = operationOn()

@@ -13,7 +13,7 @@ beforeAll(async () => {
   await cell.waitForHosts(running, 1)
 })
 
-afterAll(() => cell[Symbol.asyncDispose]())
+afterAll(() => cell?.[Symbol.asyncDispose]())
 
 test.each([
   ['slow', { do: 'slow', ms: 500 }],

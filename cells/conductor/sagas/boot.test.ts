@@ -32,7 +32,7 @@ beforeAll(async () => {
   await cell.waitForHosts(running, 2)
 })
 
-afterAll(() => cell[Symbol.asyncDispose]())
+afterAll(() => cell?.[Symbol.asyncDispose]())
 
 async function boot(
   engine: SagaEngine<Conductor>,

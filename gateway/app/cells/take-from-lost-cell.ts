@@ -7,6 +7,7 @@ import { takeFromCell } from '../../db/lost-cells.ts'
 import { reassignIndexed } from '../../db/server-index.ts'
 import { lockIntent, removeIntent } from '../../db/server-intents.ts'
 import type { ComputeDeps } from '../compute.ts'
+import { releaseServerGroup } from '../server-groups/release-server-group.ts'
 import { lostCell } from '../servers/faults.ts'
 import { recordDeleted } from '../servers/record-deleted.ts'
 
@@ -22,6 +23,7 @@ export async function takeFromLostCell(
 ): Promise<void> {
   const mapping = await lockMapping(tx, serverId)
   if (mapping === undefined || mapping.cellId !== cell.id || mapping.isNotBuilt) return
+  await releaseServerGroup(tx, serverId, cell.id)
   const intent = await lockIntent(tx, serverId)
   if (mapping.isDeleting || intent?.wish === 'delete') {
     if (intent !== undefined) await removeIntent(tx, intent)

@@ -21,8 +21,8 @@ beforeAll(async () => {
   cell.isPrompt = false
 })
 afterAll(async () => {
-  await core[Symbol.asyncDispose]()
-  await env[Symbol.asyncDispose]()
+  await core?.[Symbol.asyncDispose]()
+  await env?.[Symbol.asyncDispose]()
 })
 
 /** Servers that the cell has accepted and says nothing more of by itself. */

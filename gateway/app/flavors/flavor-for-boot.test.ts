@@ -36,7 +36,7 @@ beforeAll(async () => {
   await db.orm.insert(flavorAccess).values({ flavorId: 'hidden', projectId: 'friends' })
 })
 
-afterAll(() => db[Symbol.asyncDispose]())
+afterAll(() => db?.[Symbol.asyncDispose]())
 
 test('flavorForBoot() finds a flavor by id, and by a link that ends in it', async () => {
   const byId = await flavorForBoot(db, stranger, 'tiny')

@@ -41,9 +41,9 @@ beforeEach(() => {
   }
 })
 afterAll(async () => {
-  await other[Symbol.asyncDispose]()
-  await core[Symbol.asyncDispose]()
-  await env[Symbol.asyncDispose]()
+  await other?.[Symbol.asyncDispose]()
+  await core?.[Symbol.asyncDispose]()
+  await env?.[Symbol.asyncDispose]()
 })
 
 /** A request of the server's owner. */

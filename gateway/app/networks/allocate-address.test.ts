@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await db[Symbol.asyncDispose]()
+  await db?.[Symbol.asyncDispose]()
 })
 
 async function subnetOf(cidr: string, ip_version: 4 | 6 = 4): Promise<Subnet> {

@@ -17,7 +17,7 @@ beforeAll(async () => {
   db = new Database({ url, connectionsMax: 16 })
 })
 
-afterAll(() => db[Symbol.asyncDispose]())
+afterAll(() => db?.[Symbol.asyncDispose]())
 
 const charge = (projectId: string, deltas: QuotaDeltas) =>
   db.transaction((tx) => chargeQuota(tx, { projectId, userId: 'somebody' }, deltas))

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
 import type { ScriptedCell } from '#test/env/scripted-cell.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
 import { insertLoss } from '../../db/lost-cells.ts'
+import { findServerGroup, insertServerGroup } from '../../db/server-groups.ts'
 import type { RunningCompute } from '../open-compute.ts'
 import { ANONYMOUS } from '../request-context.ts'
+import { joinServerGroup } from '../server-groups/join-server-group.ts'
 import { deleteServer } from '../servers/delete-server.ts'
 import { startServers } from '../servers/start-servers.ts'
 
@@ -25,8 +28,8 @@ beforeAll(async () => {
   ;[lost, other] = env.cells as [ScriptedCell, ScriptedCell]
 })
 afterAll(async () => {
-  await core[Symbol.asyncDispose]()
-  await env[Symbol.asyncDispose]()
+  await core?.[Symbol.asyncDispose]()
+  await env?.[Symbol.asyncDispose]()
 })
 
 async function started(is: 'building' | 'active'): Promise<string> {
@@ -39,12 +42,26 @@ async function started(is: 'building' | 'active'): Promise<string> {
   return id
 }
 
+/** The id of a group that keeps this server's company in its cell. */
+async function groupOf(serverId: string): Promise<string> {
+  const group = { id: newId<string>(), name: 'together', policy: 'affinity' } as const
+  const { projectId, userId } = (await env.server(serverId))!
+  await env.db.transaction(async (tx) => {
+    await insertServerGroup(tx, { ...group, projectId, userId, maxPerHost: null })
+    const servers = [{ id: serverId, cellId: lost.id }]
+    await joinServerGroup(tx, { groupId: group.id, userId, servers })
+  })
+  return group.id
+}
+
 const cellNow = () => core.cells.cell(lost.id)
 
 test('servers of a lost cell are taken from it, each as it was, and it is cleared before it serves again', async () => {
   const ran = await started('active')
   const unwanted = await started('active')
   const unbuilt = await started('building')
+  const group = await groupOf(ran)
+  expect(await findServerGroup(env.db, group)).toMatchObject({ cellId: lost.id })
   await lost.vanish()
   await waitFor('the cell to be dark', () => cellNow()?.isAlive === false, LIMIT_MS)
   const { projectId } = (await env.server(unwanted))!
@@ -58,6 +75,7 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   const shown = await env.until(ran, ({ vmState }) => vmState === 'error')
   expect(shown).toMatchObject({ cellId: null, fault: { details: 'Cell lost was declared lost.' } })
   expect(await findMapping(env.db, ran)).toMatchObject({ cellId: null, attempt: 2, sagaId: null })
+  expect(await findServerGroup(env.db, group)).toMatchObject({ cellId: null, members: [ran] })
   await env.until(unwanted, ({ deletedAt }) => deletedAt !== null)
   expect(await findMapping(env.db, unwanted)).toBeUndefined()
   await env.until(unbuilt, ({ vmState, cellId }) => vmState === 'active' && cellId === other.id)

@@ -12,8 +12,8 @@ beforeAll(async () => {
   core = await env.core()
 })
 afterAll(async () => {
-  await core[Symbol.asyncDispose]()
-  await env[Symbol.asyncDispose]()
+  await core?.[Symbol.asyncDispose]()
+  await env?.[Symbol.asyncDispose]()
 })
 
 const isActive = ({ vmState }: { vmState: string }) => vmState === 'active'

@@ -10,14 +10,9 @@ import type { TokenOptions } from '../tokens/create-token.ts'
 const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 }
 
 export function addTokenCommands(program: Command, operator: Operator): void {
-  const token = noun(program, 'token', 'with which cells and hosts join, once')
-  withExamples(
-    withView(token.command('create <cell>')),
-    './weir token create west --expires 30m',
-    './weir token create north --host north-3',
-  )
-    .description('the line to run on the machine of a new cell, or of a new host of a cell')
-    .option('--host <name>', 'let in a host of this name, not a cell')
+  const token = noun(program, 'token', 'with which cells join, once')
+  withExamples(withView(token.command('create <cell>')), './weir token create west --expires 30m')
+    .description('the line to run on the machine of a new cell')
     .option('--expires <time>', 'such as 30m, 2h or 1d (default: 1h)', duration)
     .action(async (cell: string, options: TokenOptions) => {
       const { createToken } = await import('../tokens/create-token.ts')

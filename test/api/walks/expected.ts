@@ -18,6 +18,8 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
     'without a parameter that must be there',
     'placement listAllocationCandidates, placement listUsages',
   ],
+  [400, 'no zone has this name', 'federation explainPlacement'],
+  [400, 'a text of the form of a key, and none', 'federation join'],
   [
     401,
     'no such way to log in, and not the old password',
@@ -31,6 +33,8 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
     'compute showServerMigration, compute showConsoleToken',
   ],
   [404, 'there is no task', 'image showTask'],
+  [404, 'nothing goes on', 'federation showOperation'],
+  [404, 'a host joins a cell that is there', 'federation createJoinToken'],
   [404, 'a resource class and no trait', 'placement checkTrait'],
   [501, 'a driver without it', 'compute startHostUp, compute shutHostDown, compute rebootHost'],
   [501, 'a driver without it', 'compute showHypervisorUptime'],
