@@ -27,7 +27,7 @@ export class EnvReader {
 
   /** The value itself, or the content of the file named by `<NAME>_FILE` (`<name>_file`), without the trailing newline. */
   secret(name: string): string {
-    const named = `${name}${name === name.toLowerCase() ? '_file' : '_FILE'}`
+    const named = fileSetting(name)
     const file = this.#raw(named)
     if (file === undefined) return this.text(name)
     this.#known.add(`${this.#prefix}${name}`)
@@ -41,7 +41,7 @@ export class EnvReader {
 
   /** As `secret`; undefined where neither is set. */
   optionalSecret(name: string): string | undefined {
-    const isSet = this.#raw(name) !== undefined || this.#raw(`${name}_FILE`) !== undefined
+    const isSet = this.#raw(name) !== undefined || this.#raw(fileSetting(name)) !== undefined
     return isSet ? this.secret(name) : undefined
   }
 
@@ -106,4 +106,9 @@ export class EnvReader {
     const value = this.#env[full]
     return value === '' ? undefined : value
   }
+}
+
+/** The setting that names a file to read another from, spelled as that one. */
+function fileSetting(name: string): string {
+  return `${name}${name === name.toLowerCase() ? '_file' : '_FILE'}`
 }

@@ -2,6 +2,7 @@
 export interface SizedFlavor {
   readonly vcpus: number
   readonly memoryMb: number
+  /** 0: as large as the image asks. */
   readonly rootGb: number
   readonly ephemeralGb: number
   readonly swapMb: number

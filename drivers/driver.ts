@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import type { SizedFlavor } from '#common/flavor-resources.ts'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
@@ -331,16 +332,9 @@ export interface KeypairSpec {
   readonly publicKey: string
 }
 
-export interface FlavorSpec {
+export interface FlavorSpec extends SizedFlavor {
   readonly id: string
   readonly name: string
-  readonly vcpus: number
-  readonly memoryMb: number
-  /** 0: as large as the image asks. */
-  readonly rootGb: number
-  readonly ephemeralGb: number
-  readonly swapMb: number
-  readonly extraSpecs: Readonly<Record<string, string>>
 }
 
 export interface ImageSpec {

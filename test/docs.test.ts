@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -25,6 +25,17 @@ test('docs/drivers.md shows what each driver can', async () => {
 test('docs/cli.md shows every command', async () => {
   const program = createProgram(scriptedOperator())
   await expect(renderReference(program)).toMatchFileSnapshot('../docs/cli.md')
+})
+
+test('README.md leads to every document', async () => {
+  const readme = await readFile('README.md', 'utf8')
+  const pages = (await readdir('docs')).filter((name) => name.endsWith('.md'))
+  expect(pages.filter((name) => !readme.includes(`](docs/${name})`))).toEqual([])
+})
+
+test('decisions are numbered from 1 on, without gaps', async () => {
+  const numbers = (await readdir('docs/decisions')).map((name) => Number(name.slice(0, 4)))
+  expect(numbers.toSorted((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1))
 })
 
 async function renderDrivers(): Promise<string> {

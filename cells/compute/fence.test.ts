@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
@@ -51,4 +51,24 @@ test('guests stop once no gateway is in touch, and start again once one is', asy
   } finally {
     clearInterval(touching)
   }
+})
+
+test('a host that was to stop its guests is told that it need not any more, however late it comes', async () => {
+  await using other = await testCell('unfenced')
+  const process = await other.addProcess('one', { fenceAfterS: 0 })
+  const fenced = { contactAt: Date.now(), fenceAfterMs: 60_000, ended: [] }
+  const comes = async (name: string) => {
+    const directory = mkdtempSync(join((await testServices()).directory, 'fence-'))
+    const file = join(directory, 'fence')
+    writeFileSync(file, JSON.stringify(fenced))
+    await other.addHost({ name, stateDirectory: directory })
+    const kept = async () => {
+      await other.ask('feed.read', { incarnation: process.cell.incarnation, after: 0, limit: 1 })
+      return JSON.parse(readFileSync(file, 'utf8')) as object
+    }
+    await expect.poll(kept, { ...LIMIT, interval: 200 }).toMatchObject({ fenceAfterMs: 0 })
+  }
+
+  await comes('early')
+  await comes('late')
 })

@@ -2,7 +2,8 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import type { Clock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import { errorFields, type Logger } from '#common/log.ts'
+import type { Logger } from '#common/log.ts'
+import { type ReconcilerReport, RunningReconciler } from '#common/reconciler.ts'
 import type { Driver } from '#drivers/driver.ts'
 
 export interface FenceOptions {
@@ -38,13 +39,13 @@ const WRITTEN_AFTER = 0.1
  */
 export class Fence implements AsyncDisposable {
   readonly #options: FenceOptions
-  readonly #stop = new AbortController()
-  readonly #loop: Promise<void>
+  readonly #running: RunningReconciler
   readonly #ended: Set<InstanceId>
   readonly #openedAt: number
   #kept: Kept
   #contactAt: number
   #isClosed = false
+  #writing: Promise<void> = Promise.resolve()
 
   private constructor(options: FenceOptions, kept: Kept) {
     this.#options = options
@@ -52,7 +53,9 @@ export class Fence implements AsyncDisposable {
     this.#contactAt = kept.contactAt
     this.#openedAt = options.clock.now()
     this.#ended = new Set(kept.ended)
-    this.#loop = this.#run()
+    const round = (signal: AbortSignal) => this.#look(signal)
+    const reconciler = { name: 'fence', everyMs: LOOK_EVERY_MS, round }
+    this.#running = new RunningReconciler(reconciler, options.clock, options.log)
   }
 
   static async open(options: FenceOptions): Promise<Fence> {
@@ -88,8 +91,7 @@ export class Fence implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort()
-    await this.#loop
+    await this.#running[Symbol.asyncDispose]()
   }
 
   #isDue(): boolean {
@@ -102,39 +104,27 @@ export class Fence implements AsyncDisposable {
     return upMs > Math.min(AFTER_START_MAX_MS, this.#kept.fenceAfterMs)
   }
 
-  async #run(): Promise<void> {
-    const { clock, log } = this.#options
-    const { signal } = this.#stop
-    while (!signal.aborted) {
-      try {
-        await this.#look()
-      } catch (error) {
-        if (!signal.aborted) log.error(errorFields(error), 'fence could not be kept')
-      }
-      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {})
-    }
-  }
-
-  async #look(): Promise<void> {
+  async #look(signal: AbortSignal): Promise<ReconcilerReport> {
     if (this.#isDue() && this.#isSettled() && !this.#isClosed) {
       this.#isClosed = true
       this.#options.log.error('no gateway is in touch: guests are stopped')
     }
-    if (this.#isClosed) await this.#stopAll()
-    else if (this.#ended.size > 0) await this.#forgetRunning()
+    if (this.#isClosed) await this.#stopAll(signal)
+    else if (this.#ended.size > 0) await this.#forgetRunning(signal)
+    return { ended: this.#ended.size }
   }
 
-  async #stopAll(): Promise<void> {
+  async #stopAll(signal: AbortSignal): Promise<void> {
     const { driver } = this.#options
-    const running = (await driver.list(this.#patience())).filter(runs).map(({ id }) => id)
+    const running = (await driver.list(patience(signal))).filter(runs).map(({ id }) => id)
     if (running.length === 0) return
     for (const id of running) this.#ended.add(id)
     await this.#keep({})
-    await Promise.all(running.map((id) => driver.stop(id, 0, this.#patience())))
+    await Promise.all(running.map((id) => driver.stop(id, 0, patience(signal))))
   }
 
-  async #forgetRunning(): Promise<void> {
-    const guests = await this.#options.driver.list(this.#patience())
+  async #forgetRunning(signal: AbortSignal): Promise<void> {
+    const guests = await this.#options.driver.list(patience(signal))
     const off = new Set(guests.filter((guest) => !runs(guest)).map(({ id }) => id))
     const gone = [...this.#ended].filter((id) => !off.has(id))
     if (gone.length === 0) return
@@ -142,17 +132,24 @@ export class Fence implements AsyncDisposable {
     await this.#keep({})
   }
 
-  async #keep(change: Pick<Partial<Kept>, 'fenceAfterMs'>): Promise<void> {
+  /** One write after the other: contacts come from every process of the cell. */
+  #keep(change: Pick<Partial<Kept>, 'fenceAfterMs'>): Promise<void> {
+    const written = this.#writing.then(() => this.#write(change))
+    this.#writing = written.catch(() => {})
+    return written
+  }
+
+  async #write(change: Pick<Partial<Kept>, 'fenceAfterMs'>): Promise<void> {
     const { file } = this.#options
     const kept = { ...this.#kept, ...change, contactAt: this.#contactAt, ended: [...this.#ended] }
-    await writeFile(`${file}.new`, JSON.stringify(kept))
+    await writeFile(`${file}.new`, JSON.stringify(kept), { flush: true })
     await rename(`${file}.new`, file)
     this.#kept = kept
   }
+}
 
-  #patience(): AbortSignal {
-    return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(BACKEND_TIMEOUT_MS)])
-  }
+function patience(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(BACKEND_TIMEOUT_MS)])
 }
 
 function runs({ powerState }: { readonly powerState: string }): boolean {

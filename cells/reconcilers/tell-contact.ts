@@ -1,4 +1,5 @@
 import { workContext } from '#common/context.ts'
+import type { HostId } from '#common/ids.ts'
 import type { Reconciler } from '#common/reconciler.ts'
 import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
@@ -8,21 +9,23 @@ const EVERY_MS = 1_000
 /** Every host knows when a gateway was last in touch, if its guests are to stop where none is. */
 export function tellContact({ conductor }: Cell): Reconciler {
   const { hosts, gateways, fenceAfterMs } = conductor
-  let isTold = false
+  /** Hosts remember what they were told last: where guests need not stop, once is enough. */
+  const released = new Set<HostId>()
   return {
     name: 'tell-contact',
     everyMs: EVERY_MS,
     round: async () => {
       const ageMs = gateways.takeAge()
-      // Hosts that were told to stop their guests once must be told that they need not any more.
-      if (ageMs === undefined || (fenceAfterMs === 0 && isTold)) return { told: 0 }
-      const up = hosts.all().filter((host) => hosts.isUp(host))
+      if (ageMs === undefined) return { told: 0 }
+      const due = hosts.all().filter((host) => hosts.isUp(host) && !released.has(host.id))
       const asked = { fenceAfterMs, ageMs }
-      const told = await Promise.allSettled(
-        up.map(({ id }) => askHost(conductor, id, 'contact', asked, workContext({}))),
+      const answers = await Promise.allSettled(
+        due.map(async ({ id }) => {
+          await askHost(conductor, id, 'contact', asked, workContext({}))
+          if (fenceAfterMs === 0) released.add(id)
+        }),
       )
-      isTold = up.length > 0 && told.every(({ status }) => status === 'fulfilled')
-      return { told: told.length }
+      return { told: answers.filter(({ status }) => status === 'fulfilled').length }
     },
   }
 }

@@ -7,7 +7,13 @@ import { purgeEvents } from '../db/events.ts'
 import { purgeTasks } from '../db/image-tasks.ts'
 import { purgeJoinTokens } from '../db/join-tokens.ts'
 import { purgeOperations } from '../db/operations.ts'
-import { purgeActionEvents, purgeActions, purgeDeletedServers, purgeKeys } from '../db/purges.ts'
+import {
+  purgeActionEvents,
+  purgeActions,
+  purgeDeletedServers,
+  purgeKeys,
+  purgeTraces,
+} from '../db/purges.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
 
 /** How long things are kept that no longer matter, in milliseconds. */
@@ -44,6 +50,7 @@ export async function purge(
     idempotency_keys: (rows) => purgeKeys(db, before(retention.idempotencyKeysMs), rows),
     server_action_events: (rows) => purgeActionEvents(db, before(retention.actionsMs), rows),
     server_actions: (rows) => purgeActions(db, before(retention.actionsMs), rows),
+    traces: (rows) => purgeTraces(db, before(retention.actionsMs), rows),
     events: (rows) => purgeEvents(db, before(retention.eventsMs), rows),
     audit_records: (rows) => purgeAuditRecords(db, before(retention.auditMs), rows),
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),

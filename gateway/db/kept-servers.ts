@@ -4,14 +4,13 @@ import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { instanceMappings } from './schema/servers.ts'
 
-/** A server that was deleted softly and that nobody does anything with now. */
-export interface KeptServer {
+/** A server that was deleted softly, that nobody does anything with now, and that must not stay as it is. */
+export interface UnsettledServer {
   readonly serverId: InstanceId
   /** False once it is back, or where the delete came to nothing. */
   readonly isDeleted: boolean
+  /** False for one that is deleted: its time is up. */
   readonly isCharged: boolean
-  /** True when it has been kept for the time that was asked about. */
-  readonly isDue: boolean
 }
 
 const MARK = statement(
@@ -24,12 +23,14 @@ const MARK = statement(
     .where(and(eq(instanceMappings.serverId, sql.placeholder('serverId')))),
 )
 
-const IDLE = sqlStatement(sql`
-  select m.server_id, s.vm_state = 'soft-delete' as is_deleted, m.is_charged,
-    m.changed_at <= now(3) - interval ${sql.placeholder('ageS')} second as is_due
+/** Those that only wait for their time would fill every batch. */
+const UNSETTLED = sqlStatement(sql`
+  select m.server_id, s.vm_state = 'soft-delete' as is_deleted, m.is_charged
   from instance_mappings m join server_index s on s.server_id = m.server_id
   where m.is_kept = true and m.is_deleting = false and m.saga_id is null
     and s.deleted_at is null and s.task_state is null
+    and (s.vm_state <> 'soft-delete' or m.is_charged
+      or m.changed_at <= now(3) - interval ${sql.placeholder('ageS')} second)
   limit ${sql.placeholder('max')}`)
 
 /** Notes whether the server is kept, and whether its project is charged for it; the ledger is changed beside it. */
@@ -41,22 +42,20 @@ export async function markKept(
   await tx.run(MARK, { serverId, ...state })
 }
 
-/** At most so many of them; `ageS`: seconds after which one is due. */
-export async function idleKeptServers(
+/** At most so many of them; `ageS`: seconds for which one is kept. */
+export async function unsettledServers(
   db: Executor,
   ageS: number,
   limit: number,
-): Promise<readonly KeptServer[]> {
+): Promise<readonly UnsettledServer[]> {
   const rows = await db.rows<{
     server_id: InstanceId
     is_deleted: number
     is_charged: number
-    is_due: number
-  }>(IDLE, { ageS, max: String(limit) })
+  }>(UNSETTLED, { ageS, max: String(limit) })
   return rows.map((row) => ({
     serverId: row.server_id,
     isDeleted: Boolean(row.is_deleted),
     isCharged: Boolean(row.is_charged),
-    isDue: Boolean(row.is_due),
   }))
 }

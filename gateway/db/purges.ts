@@ -21,6 +21,7 @@ const ACTIONS = sqlStatement(
 const ACTION_EVENTS = sqlStatement(
   sql`delete from server_action_events where started_at < ${before} limit ${max}`,
 )
+const TRACES = sqlStatement(sql`delete from traces where created_at < ${before} limit ${max}`)
 
 export function purgeKeys(db: Executor, olderThan: Date, rows: number): Promise<number> {
   return removed(db, KEYS, olderThan, rows)
@@ -32,6 +33,10 @@ export function purgeActions(db: Executor, olderThan: Date, rows: number): Promi
 
 export function purgeActionEvents(db: Executor, olderThan: Date, rows: number): Promise<number> {
   return removed(db, ACTION_EVENTS, olderThan, rows)
+}
+
+export function purgeTraces(db: Executor, olderThan: Date, rows: number): Promise<number> {
+  return removed(db, TRACES, olderThan, rows)
 }
 
 /** Removes servers that were deleted before a time, with all their history: nobody can ask for it any more. */

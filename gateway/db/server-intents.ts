@@ -2,7 +2,7 @@ import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import type { WorkContext } from '#common/context.ts'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
-import type { CellId, InstanceId, SagaId } from '#common/ids.ts'
+import type { CellId, InstanceId } from '#common/ids.ts'
 import type { Wish } from '#common/states/wishes.ts'
 import type { Intent, ListedIntent } from '../app/intents/intent.ts'
 import { instanceMappings, serverIndex, serverIntents } from './schema/servers.ts'
@@ -52,10 +52,12 @@ const UNSHOW = statement(
     .where(eq(serverIndex.serverId, serverId)),
 )
 
+/** A delete does not wait for whoever is changing the server. */
 const DUE = sqlStatement(sql`
-  select i.*, m.cell_id, m.attempt, m.saga_id from server_intents i
+  select i.*, m.cell_id, m.attempt from server_intents i
   left join instance_mappings m on m.server_id = i.server_id
-  where m.cell_id is null or not json_contains(${p('unreachable')}, json_quote(m.cell_id))
+  where (m.cell_id is null or not json_contains(${p('unreachable')}, json_quote(m.cell_id)))
+    and (m.saga_id is null or i.wish = 'delete')
   order by i.serial limit ${p('max')}`)
 
 interface IntentRow {
@@ -150,11 +152,9 @@ export interface DueIntent extends Intent {
   /** Null when the server is in no cell, or gone. */
   readonly cellId: CellId | null
   readonly attempt: number | null
-  /** Who is changing the server; null: nobody is. */
-  readonly sagaId: SagaId | null
 }
 
-/** The oldest intents of servers that are in none of these cells. */
+/** The oldest intents that can be seen to: of servers that are in none of these cells, and that nobody is changing. */
 export async function dueIntents(
   db: Executor,
   unreachable: readonly CellId[],
@@ -163,7 +163,6 @@ export async function dueIntents(
   type Row = IntentRow & {
     readonly cell_id: CellId | null
     readonly attempt: number | null
-    readonly saga_id: SagaId | null
   }
   const values = { unreachable: JSON.stringify(unreachable), max: String(max) }
   const rows = await db.rows<Row>(DUE, values)
@@ -171,7 +170,6 @@ export async function dueIntents(
     ...intentOf(row),
     cellId: row.cell_id,
     attempt: row.attempt,
-    sagaId: row.saga_id,
   }))
 }
 

@@ -1,4 +1,4 @@
-import { asc, eq, sql } from 'drizzle-orm'
+import { desc, eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
@@ -25,7 +25,10 @@ export function recordTraces(tx: Tx, rows: readonly ServerTrace[]): void {
   )
 }
 
-/** The decisions about a server, oldest attempt first; of one attempt, cells before hosts, then as they fell. */
+/** A server that is shelved and brought back again and again has one for each time. */
+const SHOWN_MAX = 100
+
+/** The newest decisions about a server, oldest attempt first; of one attempt, cells before hosts, then as they fell. */
 export async function listTraces(
   db: Executor,
   serverId: string,
@@ -34,6 +37,7 @@ export async function listTraces(
     .select({ attempt: traces.attempt, trace: traces.trace })
     .from(traces)
     .where(eq(traces.serverId, serverId))
-    .orderBy(asc(traces.attempt), asc(traces.level), asc(traces.decidedAt))
-  return rows.map(({ attempt, trace }) => ({ attempt, trace: trace as Trace }))
+    .orderBy(desc(traces.attempt), desc(traces.level), desc(traces.decidedAt))
+    .limit(SHOWN_MAX)
+  return rows.toReversed().map(({ attempt, trace }) => ({ attempt, trace: trace as Trace }))
 }

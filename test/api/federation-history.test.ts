@@ -81,20 +81,20 @@ describe('events', () => {
 
   test('of cells and hosts are the operators’ alone', async () => {
     const [host] = await hostsOf('south')
+    const untilHost = (state: string) =>
+      waitFor(
+        `the host to be told ${state}`,
+        async () => {
+          const { events } = await eventsOf(admin, 'type=host&cell=south')
+          return events.filter((event) => event['host'] === host!.name).at(-1)?.['state'] === state
+        },
+        FOLLOWS_MS,
+      )
+    // Of changes that a cell tells together only the last is an event.
     await patch(`/v1/hosts/${host!.id}`, { is_cordoned: true, cordon_reason: 'a fan' })
+    await untilHost('cordoned')
     await patch(`/v1/hosts/${host!.id}`, { is_cordoned: false })
-    await waitFor(
-      'the host’s events',
-      async () => {
-        const { events } = await eventsOf(admin, 'type=host&cell=south')
-        const told = events.filter((event) => event['host'] === host!.name)
-        return told
-          .map(({ state }) => state)
-          .join(' ')
-          .endsWith('cordoned up')
-      },
-      FOLLOWS_MS,
-    )
+    await untilHost('up')
     await patch('/v1/cells/north', { is_enabled: false, disabled_reason: 'power works' })
     await patch('/v1/cells/north', { is_enabled: true })
     await waitFor(

@@ -109,8 +109,11 @@ async function openNode(folder: string, enrolled: EnrolledNode, secrets: Secrets
 
 async function refuseForgotten(folder: string, enrolled: readonly EnrolledNode[]): Promise<void> {
   const known = new Set(enrolled.map(({ name }) => `${name}.json`))
-  const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.json'))
-  for (const file of files.filter((name) => !known.has(name))) {
+  const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  for (const file of files.filter((name) => name.endsWith('.json') && !known.has(name))) {
     const { instance } = await readNodeRecord(join(folder, file))
     if (instance === null) continue
     const node = file.slice(0, -'.json'.length)

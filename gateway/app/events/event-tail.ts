@@ -29,11 +29,10 @@ export class EventTail implements AsyncDisposable {
   watch(signal: AbortSignal): Watcher {
     if (this.#isClosed || this.#watchers.size >= this.#options.watchersMax)
       throw new Failure('unavailable', 'Too many watch events here. Please try again later.')
-    const watcher = new Watcher(signal, () => this.#watchers.delete(watcher))
+    const watcher = new Watcher(signal, (left) => this.#watchers.delete(left))
+    if (watcher.isEnded) return watcher
     this.#watchers.add(watcher)
-    this.#loop ??= this.#run().finally(() => {
-      this.#loop = undefined
-    })
+    this.#loop ??= this.#run()
     return watcher
   }
 
@@ -55,17 +54,19 @@ export class EventTail implements AsyncDisposable {
       }
       await clock.sleep(POLL_MS)
     }
+    // In the same breath as nobody was seen to be left: whoever comes next begins anew.
+    this.#loop = undefined
   }
 }
 
 /** One who watches. */
 export class Watcher {
-  readonly #left: () => void
+  readonly #left: (watcher: Watcher) => void
   #last = 0
   #isEnded = false
   #wake: () => void = () => {}
 
-  constructor(signal: AbortSignal, left: () => void) {
+  constructor(signal: AbortSignal, left: (watcher: Watcher) => void) {
     this.#left = left
     signal.addEventListener('abort', () => this.end(), { once: true })
     if (signal.aborted) this.end()
@@ -83,7 +84,7 @@ export class Watcher {
 
   end(): void {
     this.#isEnded = true
-    this.#left()
+    this.#left(this)
     this.#wake()
   }
 

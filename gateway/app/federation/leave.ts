@@ -1,5 +1,5 @@
 import type { Clock } from '#common/clock.ts'
-import type { Transactional } from '#common/db/database.ts'
+import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellAccess } from '../../cells/cell-access.ts'
 import { countServersIn, removeCell } from '../../db/remove-cell.ts'
@@ -39,7 +39,7 @@ export async function leave(
   await access.keep()
 }
 
-async function assertNoServers(db: Parameters<typeof countServersIn>[0], cell: OperatedCell) {
+async function assertNoServers(db: Executor, cell: OperatedCell): Promise<void> {
   const servers = await countServersIn(db, cell.id)
   if (servers === 0) return
   throw new Failure(

@@ -1,4 +1,5 @@
 import type { Transactional } from '#common/db/database.ts'
+import type { HostId } from '#common/ids.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import { beginHostDrain, type OperationRecord } from '../../db/operations.ts'
 import type { RequestContext } from '../request-context.ts'
@@ -12,7 +13,7 @@ export async function drainHost(
   reason: string | null,
 ): Promise<OperationRecord> {
   const id = await db.transaction((tx) => {
-    const subject = { subjectId: view.hostId as never, subject: view.name, cellId }
+    const subject = { subjectId: view.hostId as HostId, subject: view.name, cellId }
     return beginHostDrain(tx, { ...subject, reason, userId, requestId })
   })
   return findOperation(db, id)

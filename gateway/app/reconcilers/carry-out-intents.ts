@@ -53,12 +53,12 @@ export function carryOutIntents(compute: Compute, processName: string): Reconcil
   }
 }
 
-/** Undefined when nothing is begun now: another saga has the server, somebody was quicker, or nothing can be done. */
+/** Undefined when nothing is begun: somebody was quicker, or nothing can be done. */
 async function begin(compute: Compute, intent: DueIntent): Promise<SagaRun | undefined> {
   try {
     if (intent.wish === 'delete') return await beginDelete(compute, intent)
     if (intent.cellId === null) return await giveUp(compute, intent)
-    return intent.sagaId === null ? await beginAct(compute, intent) : undefined
+    return await beginAct(compute, intent)
   } catch (error) {
     if (!isFailure(error, 'conflict', 'not-found')) throw error
     return undefined
@@ -93,9 +93,16 @@ async function takeIntent(tx: Tx, intent: DueIntent): Promise<void> {
     throw new Failure('conflict', 'The intent was seen to by somebody else.')
 }
 
-/** Of a request that was answered long ago, nobody else can tell why its cell refused. */
-async function tellEnd({ db, log }: Compute, intent: DueIntent, run: SagaRun): Promise<void> {
-  if ((await run.finished) !== 'unwound') return
+/** Of a request that was answered long ago, nobody else can tell why its cell refused. Never rejects: few wait for it. */
+async function tellEnd(compute: Compute, intent: DueIntent, run: SagaRun): Promise<void> {
+  try {
+    if ((await run.finished) === 'unwound') await recordFailure(compute, intent, run)
+  } catch (error) {
+    compute.log.warn(errorFields(error), 'end of an intent not told')
+  }
+}
+
+async function recordFailure({ db }: Compute, intent: DueIntent, run: SagaRun): Promise<void> {
   const { serverId, wish, work } = intent
   const failure = await readFailure(db, run.id)
   const at = Date.now()
@@ -109,9 +116,7 @@ async function tellEnd({ db, log }: Compute, intent: DueIntent, run: SagaRun): P
     host: null,
     details: failure?.message ?? null,
   }
-  await db
-    .transaction((tx) => recordActionEvents(tx, null, [event]))
-    .catch((error: unknown) => log.warn(errorFields(error), 'end of an intent not told'))
+  await db.transaction((tx) => recordActionEvents(tx, null, [event]))
 }
 
 /** A server that is gone, or that no cell has, cannot be started or stopped. */

@@ -17,8 +17,9 @@ export function drainHosts(deps: ServiceDeps): Reconciler {
       const drains = await runningDrains(deps.db, BATCH)
       for (const drain of drains) {
         signal.throwIfAborted()
+        // What one host or its cell refuses must not hold up the others.
         await advance(deps, drain).catch(async (error: unknown) => {
-          if (!isFailure(error, 'unavailable')) throw error
+          if (!isFailure(error)) throw error
           await noteProgress(deps.db, drain.id, { message: error.message })
         })
       }

@@ -2,7 +2,7 @@ import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { Reconciler } from '#common/reconciler.ts'
-import { idleKeptServers, type KeptServer } from '../../db/kept-servers.ts'
+import { type UnsettledServer, unsettledServers } from '../../db/kept-servers.ts'
 import type { Compute } from '../compute.ts'
 import { endKeeping, keepUncharged } from '../quotas/kept-charge.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
@@ -19,25 +19,24 @@ export function keptServers(compute: Compute): Reconciler {
     name: 'kept servers',
     everyMs: EVERY_MS,
     round: async (signal) => {
-      const idle = await idleKeptServers(db, Math.max(reclaimIntervalS, LEAST_S), BATCH)
-      for (const server of idle) {
+      const unsettled = await unsettledServers(db, Math.max(reclaimIntervalS, LEAST_S), BATCH)
+      for (const server of unsettled) {
         signal.throwIfAborted()
         await settle(compute, server)
       }
-      return { looked: idle.length }
+      return { unsettled: unsettled.length }
     },
   }
 }
 
 async function settle(
   compute: Compute,
-  { serverId, isDeleted, isCharged, isDue }: KeptServer,
+  { serverId, isDeleted, isCharged }: UnsettledServer,
 ): Promise<void> {
   const { db } = compute
   if (!isDeleted) return db.transaction((tx) => endKeeping(tx, serverId))
   // Its host could not bring it back.
   if (isCharged) return db.transaction((tx) => keepUncharged(tx, serverId))
-  if (!isDue) return
   const params = { serverId, operationId: newId<string>(), requester: null }
   try {
     await compute.sagas.start(deleteServerSaga, {

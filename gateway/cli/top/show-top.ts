@@ -22,7 +22,7 @@ export async function showTop(operator: Operator, options: ViewOptions): Promise
 }
 
 /** Of cells and hosts at an instant. */
-export function topView(cells: readonly Cell[], hosts: readonly Host[], now: number): View {
+function topView(cells: readonly Cell[], hosts: readonly Host[], now: number): View {
   const fullestFirst = hosts.toSorted((a, b) => load(b) - load(a))
   return {
     data: { cells, hosts: fullestFirst },

@@ -802,8 +802,10 @@ CREATE INDEX `audit_records_at` ON `audit_records` (`at`);--> statement-breakpoi
 CREATE INDEX `audit_records_user` ON `audit_records` (`user_id`);--> statement-breakpoint
 CREATE INDEX `audit_records_project` ON `audit_records` (`project_id`);--> statement-breakpoint
 CREATE INDEX `audit_records_request` ON `audit_records` (`request_id`);--> statement-breakpoint
+CREATE INDEX `audit_records_action` ON `audit_records` (`action`);--> statement-breakpoint
 CREATE INDEX `cell_accounts_by_cell` ON `cell_accounts` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `join_tokens_expire` ON `join_tokens` (`expires_at`);--> statement-breakpoint
+CREATE INDEX `traces_created` ON `traces` (`created_at`);--> statement-breakpoint
 CREATE INDEX `console_sessions_project` ON `console_sessions` (`project_id`,`alive_until`);--> statement-breakpoint
 CREATE INDEX `console_sessions_server` ON `console_sessions` (`server_id`);--> statement-breakpoint
 CREATE INDEX `console_sessions_expires` ON `console_sessions` (`expires_at`);--> statement-breakpoint

@@ -20,5 +20,6 @@ export const auditRecords = mysqlTable(
     index('audit_records_user').on(t.userId),
     index('audit_records_project').on(t.projectId),
     index('audit_records_request').on(t.requestId),
+    index('audit_records_action').on(t.action),
   ],
 )

@@ -109,7 +109,10 @@ export const traces = mysqlTable(
     trace: json('trace').notNull(),
     createdAt: time('created_at').notNull(),
   },
-  (t) => [primaryKey({ columns: [t.serverId, t.attempt, t.level, t.decidedAt] })],
+  (t) => [
+    primaryKey({ columns: [t.serverId, t.attempt, t.level, t.decidedAt] }),
+    index('traces_created').on(t.createdAt),
+  ],
 )
 
 /** Words of operators and processes that must outlive them, such as this gateway's id. */

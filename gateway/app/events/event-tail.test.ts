@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import type { Executor } from '#common/db/database.ts'
+import { createLogger } from '#common/log.ts'
+import { EventTail } from './event-tail.ts'
+
+/** The numbers it is looked at with; only the state of the events is read. */
+function databaseWith(last: () => number): Executor {
+  const rows = () => Promise.resolve([{ last: last(), removed: 0 }])
+  return { rows } as unknown as Executor
+}
+
+const tail = (watchersMax: number, last = () => 0) =>
+  new EventTail({
+    db: databaseWith(last),
+    clock: systemClock,
+    log: createLogger('test', 'error'),
+    watchersMax,
+  })
+
+test('whoever has gone before the watch begins takes no place', async () => {
+  await using watched = tail(1)
+
+  expect(watched.watch(AbortSignal.abort()).isEnded).toBe(true)
+  const watcher = watched.watch(new AbortController().signal)
+
+  expect(watcher.isEnded).toBe(false)
+  expect(() => watched.watch(new AbortController().signal)).toThrow('Too many')
+  watcher.end()
+})
+
+test('one who comes when nobody was left is told of what is new', async () => {
+  let last = 0
+  await using watched = tail(2, () => last)
+  const until = AbortSignal.timeout(10_000)
+  const first = watched.watch(until)
+  last = 1
+  await first.beyond(0, until)
+  first.end()
+
+  const second = watched.watch(until)
+  last = 2
+  await second.beyond(1, until)
+
+  expect(until.aborted).toBe(false)
+  second.end()
+})

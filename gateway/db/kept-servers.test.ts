@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { VmState } from '#common/states/instance-states.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { sampleServer } from '#test/env/sample-server.ts'
+import { insertMappings } from './instance-mappings.ts'
+import { markKept, unsettledServers } from './kept-servers.ts'
+import { insertServers } from './server-index.ts'
+
+let db: Database
+
+beforeAll(async () => {
+  const url = await freshDatabase('kept')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  db = new Database({ url, connectionsMax: 2 })
+})
+
+afterAll(() => db[Symbol.asyncDispose]())
+
+/** A server that was deleted softly that many minutes ago, as it is now. */
+async function kept(vmState: VmState, isCharged: boolean, minutesAgo: number): Promise<InstanceId> {
+  const owner = { projectId: 'p'.repeat(32), userId: 'u'.repeat(32) }
+  const server = sampleServer(owner, null, { vmState, taskState: null })
+  const { projectId } = owner
+  const mapping = { serverId: server.id, projectId, cores: 1, ramMb: 1, cellId: null, sagaId: null }
+  await db.transaction(async (tx) => {
+    insertMappings(tx, [mapping])
+    insertServers(tx, [{ ...server, addresses: {} }])
+    await markKept(tx, server.id, { isKept: true, isCharged })
+  })
+  await db.orm.execute(
+    `UPDATE instance_mappings SET changed_at = now(3) - INTERVAL ${minutesAgo} MINUTE WHERE server_id = '${server.id}'`,
+  )
+  return server.id
+}
+
+test('servers that only wait for their time keep no others waiting', async () => {
+  for (const minutesAgo of [1, 2, 3]) await kept('soft-delete', false, minutesAgo)
+  const back = await kept('active', true, 1)
+  const notRestored = await kept('soft-delete', true, 1)
+  const due = await kept('soft-delete', false, 5)
+
+  const found = await unsettledServers(db, 4 * 60, 3)
+
+  expect(new Set(found.map(({ serverId }) => serverId))).toEqual(new Set([back, notRestored, due]))
+  expect(found.find(({ serverId }) => serverId === back)).toMatchObject({ isDeleted: false })
+  expect(found.find(({ serverId }) => serverId === due)).toMatchObject({ isCharged: false })
+})
