@@ -15,6 +15,7 @@ import type { Conductor } from './conductor/conductor.ts'
 import { actSaga } from './conductor/sagas/act.ts'
 import { bootSaga } from './conductor/sagas/boot.ts'
 import { deleteSaga } from './conductor/sagas/delete.ts'
+import { moveSaga } from './conductor/sagas/move.ts'
 import type { CellConfig } from './config.ts'
 import { beginFeed } from './db/feed.ts'
 import { FeedRelay } from './feed/feed-relay.ts'
@@ -100,7 +101,7 @@ export async function startCell(
 
 function openSagas(conductor: Conductor, processName: string): Promise<SagaEngine<Conductor>> {
   const { db, clock, log } = conductor
-  const sagas = [bootSaga, deleteSaga, actSaga]
+  const sagas = [bootSaga, deleteSaga, actSaga, moveSaga]
   return SagaEngine.open<Conductor>({ db, deps: conductor, sagas, processName, clock, log })
 }
 

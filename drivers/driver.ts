@@ -4,6 +4,7 @@ import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#co
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
 import type { MachineClass } from './machine-class.ts'
+import type { LiveMove, Move } from './move.ts'
 import type { ServerRemarks } from './server-remarks.ts'
 
 /**
@@ -50,6 +51,8 @@ export interface Driver extends AsyncDisposable {
   readonly snapshot?: Snapshot
   readonly rebuild?: Rebuild
   readonly resize?: Resize
+  readonly move?: Move
+  readonly liveMove?: LiveMove
 }
 
 export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'libvirt', 'nested'] as const
@@ -70,6 +73,8 @@ export const CAPABILITIES = [
   'snapshot',
   'rebuild',
   'resize',
+  'move',
+  'liveMove',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 

@@ -582,7 +582,10 @@ export interface components {
             readonly id: string;
             /** Format: uuid */
             readonly server_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description For administrators.
+             */
             readonly cell_id: string | null;
             readonly project_id: string;
             /** @description Who asked for it. */
@@ -1040,7 +1043,7 @@ export interface operations {
                         readonly state: string;
                         /** @description What went wrong, in full. */
                         readonly fault: string | null;
-                        /** @description The oldest first; of one attempt, cells before hosts. A second choice of hosts in an attempt is for a host that failed to build the server. */
+                        /** @description The newest hundred, the oldest of them first; of one attempt, cells before hosts. A second choice of hosts in an attempt is for a host that failed to build the server, or for a server that had left its host. */
                         readonly decisions: readonly components["schemas"]["Decision"][];
                         /** @description As they began; the last is the whole. */
                         readonly phases: readonly components["schemas"]["Phase"][];
@@ -1288,7 +1291,7 @@ export interface operations {
     readonly listIntents: {
         readonly parameters: {
             readonly query?: {
-                /** @description The id or the name of a cell. */
+                /** @description The id or the name of a cell; for administrators. */
                 readonly cell?: string;
                 /** @description The id of a server. */
                 readonly server?: string;

@@ -1,20 +1,20 @@
-import { Failure } from '#common/errors.ts'
 import type { ImageId, InstanceId, OperationId } from '#common/ids.ts'
 import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts'
-import type { Capability, Driver } from '#drivers/driver.ts'
-import type { Act, ActName } from '#openapi/wire/act.ts'
+import type { Act, ActName, HostAct, HostMoveAct } from '#openapi/wire/act.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { answerOf } from './answer.ts'
 import type { Compute } from './compute.ts'
 import { configDriveFiles } from './config-drive.ts'
+import { driverPart } from './driver-part.ts'
 import type { ImageTarget } from './image-client.ts'
 import { instanceSpec } from './instance-spec.ts'
+import { type Moved, moveAct } from './move-act.ts'
 import { RANKS } from './workbench.ts'
 
-interface ActAsk {
+interface ActAsk<A extends HostAct = HostAct> {
   readonly operation: OperationRef
-  readonly act: Act
+  readonly act: A
   readonly graceMs: number
   readonly runs?: boolean
 }
@@ -49,11 +49,12 @@ export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(
       async () => {
-        await perform(compute, id, ask, signal)
-        const after = powerAfter(ask)
-        return after === undefined
-          ? { state: 'done' }
-          : { state: 'done', powerState: POWER_STATES[after] }
+        const { powerState, told } = await outcomeOf(compute, id, ask, signal)
+        return {
+          state: 'done',
+          ...(powerState !== undefined && { powerState: POWER_STATES[powerState] }),
+          ...(told !== undefined && { told }),
+        }
       },
       signal,
       log,
@@ -64,12 +65,41 @@ export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
   return workbench.ask(job, answerWithinMs)
 }
 
+async function outcomeOf(
+  compute: Compute,
+  id: InstanceId,
+  ask: ActAsk,
+  signal: AbortSignal,
+): Promise<Moved> {
+  const { graceMs, runs = true } = ask
+  if (isPartOfMove(ask.act)) return moveAct(compute, id, ask.act, { graceMs, runs }, signal)
+  const asked = { ...ask, act: ask.act }
+  await perform(compute, id, asked, signal)
+  const powerState = powerAfter(asked)
+  return powerState === undefined ? {} : { powerState }
+}
+
+const PARTS_OF_MOVES: ReadonlySet<string> = new Set<HostMoveAct['name']>([
+  'pack',
+  'unpack',
+  'arrive',
+  'evacuate',
+  'announce',
+  'expect',
+  'send',
+  'land',
+])
+
+function isPartOfMove(asked: HostAct): asked is HostMoveAct {
+  return PARTS_OF_MOVES.has(asked.name)
+}
+
 /** Acts that leave the guest in one state whatever was being done to it: the cell lets them begin over others. */
-const TAKING_OVER: readonly ActName[] = ['reboot-hard', 'soft-delete']
+const TAKING_OVER: readonly HostAct['name'][] = ['reboot-hard', 'soft-delete']
 
 const STARTING_ANEW: readonly ActName[] = ['rebuild', 'resize', 'revert-resize']
 
-function powerAfter({ act: { name }, runs = true }: ActAsk): PowerState | undefined {
+function powerAfter({ act: { name }, runs = true }: ActAsk<Act>): PowerState | undefined {
   if (STARTING_ANEW.includes(name)) return runs ? 'running' : 'shutdown'
   return AFTERWARDS[name]
 }
@@ -77,10 +107,11 @@ function powerAfter({ act: { name }, runs = true }: ActAsk): PowerState | undefi
 function perform(
   compute: Compute,
   id: InstanceId,
-  { act: asked, graceMs, runs = true }: ActAsk,
+  { act: asked, graceMs, runs = true }: ActAsk<Act>,
   signal: AbortSignal,
 ): Promise<void> {
   const { driver } = compute
+  const how = { runs, graceMs }
   switch (asked.name) {
     case 'start':
     case 'restore':
@@ -93,26 +124,26 @@ function perform(
     case 'reboot-hard':
       return driver.reboot(id, 'hard', graceMs, signal)
     case 'pause':
-      return part(driver, 'pause').pause(id, signal)
+      return driverPart(driver, 'pause').pause(id, signal)
     case 'unpause':
-      return part(driver, 'pause').unpause(id, signal)
+      return driverPart(driver, 'pause').unpause(id, signal)
     case 'suspend':
-      return part(driver, 'suspend').suspend(id, signal)
+      return driverPart(driver, 'suspend').suspend(id, signal)
     case 'resume':
-      return part(driver, 'suspend').resume(id, signal)
+      return driverPart(driver, 'suspend').resume(id, signal)
     case 'rescue': {
       const image = { ...asked.build.image, id: asked.build.image.id as ImageId }
       const configDrive = configDriveFiles(id, asked.build)
       const { adminPassword } = asked.build
       const spec = { image, configDrive, adminPassword, graceMs }
-      return part(driver, 'rescue').rescue(id, spec, signal)
+      return driverPart(driver, 'rescue').rescue(id, spec, signal)
     }
     case 'unrescue':
-      return part(driver, 'rescue').unrescue(id, signal)
+      return driverPart(driver, 'rescue').unrescue(id, signal)
     case 'change-password':
-      return part(driver, 'password').set(id, asked.password, signal)
+      return driverPart(driver, 'password').set(id, asked.password, signal)
     case 'crash-dump':
-      return part(driver, 'crashDump').trigger(id, signal)
+      return driverPart(driver, 'crashDump').trigger(id, signal)
     case 'create-image':
     case 'create-backup':
       return saveDisk(compute, id, asked.target, signal)
@@ -125,16 +156,16 @@ function perform(
     case 'unshelve':
       return driver.spawn(instanceSpec(id, asked.build), signal)
     case 'rebuild': {
-      const { keepsEphemeral, build } = asked
-      const how = { keepsEphemeral, runs }
-      return part(driver, 'rebuild').rebuild(instanceSpec(id, build), how, signal)
+      const spec = instanceSpec(id, asked.build)
+      const { keepsEphemeral } = asked
+      return driverPart(driver, 'rebuild').rebuild(spec, { keepsEphemeral, runs }, signal)
     }
     case 'resize':
-      return part(driver, 'resize').resize(instanceSpec(id, asked.build), { runs, graceMs }, signal)
+      return driverPart(driver, 'resize').resize(instanceSpec(id, asked.build), how, signal)
     case 'confirm-resize':
-      return part(driver, 'resize').confirm(id, signal)
+      return driverPart(driver, 'resize').confirm(id, signal)
     case 'revert-resize':
-      return part(driver, 'resize').revert(instanceSpec(id, asked.build), { runs, graceMs }, signal)
+      return driverPart(driver, 'resize').revert(instanceSpec(id, asked.build), how, signal)
   }
 }
 
@@ -145,16 +176,6 @@ async function saveDisk(
   target: ImageTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  await using disk = await part(driver, 'snapshot').take(id, signal)
+  await using disk = await driverPart(driver, 'snapshot').take(id, signal)
   await images.fill(target, disk, signal)
-}
-
-function part<C extends Capability>(driver: Driver, capability: C): NonNullable<Driver[C]> {
-  const found = driver[capability]
-  if (found === undefined)
-    throw new Failure(
-      'unsupported',
-      `Driver '${driver.name}' lacks what this needs: ${capability}.`,
-    )
-  return found as NonNullable<Driver[C]>
 }

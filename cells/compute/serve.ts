@@ -12,6 +12,7 @@ import { consoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
 import { diagnostics } from './diagnostics.ts'
 import { filterPorts } from './filter-ports.ts'
+import { listMoveFiles, readMoveFile, steerMove, writeMoveFile } from './move-files.ts'
 import { hostReport } from './report.ts'
 import { spawn } from './spawn.ts'
 
@@ -30,6 +31,10 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'filter-ports': (ask) => filterPorts(compute, ask),
     'change-nic': (ask) => changeNic(compute, ask),
     act: (ask) => act(compute, ask),
+    'move-files': (ask) => listMoveFiles(compute, ask),
+    'move-read': (ask) => readMoveFile(compute, ask),
+    'move-write': (ask) => writeMoveFile(compute, ask),
+    'move-steer': (ask) => steerMove(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
     diagnostics: (ask) => diagnostics(compute, ask),
     report: () => hostReport(compute),

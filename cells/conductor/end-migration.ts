@@ -7,7 +7,14 @@ import { release } from '../placement/release.ts'
 import type { Conductor } from './conductor.ts'
 
 /** Migrations that hold resources, or are about to. */
-const OPEN: readonly MigrationStatus[] = ['migrating', 'post-migrating', 'finished', 'reverting']
+export const OPEN_MIGRATIONS: readonly MigrationStatus[] = [
+  'running',
+  'pre-migrating',
+  'migrating',
+  'post-migrating',
+  'finished',
+  'reverting',
+]
 
 /** Afterwards the server's migration that is not over yet is over, and holds nothing. Without one nothing happens. */
 export async function endMigration(
@@ -17,7 +24,7 @@ export async function endMigration(
   status: MigrationStatus,
 ): Promise<void> {
   const migration = await newestMigration(tx, serverId)
-  if (migration === undefined || !OPEN.includes(migration.status)) return
+  if (migration === undefined || !OPEN_MIGRATIONS.includes(migration.status)) return
   await release(tx, migration.id)
   const view = { ...migration, version: migration.version + 1, status, updatedAt: clock.now() }
   await updateMigration(tx, view)

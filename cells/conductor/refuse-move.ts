@@ -12,14 +12,14 @@ import { endedEvent } from './action-event.ts'
 import type { Conductor } from './conductor.ts'
 import { type Instance, instanceView } from './instance.ts'
 
-export type Move = Extract<CellAct, { migrationId: string }>
+/** A change of host that is asked for as such. */
+export type Move = Extract<CellAct, { isAwaited: boolean }>
 
 const FAULT_CODE = 500
 const NO_VALID_HOST = 'No valid host was found. There are not enough hosts available.'
 
 /**
- * Afterwards it is on record that the scheduler found the instance no other host: no driver here can carry a guest to
- * one. As in Nova the instance has a fault, stays as it was, and is in ERROR where it was to be evacuated. Returns
+ * Afterwards it is on record that the scheduler found the instance no other host. As in Nova the instance has a fault, stays as it was, and is in ERROR where it was to be evacuated. Returns
  * undefined when the instance changed meanwhile. Throws `invalid` where the answer is waited for.
  */
 export async function refuseMove(
@@ -75,8 +75,8 @@ function recordOf(move: Move, instance: Instance, at: number): MigrationView | u
     sourceNode: placed?.hypervisorHostname ?? null,
     destHost: move.host,
     destNode: null,
-    oldFlavorId: move.flavorId,
-    newFlavorId: move.flavorId,
+    oldFlavorId: move.build.flavor.id,
+    newFlavorId: move.build.flavor.id,
     userId: move.userId,
     projectId,
     createdAt: at,

@@ -6,19 +6,28 @@ import { settledWithin } from '#common/settled-within.ts'
 import { refuseInState } from '#common/states/refuse-in-state.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { Capability } from '#drivers/driver.ts'
-import type { ActName, CellAct } from '#openapi/wire/act.ts'
+import type { Act, ActName, ActNamed, CellAct } from '#openapi/wire/act.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
 import { INTERRUPTIBLE } from '../conductor/interruptible.ts'
-import { refuseMove } from '../conductor/refuse-move.ts'
 import { resetState } from '../conductor/reset-state.ts'
 import { type ActParams, acting, actSaga, type Begun, sealedAct } from '../conductor/sagas/act.ts'
 import { findInstance } from '../db/instances.ts'
 import { findOperation, insertOperation, type OperationRecord } from '../db/operations.ts'
+import { beginMove } from './begin-move.ts'
+import { changeHost } from './change-host.ts'
+import { endOfMove } from './end-of-move.ts'
+import { steerMigration } from './steer-migration.ts'
 
 type Ask = CellAsk<'instance.act'>
+
+interface ActOf<A extends Act> {
+  readonly operation: Ask['operation']
+  readonly act: A
+  readonly work: WorkContext
+}
 
 /** The instance may change between being read and being taken. */
 const TRIES_MAX = 3
@@ -83,14 +92,17 @@ async function begin(
   instance: Instance,
   work: WorkContext,
 ): Promise<ReturnType<typeof instanceView> | undefined> {
-  const { conductor, sagas } = cell
+  const { conductor } = cell
   if (isWish === true && (await isTrueAlready(cell, operation, act.name, instance)))
     return instanceView(instance)
   if (act.name === 'reset-state') {
     const reset = await resetState(conductor, operation, instance, act.state)
     return reset && instanceView(reset)
   }
-  if ('migrationId' in act) return beginMove(cell, { operation, move: act, work }, instance)
+  if ('migrationId' in act)
+    return 'isAwaited' in act
+      ? changeHost(cell, { operation, move: act, work }, instance)
+      : steerMigration(cell, operation, { action: act.name, work }, instance)
   refuseUnable(conductor, instance, act.name)
   try {
     refuseInState(instance, act.name)
@@ -101,6 +113,18 @@ async function begin(
     if (isFailure(error)) await rememberRefusal(cell, operation, error.message)
     throw error
   }
+  const end = await endOfMove(cell, { operation, act, work }, instance)
+  if (end !== undefined) return beginMove(cell, end, instance)
+  return beginAct(cell, { operation, act, work }, instance)
+}
+
+/** On the host it is on; a resize that has no room there goes to another. */
+async function beginAct(
+  cell: Cell,
+  { operation, act, work }: ActOf<Act>,
+  instance: Instance,
+): Promise<ReturnType<typeof instanceView> | undefined> {
+  const { conductor, sagas } = cell
   const id = newId<SagaId>()
   const params: ActParams = {
     operation,
@@ -109,16 +133,17 @@ async function begin(
     instance,
     startedAt: conductor.clock.now(),
   }
-  const run = await sagas
-    .start(actSaga, { id, subject: operation.serverId, params, work })
-    .catch(async (error: unknown) => {
-      if (isDuplicate(error) || isFailure(error, 'conflict')) return undefined
-      if (isFailure(error, 'no-capacity')) await rememberRefusal(cell, operation, error.message)
-      throw error
-    })
-  if (run === undefined) return undefined
-  if (act.name === 'change-password') return outcomeOf(conductor, params, run.finished)
-  return instanceView(acting(params, id, run.output<Begun>('begin')))
+  try {
+    const run = await sagas.start(actSaga, { id, subject: operation.serverId, params, work })
+    if (act.name === 'change-password') return outcomeOf(conductor, params, run.finished)
+    return instanceView(acting(params, id, run.output<Begun>('begin')))
+  } catch (error) {
+    if (isDuplicate(error) || isFailure(error, 'conflict')) return undefined
+    if (!isFailure(error, 'no-capacity')) throw error
+    if (act.name === 'resize') return resizeElsewhere(cell, { operation, act, work }, instance)
+    await rememberRefusal(cell, operation, error.message)
+    throw error
+  }
 }
 
 /** Whether nothing needs to be done; it is then remembered as done. Throws `unavailable` while somebody is at work. */
@@ -135,17 +160,19 @@ async function isTrueAlready(
   return true
 }
 
-/** Throws `conflict` in a state that forbids it. */
-async function beginMove(
-  { conductor }: Cell,
-  asked: Parameters<typeof refuseMove>[1],
+async function resizeElsewhere(
+  cell: Cell,
+  { operation, act, work }: ActOf<ActNamed<'resize'>>,
   instance: Instance,
 ): Promise<ReturnType<typeof instanceView> | undefined> {
-  refuseInState(instance, asked.move.name)
-  if (instance.sagaId !== null)
-    throw new Failure('conflict', `Instance ${instance.id} is being changed.`)
-  const refused = await refuseMove(conductor, asked, instance)
-  return refused && instanceView(refused)
+  const { build, userId, previous } = act
+  const order = { migrationId: operation.id, build, userId, oldFlavorId: previous.id }
+  try {
+    return await beginMove(cell, { operation, name: 'resize', order, work }, instance)
+  } catch (error) {
+    if (isFailure(error, 'no-capacity')) await rememberRefusal(cell, operation, error.message)
+    throw error
+  }
 }
 
 /** Throws `unsupported`, in Nova's words, for what the instance's host cannot do. */

@@ -6,11 +6,13 @@ import type { ReportedGuest } from '#openapi/wire/host.ts'
 import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import type { Conductor } from '../conductor/conductor.ts'
+import { OPEN_MIGRATIONS } from '../conductor/end-migration.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
 import { actSaga } from '../conductor/sagas/act.ts'
 import { addToFeed } from '../db/feed.ts'
 import { findInstance, instancesOnHost, updateSeenInstance } from '../db/instances.ts'
 import { newestBuildRecord } from '../db/operations.ts'
+import { newestMigration } from '../db/server-migrations.ts'
 import { type AuditFinding, auditFindings } from './audit-findings.ts'
 
 const PAGE = 500
@@ -96,28 +98,33 @@ async function act(
   }
 }
 
-/** Destroys a guest only when the cell knows that it should not be: any other is left for an operator to judge. */
+/** Removes a guest only when the cell knows that it should not be: any other is left for an operator to judge. */
 async function removeIfOver({ conductor }: Cell, hostId: HostId, id: InstanceId): Promise<void> {
-  const attempt = await attemptToRemove(conductor, hostId, id)
-  const fields = { instance: id, host: hostId, destroyed: attempt !== undefined }
+  const instance = await findInstance(conductor.db, id)
+  if (instance !== undefined) return removeIfElsewhere(conductor, hostId, instance)
+  const record = await newestBuildRecord(conductor.db, id)
+  const isOver = record !== undefined && (record.outcome !== 'accepted' || record.ended !== null)
+  const fields = { instance: id, host: hostId, destroyed: isOver }
   conductor.log.warn(fields, 'guest of no server here')
-  if (attempt === undefined) return
-  const operation = { id: newId(), serverId: id, attempt }
+  if (!isOver) return
+  const operation = { id: newId(), serverId: id, attempt: record.attempt }
   await askHost(conductor, hostId, 'destroy', { operation }, workContext({}))
 }
 
-/** The attempt a guest is left from: its server is over, or settled on another host since this one was fenced. */
-async function attemptToRemove(
-  { db }: Conductor,
+/**
+ * Removes a guest whose server has settled on another host since this one was fenced, in a way that lets it come back.
+ * What a move that waits to be confirmed has left here is what it may be reverted to.
+ */
+async function removeIfElsewhere(
+  conductor: Conductor,
   hostId: HostId,
-  id: InstanceId,
-): Promise<number | undefined> {
-  const instance = await findInstance(db, id)
-  if (instance !== undefined) {
-    const isElsewhere = instance.placed?.hostId !== hostId && instance.sagaId === null
-    return isElsewhere ? instance.attempt : undefined
-  }
-  const record = await newestBuildRecord(db, id)
-  const isOver = record !== undefined && (record.outcome !== 'accepted' || record.ended !== null)
-  return isOver ? record.attempt : undefined
+  { id, attempt, placed, sagaId }: Instance,
+): Promise<void> {
+  if (placed?.hostId === hostId || sagaId !== null) return
+  const migration = await newestMigration(conductor.db, id)
+  if (migration !== undefined && OPEN_MIGRATIONS.includes(migration.status)) return
+  conductor.log.warn({ instance: id, host: hostId }, 'guest of a server that is elsewhere')
+  const operation = { id: newId(), serverId: id, attempt }
+  const payload = { operation, act: { name: 'shelve-offload' }, graceMs: 0 } as const
+  await askHost(conductor, hostId, 'act', payload, workContext({}))
 }

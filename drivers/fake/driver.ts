@@ -5,6 +5,7 @@ import { fakeDiagnostics } from './diagnostics.ts'
 import type { Faults } from './faults.ts'
 import { FakeHost } from './host.ts'
 import { fakeInterfaces } from './interfaces.ts'
+import { fakeLiveMove, fakeMove } from './move.ts'
 import { fakePassword } from './password.ts'
 import { fakePause } from './pause.ts'
 import { fakeRebuild } from './rebuild.ts'
@@ -38,7 +39,10 @@ export function createFakeDriver(
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) =>
       host.locks.runDestroy(id, signal, () =>
-        host.faulty('destroy', host.target(id), signal, () => guests.remove(id)),
+        host.faulty('destroy', host.target(id), signal, () => {
+          host.incoming.delete(id)
+          guests.remove(id)
+        }),
       ),
     list: (signal) =>
       host.faulty('list', undefined, signal, () =>
@@ -80,6 +84,8 @@ export function createFakeDriver(
     snapshot: fakeSnapshot(host),
     rebuild: fakeRebuild(host),
     resize: fakeResize(host),
+    move: fakeMove(host),
+    liveMove: fakeLiveMove(host),
     [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
   }
 }

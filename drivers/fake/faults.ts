@@ -31,6 +31,15 @@ const FAULTY_METHODS = [
   'resize',
   'confirmResize',
   'revertResize',
+  'pack',
+  'unpack',
+  'readFile',
+  'writeFile',
+  'arrive',
+  'announce',
+  'expect',
+  'send',
+  'land',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]
 

@@ -14,6 +14,10 @@ export class FakeHost {
   readonly guests: FakeGuests
   readonly faults: Faults
   readonly locks = new InstanceLocks()
+  /** What has come of guests that are to arrive. */
+  readonly incoming = new Map<InstanceId, Buffer>()
+  /** Guests that are being sent, each with what calls it off. */
+  readonly leaving = new Map<InstanceId, AbortController>()
   readonly #faultsFile: FaultsFile | undefined
 
   constructor(stateDirectory: string, settings: FakeSettings) {

@@ -26,14 +26,15 @@ export function fakeResize(host: FakeHost): Resize {
   }
 }
 
-function refuseShrinking(from: FlavorSpec, to: FlavorSpec): void {
+/** Throws `invalid` for disks that would be smaller. */
+export function refuseShrinking(from: FlavorSpec, to: FlavorSpec): void {
   const isRootSmaller = to.rootGb > 0 && to.rootGb < from.rootGb
   if (isRootSmaller || to.ephemeralGb < from.ephemeralGb)
     throw new Failure('invalid', 'Unable to resize disk down.')
 }
 
 /** Its interfaces and config drive stay. */
-function withFlavor(guest: FakeGuest, spec: InstanceSpec): FakeGuest {
+export function withFlavor(guest: FakeGuest, spec: InstanceSpec): FakeGuest {
   const { vcpus, memoryMb, disks } = hardwareOf(spec)
   return { ...guest, flavor: spec.flavor, hardware: { ...guest.hardware, vcpus, memoryMb, disks } }
 }

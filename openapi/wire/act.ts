@@ -57,19 +57,38 @@ export type Act = Static<typeof Act>
 export type ActName = Act['name']
 export type ActNamed<N extends ActName> = Extract<Act, { name: N }>
 
+/** What else a host is asked for: its part in a change of host. */
+export const MOVE_ACTS = ['pack', 'unpack', 'announce'] as const
+export const HostMoveAct = Type.Union([
+  Type.Object({ name: OneOf(MOVE_ACTS) }),
+  Type.Object({ name: OneOf(['arrive', 'evacuate', 'land'] as const), build: InstanceBuild }),
+  /** `announced` is what the guest's host has told, `expected` what the host that awaits it has. */
+  Type.Object({ name: Type.Literal('expect'), build: InstanceBuild, announced: Type.String() }),
+  Type.Object({ name: Type.Literal('send'), expected: Type.String() }),
+])
+export type HostMoveAct = Static<typeof HostMoveAct>
+export const HostAct = Type.Union([...Act.anyOf, ...HostMoveAct.anyOf])
+export type HostAct = Static<typeof HostAct>
+
+/** Changes of host that are asked for as such. */
+export const MOVES = ['migrate', 'live-migrate', 'evacuate'] as const
+
 /** What a cell is asked to do with a server it has: a host's part, or a correction of what the cell believes. */
 export const CellAct = Type.Union([
   ...Act.anyOf,
   /** A change of host; `host` null: the scheduler's choice. */
   Type.Object({
-    name: OneOf(['migrate', 'live-migrate', 'evacuate'] as const),
+    name: OneOf(MOVES),
+    /** Bound to no host but the one asked for. */
+    build: InstanceBuild,
     migrationId: Uuid,
     host: Nullable(Type.String()),
     /** True: a refusal of the scheduler is the answer. */
     isAwaited: Type.Boolean(),
     userId: Type.String(),
-    flavorId: Type.String(),
   }),
+  /** Changes the course of the live migration that is under way. */
+  Type.Object({ name: OneOf(['abort-migration', 'force-complete'] as const), migrationId: Uuid }),
   Type.Object({ name: Type.Literal('reset-state'), state: OneOf(['active', 'error'] as const) }),
 ])
 export type CellAct = Static<typeof CellAct>

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ERROR_KINDS } from '#common/errors.ts'
-import { Act } from './act.ts'
+import { HostAct } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { PortFilter } from './firewall.ts'
 import { InstanceBuild, Nic, OperationRef } from './instance.ts'
@@ -82,11 +82,21 @@ export type HostAlive = Static<typeof HostAlive>
 export const HostAnswer = Type.Union([
   Type.Object({ state: Type.Literal('working') }),
   /** Without power state: it is as it was. */
-  Type.Object({ state: Type.Literal('done'), powerState: Type.Optional(Type.Integer()) }),
+  Type.Object({
+    state: Type.Literal('done'),
+    powerState: Type.Optional(Type.Integer()),
+    /** For the other host of a move. */
+    told: Type.Optional(Type.String()),
+  }),
   Type.Object({ state: Type.Literal('failed'), kind: OneOf(ERROR_KINDS), message: Type.String() }),
   Type.Object({ state: Type.Literal('stale'), attempt: Type.Integer() }),
 ])
 export type HostAnswer = Static<typeof HostAnswer>
+
+/** Bytes of a server's files in one message, before base64: a third of what the bus takes. */
+export const MOVE_BYTES_MAX = 1024 * 1024
+const MoveBytes = Type.String({ contentEncoding: 'base64', maxLength: MOVE_BYTES_MAX * 2 })
+const FileName = Type.String({ pattern: '^[a-z]{1,32}$' })
 
 export const HOST_OPERATIONS = {
   spawn: {
@@ -97,7 +107,7 @@ export const HOST_OPERATIONS = {
   act: {
     ask: Type.Object({
       operation: OperationRef,
-      act: Act,
+      act: HostAct,
       /** How long a guest is given to shut down before it is cut off. */
       graceMs: Type.Integer({ minimum: 0 }),
       /** False: a guest that the act starts anew is off afterwards. */
@@ -115,6 +125,34 @@ export const HOST_OPERATIONS = {
       attach: Type.Optional(Nic),
       detach: Type.Optional(Nic),
     }),
+    answer: Type.Object({}),
+  },
+  'move-files': {
+    ask: Type.Object({ serverId: Uuid }),
+    answer: Type.Object({
+      files: Type.Array(Type.Object({ name: FileName, sizeBytes: Type.Integer({ minimum: 0 }) })),
+    }),
+  },
+  'move-read': {
+    ask: Type.Object({
+      serverId: Uuid,
+      name: FileName,
+      offset: Type.Integer({ minimum: 0 }),
+      maxBytes: Type.Integer({ minimum: 1, maximum: MOVE_BYTES_MAX }),
+    }),
+    answer: Type.Object({ bytes: MoveBytes }),
+  },
+  'move-write': {
+    ask: Type.Object({
+      operation: OperationRef,
+      name: FileName,
+      offset: Type.Integer({ minimum: 0 }),
+      bytes: MoveBytes,
+    }),
+    answer: Type.Object({}),
+  },
+  'move-steer': {
+    ask: Type.Object({ serverId: Uuid, how: OneOf(['abort', 'complete'] as const) }),
     answer: Type.Object({}),
   },
   diagnostics: { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },

@@ -137,6 +137,8 @@ describe('the weir command', () => {
     const { code, err } = await admin.run('cell leave south')
     expect(code).toBe(2)
     expect(err).toContain('./weir cell leave south --yes')
+    const forgotten = await admin.run('cell leave south --forget')
+    expect(forgotten.err).toContain('./weir cell leave south --forget --yes')
   })
 
   test('is a program that writes results alone to standard output', async () => {

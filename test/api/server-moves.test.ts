@@ -11,14 +11,14 @@ import {
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
 
-// Changes of host where no other host fits: what is answered, what is on record, and in which words.
+// Changes of host: what is answered, what is on record, and in which words; first where no other host fits.
 
 let cloud: Cloud
 let demo: ApiClient
 let admin: ApiClient
 
 beforeAll(async () => {
-  cloud = await startCloud()
+  cloud = await startCloud({ hostsPerCell: 1, cells: 1 })
   demo = cloud.as('demo')
   admin = cloud.as('admin')
 })

@@ -9,6 +9,7 @@ import { fakeSettings } from '#drivers/fake/settings.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { driverDisksContract } from './driver-disks.contract.ts'
+import { driverMovesContract } from './driver-moves.contract.ts'
 import { type DriverHarness, driversContract } from './drivers.contract.ts'
 
 const HANGS = 'hangs'
@@ -38,6 +39,7 @@ async function startFake(): Promise<DriverHarness> {
 
 driversContract('fake', startFake, ['asks for a real guest'])
 driverDisksContract('fake', startFake)
+driverMovesContract('fake', startFake)
 
 describe('faults of the fake driver', () => {
   let stateDirectory: string

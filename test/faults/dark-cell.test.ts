@@ -166,6 +166,7 @@ describe('with one cell killed', () => {
     ])
     expect(await listed(cloud.as('admin'), `?cell=north&server=${c}`)).toHaveLength(1)
     expect(await listed(cloud.as('stranger'))).toEqual([])
+    expect((await demo.get(`${INTENTS}?cell=nowhere`)).status).toBe(403)
     const [{ id: intent } = { id: '' }] = await listed(demo, `?server=${kept}`)
     expect((await cloud.as('stranger').delete(`${INTENTS}/${intent}`)).status).toBe(404)
     expect((await cloud.as('auditor').delete(`${INTENTS}/${intent}`)).status).toBe(403)

@@ -191,8 +191,9 @@ function actedOf({ deps, params }: ActCall): Acted<Act> {
 async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Promise<void> {
   const { deps, params, sagaId, work } = call
   const { instance } = params
-  if (done.outcome === 'unwanted' || !(await lockOwnInstance(tx, sagaId, instance)))
-    return tellPreempted(tx, call)
+  if (done.outcome === 'unwanted') return tellPreempted(tx, call)
+  if (!(await lockOwnInstance(tx, sagaId, instance)))
+    return (await hasEnded(tx, call)) ? undefined : tellPreempted(tx, call)
   const acted = actedOf(call)
   const effects = effectsOf(params.action)
   const part =
@@ -217,13 +218,16 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
   tx.afterCommit(deps.feedChanged)
 }
 
-/** Afterwards who asks what became of the act learns that something else was wanted of the instance meanwhile. */
-async function tellPreempted(tx: Tx, { deps, params, sagaId, work }: ActCall): Promise<void> {
-  const { instance, action, startedAt } = params
+/** True when this very act has ended before: its beginning made one version, its end another. */
+async function hasEnded(tx: Tx, { params: { instance }, sagaId }: ActCall): Promise<boolean> {
   const now = await findInstance(tx, instance.id)
-  if (now === undefined || now.sagaId === sagaId) return
-  // This very act has ended it before: one version for its beginning, one for its end.
-  if (now.sagaId === null && now.version === instance.version + 2) return
+  if (now === undefined || now.sagaId === sagaId) return true
+  return now.sagaId === null && now.version === instance.version + 2
+}
+
+/** Afterwards who asks what became of the act learns that something else was wanted of the instance meanwhile. */
+async function tellPreempted(tx: Tx, { deps, params, work }: ActCall): Promise<void> {
+  const { instance, action, startedAt } = params
   const event = endedEvent({
     serverId: instance.id,
     requestId: work.requestId,

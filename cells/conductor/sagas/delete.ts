@@ -1,16 +1,17 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { newId } from '#common/ids.ts'
+import { type HostId, newId } from '#common/ids.ts'
 import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { addToFeed } from '../../db/feed.ts'
 import { removeOwnInstance, updateSeenInstance } from '../../db/instances.ts'
 import { endAttempt } from '../../db/operations.ts'
+import { newestMigration } from '../../db/server-migrations.ts'
 import { release } from '../../placement/release.ts'
 import { endedEvent } from '../action-event.ts'
 import type { Conductor } from '../conductor.ts'
 import { destroyOnHost } from '../destroy-on-host.ts'
-import { endMigration } from '../end-migration.ts'
+import { endMigration, OPEN_MIGRATIONS } from '../end-migration.ts'
 import type { Instance } from '../instance.ts'
 
 export interface DeleteParams {
@@ -45,13 +46,26 @@ const destroy: RemoteStep<Conductor, DeleteParams> = {
   kind: 'remote',
   name: 'destroy',
   run: async ({ deps, params, work }, signal) => {
-    const operation = { ...params.operation, id: newId() }
-    const host = params.instance.placed?.hostId
-    if (host !== undefined) await destroyOnHost(deps, { host, operation, work, signal })
+    for (const host of await hostsOf(deps, params.instance)) {
+      const operation = { ...params.operation, id: newId() }
+      await destroyOnHost(deps, { host, operation, work, signal })
+    }
     return null
   },
   forwardOnly: true,
   undo: 'none',
+}
+
+/** Where something of it may be: on its host, and on the other one of a move that is not over. */
+async function hostsOf(
+  { db, hosts }: Conductor,
+  { id, placed }: Instance,
+): Promise<ReadonlySet<HostId>> {
+  const migration = await newestMigration(db, id)
+  const isOpen = migration !== undefined && OPEN_MIGRATIONS.includes(migration.status)
+  const names = isOpen ? [migration.sourceHost, migration.destHost] : []
+  const others = hosts.all().filter(({ name }) => names.includes(name))
+  return new Set([...(placed === null ? [] : [placed.hostId]), ...others.map((host) => host.id)])
 }
 
 const forget: LocalStep<Conductor, DeleteParams> = {

@@ -17,6 +17,11 @@ export interface IntentPage {
   readonly next: string | null
 }
 
+/** Throws `forbidden` for who may not name cells: they shall not learn which there are. */
+export function assertMayNameCell({ isAdmin }: Pick<Requester, 'isAdmin'>): void {
+  if (!isAdmin) throw new Failure('forbidden', 'Only administrators ask for the intents of a cell.')
+}
+
 /** The project's intents, or for an administrator all, as they were asked for. Throws `invalid` for a foreign cursor. */
 export async function intentPage(
   db: Executor,

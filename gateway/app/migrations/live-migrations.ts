@@ -5,7 +5,9 @@ import {
   listMigrations,
   type RecordedMigration,
 } from '../../db/server-migration-list.ts'
+import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
+import { actOnServer } from '../servers/act-on-server.ts'
 import { refuseAction } from '../servers/refuse-action.ts'
 import { showServer } from '../servers/show-server.ts'
 
@@ -55,12 +57,12 @@ export async function showLiveMigration(
 }
 
 /**
- * Changes the course of a live migration, which no driver can yet: `unsupported`. Before that it throws what Nova
- * does: `not-found` for the server, `conflict` when it is not migrating, `missing` for a migration it does not have,
- * `invalid` in a state that forbids it.
+ * Afterwards the server's host has been told to change the course of its live migration. Throws `not-found` for the
+ * server, `conflict` when it is not migrating, `missing` for a migration it does not have, `invalid` in a state that
+ * forbids it.
  */
 export async function steerLiveMigration(
-  db: Executor,
+  compute: Compute,
   context: RequestContext,
   id: string,
   number: string,
@@ -70,7 +72,8 @@ export async function steerLiveMigration(
     readonly from: readonly string[]
     readonly missing: 'invalid' | 'not-found'
   },
-): Promise<never> {
+): Promise<void> {
+  const { db } = compute
   const server = await showServer(db, context, id)
   refuseAction(server, context, how.action)
   const migration = await findOf(db, server.id, number)
@@ -81,7 +84,8 @@ export async function steerLiveMigration(
       'invalid',
       `Migration ${number} state of instance ${id} is ${migration.status}. Cannot ${how.method} while the migration is in this state.`,
     )
-  throw new Failure('unsupported', 'The requested functionality is not supported.')
+  const { uuid: migrationId } = migration
+  await actOnServer(compute, context, id, { name: how.action, migrationId })
 }
 
 async function findOf(

@@ -42,10 +42,11 @@ export async function lowerLimit(
   resource: QuotaResource,
 ): Promise<number> {
   const [own, ofProject] = await Promise.all([
-    userQuotaLimits(db, user),
+    userLimits(db, user),
     quotaLimits(db, user.projectId),
   ])
-  const limits = [own[resource], ofProject[resource]].filter((limit) => limit !== UNLIMITED)
+  const both = [own.get(resource) ?? UNLIMITED, ofProject[resource]]
+  const limits = both.filter((limit) => limit !== UNLIMITED)
   return limits.length === 0 ? UNLIMITED : Math.min(...limits)
 }
 

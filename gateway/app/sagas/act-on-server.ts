@@ -5,11 +5,16 @@ import { recordedName } from '#common/states/server-actions.ts'
 import type { CellAct } from '#openapi/wire/act.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import { findMapping, releaseServer, takeServer } from '../../db/instance-mappings.ts'
-import { findRequestSpec } from '../../db/request-specs.ts'
+import { findRequestSpec, type RequestSpec } from '../../db/request-specs.ts'
 import { recordActions, type ServerAction } from '../../db/server-actions.ts'
 import { applyViews } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { passwordPurpose, type StoredAct, withoutSecrets } from '../servers/server-act.ts'
+import {
+  type MoveAct,
+  passwordPurpose,
+  type StoredAct,
+  withoutSecrets,
+} from '../servers/server-act.ts'
 import {
   type PlannedAct,
   plannedAct,
@@ -89,17 +94,37 @@ const ask: RemoteStep<ComputeDeps, ActOnServerParams> = {
 
 /** What the cell is told. Throws `conflict` when the server went meanwhile. */
 async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<CellAct> {
-  const { serverId, cellId, act, userId } = params
+  const { serverId, cellId, act } = params
   if ('plan' in act) return plannedAct(deps, { ...params, action: act.name, plan: act.plan })
-  if ('migrationId' in act) return { ...act, userId }
+  if ('isAwaited' in act) return moveOf(deps, params, act)
   if (act.name === 'change-password')
     return { name: act.name, password: opened(deps, serverId, act.sealed) }
   if (act.name !== 'rescue') return act
-  const request = await findRequestSpec(deps.db, serverId)
-  if (request === undefined) throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
+  const request = await getRequestSpec(deps, serverId)
   const spec = act.image === null ? request.spec : { ...request.spec, image: act.image }
   const build = buildRequest(deps, { ...request, spec, sealedPassword: null }, cellId)
   return { name: act.name, build: { ...build, adminPassword: opened(deps, serverId, act.sealed) } }
+}
+
+/** A server that moves is bound to no host, save one that is asked for. */
+async function moveOf(
+  deps: ComputeDeps,
+  { serverId, cellId, userId }: ActOnServerParams,
+  { flavor, sealedPassword, ...move }: MoveAct,
+): Promise<CellAct> {
+  const request = await getRequestSpec(deps, serverId)
+  const spec = { ...request.spec, flavor, requestedHost: move.host }
+  return {
+    ...move,
+    userId,
+    build: buildRequest(deps, { ...request, spec, sealedPassword }, cellId),
+  }
+}
+
+async function getRequestSpec({ db }: ComputeDeps, serverId: InstanceId): Promise<RequestSpec> {
+  const request = await findRequestSpec(db, serverId)
+  if (request !== undefined) return request
+  throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
 }
 
 function opened({ secrets }: ComputeDeps, serverId: string, sealed: string): string {

@@ -4,6 +4,7 @@ import { findHost, type HostRecord, hostsNamed } from '../../db/host-list.ts'
 import type { Compute } from '../compute.ts'
 import { isHostUp } from '../hosts/host-state.ts'
 import type { RequestContext } from '../request-context.ts'
+import { sealingPurpose } from '../sagas/build-request.ts'
 import { actOnServer } from './act-on-server.ts'
 import { refuseAction } from './refuse-action.ts'
 import type { ServerRecord } from './server-record.ts'
@@ -43,14 +44,15 @@ export async function liveMigrateServer(
 }
 
 /**
- * Afterwards the server's cell has been asked to build it anew on a host other than its own, which must be down.
+ * Afterwards the server's cell has been asked to build it anew on a host other than its own, which must be down, with
+ * the password for its administrator, if there is one.
  * Throws as `actOnServer`; `not-found` for a host there is not; `invalid` for its own host, and while that is up.
  */
 export async function evacuateServer(
   compute: Compute,
   context: RequestContext,
   id: string,
-  host: string | null,
+  { host, password }: { readonly host: string | null; readonly password: string | null },
 ): Promise<void> {
   const server = await showServer(compute.db, context, id)
   if (host !== null && (await hostsNamed(compute.db, host)).length === 0)
@@ -61,7 +63,8 @@ export async function evacuateServer(
   const own = server.hostId === null ? undefined : await findHost(compute.db, server.hostId)
   if (own !== undefined && isHostUp(own, compute.cells))
     throw new Failure('invalid', `Compute service of ${server.host} is still in use.`)
-  await move(compute, context, server, { name: 'evacuate', host, isAwaited: false })
+  const asked = { name: 'evacuate', host, isAwaited: false } as const
+  await move(compute, context, server, asked, password)
 }
 
 /** State and lock are looked at before hosts, as in Nova. */
@@ -91,7 +94,10 @@ async function move(
     readonly host: string | null
     readonly isAwaited: boolean
   },
+  password: string | null = null,
 ): Promise<void> {
   const migrationId = newId<string>()
-  await actOnServer(compute, context, id, { ...asked, migrationId, flavorId: flavor.id })
+  const sealedPassword =
+    password === null ? null : compute.secrets.seal(password, sealingPurpose(id, 'password'))
+  await actOnServer(compute, context, id, { ...asked, migrationId, flavor, sealedPassword })
 }

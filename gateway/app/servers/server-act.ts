@@ -1,5 +1,6 @@
 import type { Secrets } from '#common/secrets.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
+import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import type { BootImage } from '../images/image-for-boot.ts'
 import type { ActPlan, PlannedAction } from '../sagas/act-plan.ts'
 
@@ -10,7 +11,16 @@ export type MoveAct = {
   readonly host: string | null
   /** True when the client waits for what the scheduler says. */
   readonly isAwaited: boolean
-  readonly flavorId: string
+  /** What the server has. */
+  readonly flavor: FlavorSnapshot
+  /** For a guest that is made anew; null: none. */
+  readonly sealedPassword: string | null
+}
+
+/** Changes the course of a live migration that is under way. */
+export type SteerAct = {
+  readonly name: 'abort-migration' | 'force-complete'
+  readonly migrationId: string
 }
 
 /** What needs no secret, or has it sealed in its plan. */
@@ -18,6 +28,7 @@ type OpenAct =
   | { readonly name: PlainAct }
   | { readonly name: 'reset-state'; readonly state: 'active' | 'error' }
   | MoveAct
+  | SteerAct
   | { readonly name: PlannedAction; readonly plan: ActPlan }
 
 /** What is done with a server that a cell has. */
@@ -44,6 +55,7 @@ export function storedAct(secrets: Secrets, serverId: string, act: ServerAct): S
 /** The act as it is kept once it is done. */
 export function withoutSecrets(act: StoredAct): StoredAct {
   if ('sealed' in act) return { ...act, sealed: '' }
+  if ('sealedPassword' in act) return { ...act, sealedPassword: null }
   if (!('plan' in act) || act.plan.kind !== 'rebuild') return act
   return { ...act, plan: { ...act.plan, sealedUserData: null, sealedPassword: null } }
 }

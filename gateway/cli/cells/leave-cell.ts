@@ -29,11 +29,13 @@ export async function leaveCell(
     operator.out.write(`This would leave: ${what}.${verdict}\n`)
     return
   }
-  if (options.yes !== true)
+  if (options.yes !== true) {
+    const flags = options.forget === true ? '--forget --yes' : '--yes'
     throw new Failure(
       'invalid',
-      `This would leave for good: ${what}. If it shall, run: ./weir cell leave ${cell.name} --yes`,
+      `This would leave for good: ${what}. If it shall, run: ./weir cell leave ${cell.name} ${flags}`,
     )
+  }
   const query = options.forget === true ? { forget: true } : {}
   await federation.ask('delete', '/v1/cells/{cell}', { path: { cell: cell.id }, query })
   operator.err.write(`Cell ${cell.name} has left; its credentials are refused from now on.\n`)

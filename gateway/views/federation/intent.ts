@@ -1,11 +1,12 @@
 import type { ListedIntent } from '../../app/intents/intent.ts'
+import type { Requester } from '../../app/requester.ts'
 
-/** An intent as the federation API shows it. */
-export function intentView(intent: ListedIntent) {
+/** An intent as the federation API shows it; where a server is, is an operator's business. */
+export function intentView(intent: ListedIntent, { isAdmin }: Pick<Requester, 'isAdmin'>) {
   return {
     id: intent.id,
     server_id: intent.serverId,
-    cell_id: intent.cellId,
+    cell_id: isAdmin ? intent.cellId : null,
     project_id: intent.projectId,
     user_id: intent.userId,
     wish: intent.wish,

@@ -4,10 +4,11 @@ import type { Handler } from '../../../http/operation.ts'
 
 export const forceServerMigration: Handler<operations['forceServerMigration']> = async (call) => {
   const { app, context, params } = call
-  return steerLiveMigration(app.db, context, params.server_id, params.migration_id, {
+  await steerLiveMigration(app.compute, context, params.server_id, params.migration_id, {
     action: 'force-complete',
     method: 'force complete',
     from: ['running'],
     missing: 'invalid',
   })
+  return {}
 }

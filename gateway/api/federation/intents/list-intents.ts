@@ -1,6 +1,6 @@
 import type { operations } from '#openapi/federation.gen.ts'
 import { findOperatedCell } from '../../../app/federation/cells.ts'
-import { intentPage } from '../../../app/intents/list-intents.ts'
+import { assertMayNameCell, intentPage } from '../../../app/intents/list-intents.ts'
 import type { Handler } from '../../../http/operation.ts'
 import { intentView } from '../../../views/federation/intent.ts'
 
@@ -10,10 +10,11 @@ const LIMIT = 1_000
 export const listIntents: Handler<operations['listIntents']> = async (call) => {
   const { app, context, query, links, raw } = call
   const { limit = LIMIT, cursor, cell, server: serverId } = query
+  if (cell !== undefined) assertMayNameCell(context)
   const { cells } = app.compute
   const cellId = cell === undefined ? undefined : (await findOperatedCell(app.db, cells, cell)).id
   const { intents, next } = await intentPage(app.db, context, { cellId, serverId, limit, cursor })
-  const body = { intents: intents.map(intentView), next }
+  const body = { intents: intents.map((intent) => intentView(intent, context)), next }
   if (next === null) return { body }
   const search = new URLSearchParams(raw.search)
   search.set('cursor', next)

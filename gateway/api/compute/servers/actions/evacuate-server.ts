@@ -14,9 +14,9 @@ export const evacuateServer: Handler<operations['evacuateServer']> = async (call
     throw new Failure('invalid', "Can't force to a non-provided destination")
   if (isTrueFlag(asked.onSharedStorage) && asked.adminPass !== undefined)
     throw new Failure('invalid', "admin password can't be changed on existing disk")
-  await evacuate(app.compute, context, params.server_id, host)
+  const isShared = isTrueFlag(asked.onSharedStorage)
+  const password = isShared ? null : (asked.adminPass ?? newPassword())
+  await evacuate(app.compute, context, params.server_id, { host, password })
   // Since 2.14 nothing is answered.
-  if (isSince(context, '2.14')) return {}
-  const adminPass = isTrueFlag(asked.onSharedStorage) ? null : (asked.adminPass ?? newPassword())
-  return { body: { adminPass } }
+  return isSince(context, '2.14') ? {} : { body: { adminPass: password } }
 }

@@ -1,0 +1,55 @@
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { SteerKind } from '#drivers/move.ts'
+import type { OperationRef } from '#openapi/wire/instance.ts'
+import type { Compute } from './compute.ts'
+import { driverPart } from './driver-part.ts'
+
+const TIMEOUT_MS = 20_000
+
+interface Place {
+  readonly name: string
+  readonly offset: number
+}
+
+/** What can be read of an instance that is leaving. */
+export async function listMoveFiles({ driver }: Compute, ask: { readonly serverId: string }) {
+  const { serverId } = ask
+  const move = driverPart(driver, 'move')
+  const files = await move.files(serverId as InstanceId, AbortSignal.timeout(TIMEOUT_MS))
+  return { files: files.map((file) => ({ ...file })) }
+}
+
+/** The next bytes of one of its files, as base64. */
+export async function readMoveFile(
+  { driver }: Compute,
+  { serverId, ...part }: Place & { readonly serverId: string; readonly maxBytes: number },
+): Promise<{ bytes: string }> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const bytes = await driverPart(driver, 'move').read(serverId as InstanceId, part, signal)
+  return { bytes: Buffer.from(bytes).toString('base64') }
+}
+
+/** Afterwards the bytes wait here for the instance. Throws `conflict` once this attempt of it is over here. */
+export async function writeMoveFile(
+  { driver, attempts }: Compute,
+  ask: Place & { readonly operation: OperationRef; readonly bytes: string },
+): Promise<Record<string, never>> {
+  const { operation, bytes, ...at } = ask
+  const id = operation.serverId as InstanceId
+  if ((await attempts.begin(id, operation.attempt)) !== undefined)
+    throw new Failure('conflict', `Instance ${id} is over on this host.`)
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  await driverPart(driver, 'move').write(id, at, Buffer.from(bytes, 'base64'), signal)
+  return {}
+}
+
+/** Changes the course of a live migration from here. */
+export async function steerMove(
+  { driver }: Compute,
+  { serverId, how }: { readonly serverId: string; readonly how: SteerKind },
+): Promise<Record<string, never>> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  await driverPart(driver, 'liveMove').steer(serverId as InstanceId, how, signal)
+  return {}
+}

@@ -1,0 +1,27 @@
+import { claimDestination, giveBackClaims } from './claim-destination.ts'
+import { leave } from './cold-move.ts'
+import type { MovePlan } from './move.ts'
+import { buildOf, markMigration, recordMigration } from './moved.ts'
+
+/** The guest is made anew elsewhere; what its dead host has of it goes when that host is seen again. */
+export const evacuation: MovePlan = {
+  begin: async (tx, moving) => {
+    const places = await claimDestination(tx, moving)
+    await recordMigration(tx, moving, places, { type: 'evacuation', status: 'pre-migrating' })
+    return places
+  },
+  legs: [{ at: 'dest', ask: (build) => ({ name: 'evacuate', build }) }],
+  back: [leave('dest')],
+  runs: ({ vmState }) => vmState !== 'stopped',
+  done: async (tx, moving, { dest }) => {
+    await markMigration(tx, moving, 'done', { over: true })
+    const { vmState } = moving.instance
+    const after = vmState === 'stopped' ? 'stopped' : 'active'
+    return { placed: dest, vmState: after, launchedAt: moving.at, fault: null }
+  },
+  failed: async (tx, moving, places, { status }) => {
+    await giveBackClaims(tx, moving, buildOf(moving), places)
+    await markMigration(tx, moving, status, { over: true })
+    return { vmState: 'error' }
+  },
+}

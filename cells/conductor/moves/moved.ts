@@ -1,0 +1,69 @@
+import type { Tx } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { POWER_STATES } from '#common/states/instance-states.ts'
+import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import type { MigrationStatus, MigrationType, MigrationView } from '#openapi/wire/migration.ts'
+import { addToFeed } from '../../db/feed.ts'
+import { insertMigration, newestMigration, updateMigration } from '../../db/server-migrations.ts'
+import { release } from '../../placement/release.ts'
+import type { Instance, PlacedOn } from '../instance.ts'
+import type { Moving, Places } from './move.ts'
+
+/** What the server shall be; throws for a move that needs to know it and was not told. */
+export function buildOf({ order, name }: Moving): InstanceBuild {
+  if (order.build !== null) return order.build
+  throw new Failure('invalid', `A ${name} needs to be told what the server is.`)
+}
+
+export function sourceOf({ instance }: Moving): PlacedOn {
+  if (instance.placed !== null) return instance.placed
+  throw new Failure('conflict', `Instance ${instance.id} is on no host.`)
+}
+
+/** A guest that was off when it was moved has stayed off (nova: `old_vm_state`). */
+export function stateByPower({ powerState }: Instance): 'active' | 'stopped' {
+  return powerState === POWER_STATES.shutdown ? 'stopped' : 'active'
+}
+
+/** Afterwards the move is on record. */
+export async function recordMigration(
+  tx: Tx,
+  { operation, instance, order, at }: Moving,
+  { source, dest }: Places,
+  { type, status }: { readonly type: MigrationType; readonly status: MigrationStatus },
+): Promise<void> {
+  const view: MigrationView = {
+    id: order.migrationId,
+    serverId: operation.serverId,
+    version: 1,
+    type,
+    status,
+    sourceHost: source.host,
+    sourceNode: source.hypervisorHostname,
+    destHost: dest.host,
+    destNode: dest.hypervisorHostname,
+    oldFlavorId: order.oldFlavorId,
+    newFlavorId: order.build?.flavor.id ?? order.oldFlavorId,
+    userId: order.userId,
+    projectId: instance.projectId,
+    createdAt: at,
+    updatedAt: at,
+  }
+  await insertMigration(tx, view)
+  addToFeed(tx, [{ kind: 'migration', view }])
+}
+
+/** Afterwards the server's newest migration has the status. One that is `over` holds nothing any more. */
+export async function markMigration(
+  tx: Tx,
+  { instance, at }: Moving,
+  status: MigrationStatus,
+  { over }: { readonly over: boolean },
+): Promise<void> {
+  const migration = await newestMigration(tx, instance.id)
+  if (migration === undefined) return
+  if (over) await release(tx, migration.id)
+  const view = { ...migration, version: migration.version + 1, status, updatedAt: at }
+  await updateMigration(tx, view)
+  addToFeed(tx, [{ kind: 'migration', view }])
+}

@@ -1,0 +1,17 @@
+import { coldMove } from './cold-move.ts'
+import { confirmMove, revertMove } from './end-of-move.ts'
+import { evacuation } from './evacuation.ts'
+import { liveMove } from './live-move.ts'
+import type { MoveName, MovePlan } from './move.ts'
+
+export const MOVE_PLANS: Readonly<Record<MoveName, MovePlan>> = {
+  migrate: coldMove('migration'),
+  resize: coldMove('resize'),
+  'live-migrate': liveMove,
+  evacuate: evacuation,
+  'confirm-resize': confirmMove,
+  'revert-resize': revertMove,
+}
+
+/** The most that any of them has. */
+export const LEGS_MAX = Math.max(...Object.values(MOVE_PLANS).map(({ legs }) => legs.length))

@@ -1,0 +1,302 @@
+import type { Tx } from '#common/db/database.ts'
+import { type ErrorKind, Failure } from '#common/errors.ts'
+import { newId, type SagaId } from '#common/ids.ts'
+import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
+import type { Secrets } from '#common/secrets.ts'
+import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
+import type { OperationRef } from '#openapi/wire/instance.ts'
+import { addToFeed } from '../../db/feed.ts'
+import {
+  findOwner,
+  lockOwnInstance,
+  updateOwnInstance,
+  updateSeenInstance,
+} from '../../db/instances.ts'
+import { insertOperation } from '../../db/operations.ts'
+import { endedEvent } from '../action-event.ts'
+import type { InstancePart } from '../acts/act-effects.ts'
+import { type HostOutcome, workOnHost } from '../ask-host.ts'
+import type { Conductor } from '../conductor.ts'
+import { type Instance, instanceView } from '../instance.ts'
+import { type Copying, copyFiles } from '../moves/copy-files.ts'
+import type { Leg, MoveName, MoveOrder, MovePlan, Moving, Places } from '../moves/move.ts'
+import { LEGS_MAX, MOVE_PLANS } from '../moves/plans.ts'
+
+export interface MoveParams {
+  readonly operation: OperationRef
+  readonly name: MoveName
+  /** The order, sealed. */
+  readonly sealed: string
+  /** As it was when the move was found possible. */
+  readonly instance: Instance
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  /** By leg, so that a host that is asked again knows it. */
+  readonly operationIds: readonly string[]
+}
+
+type MoveCall = StepCall<Conductor, MoveParams>
+
+/** Types, not interfaces: they are logged as JSON. */
+type Done =
+  | { readonly outcome: 'done'; readonly powerState: number | null; readonly told: string | null }
+  | { readonly outcome: 'failed'; readonly reason: string; readonly isCalledOff: boolean }
+  | { readonly outcome: 'unwanted' }
+
+const FAULT_CODE = 500
+const DONE: Done = { outcome: 'done', powerState: null, told: null }
+
+/** The instance while the move is under way: still on the host it was on. */
+export function moving({ instance, name }: MoveParams, sagaId: SagaId): Instance {
+  const taskState = SERVER_ACTIONS[name].during
+  return { ...instance, version: instance.version + 1, taskState, sagaId }
+}
+
+/** An order for a saga that is kept in rows anybody may read. */
+export function sealedOrder(
+  secrets: Secrets,
+  { serverId }: OperationRef,
+  order: MoveOrder,
+): string {
+  return secrets.seal(JSON.stringify(order), purpose(serverId))
+}
+
+function movingOf({ deps, params }: MoveCall): Moving {
+  const { operation, name, instance, sealed } = params
+  const order = JSON.parse(deps.secrets.open(sealed, purpose(operation.serverId))) as MoveOrder
+  return { deps, operation, name, instance, order, at: deps.clock.now() }
+}
+
+/** Binds a sealed order to its server. */
+function purpose(serverId: string): string {
+  return `move of ${serverId}`
+}
+
+function planOf({ params }: MoveCall): MovePlan {
+  return MOVE_PLANS[params.name]
+}
+
+/** Throws `conflict` when the instance has changed since it was read, `no-capacity` when there is no host for it. */
+const begin: LocalStep<Conductor, MoveParams> = {
+  kind: 'local',
+  name: 'begin',
+  run: async (tx, call): Promise<Places> => {
+    const { params, sagaId } = call
+    await insertOperation(tx, params.operation, { outcome: 'accepted', reason: null })
+    const places = await planOf(call).begin(tx, movingOf(call))
+    if (await updateSeenInstance(tx, params.instance, { to: moving(params, sagaId) })) return places
+    throw new Failure('conflict', `Instance ${params.instance.id} has just changed.`)
+  },
+  undo: (tx, call) => end(tx, call, failed('It ended unexpectedly.'), true),
+}
+
+/** Of a live move: then the guest has been sent. */
+const LEGS_WITH_WAY_BACK = 4
+const LEGS = Array.from({ length: LEGS_MAX }, (_, index) => index)
+
+function legStep(index: number): string {
+  return `leg-${index + 1}`
+}
+
+function leg(index: number): RemoteStep<Conductor, MoveParams> {
+  return {
+    kind: 'remote',
+    name: legStep(index),
+    when: (call) =>
+      planOf(call).legs[index] !== undefined &&
+      (index === 0 || call.output<Done>(legStep(index - 1))?.outcome === 'done'),
+    run: (call, signal) => {
+      const id = call.params.operationIds[index]!
+      return doLeg(call, planOf(call).legs[index]!, id, signal)
+    },
+    forwardOnly: index >= LEGS_WITH_WAY_BACK,
+    // The first leg's takes back whatever the legs did.
+    undo: index === 0 ? (call, signal) => takeBack(call, signal).then(() => undefined) : 'none',
+  }
+}
+
+const back: RemoteStep<Conductor, MoveParams> = {
+  kind: 'remote',
+  name: 'take-back',
+  when: (call) => lastOf(call).outcome === 'failed',
+  forwardOnly: true,
+  run: takeBack,
+  undo: 'none',
+}
+
+async function takeBack(call: MoveCall, signal: AbortSignal): Promise<Done> {
+  for (const each of planOf(call).back) {
+    const done = await doLeg(call, each, newId(), signal)
+    if (done.outcome !== 'done') return done
+  }
+  return DONE
+}
+
+async function doLeg(call: MoveCall, asked: Leg, id: string, signal: AbortSignal): Promise<Done> {
+  const { deps, params, sagaId, work } = call
+  const { instance } = params
+  const places = call.output<Places>('begin')!
+  const operation = { ...params.operation, id }
+  const isWanted = async () => (await findOwner(deps.db, instance)) === sagaId
+  if (asked === 'copy') {
+    const copying = { from: places.source.hostId, to: places.dest.hostId, operation, work, signal }
+    return copied(deps, { ...copying, isWanted })
+  }
+  const act = asked.ask(movingOf(call).order.build!, toldBefore(call))
+  const outcome = await workOnHost(deps, {
+    host: places[asked.at].hostId,
+    operation: 'act',
+    payload: { operation, act, graceMs: deps.stopGraceMs, runs: planOf(call).runs(instance) },
+    work,
+    signal,
+    isWanted,
+  })
+  const mayFail = asked.mayFail === true && outcome.state === 'failed'
+  // What is to leave a host that is declared down leaves it when that is seen again.
+  const isGone = act.name === 'shelve-offload' && ['done', 'fenced'].includes(outcome.state)
+  return mayFail || isGone ? DONE : doneOf(outcome, act.name === 'send')
+}
+
+/** What one of the hosts says no to; any other failure leaves the outcome unknown. */
+const COPY_FAILS_FOR_GOOD: readonly ErrorKind[] = [
+  'conflict',
+  'invalid',
+  'no-capacity',
+  'not-found',
+  'unsupported',
+]
+
+async function copied(deps: Conductor, copying: Copying): Promise<Done> {
+  try {
+    return (await copyFiles(deps, copying)) ? DONE : { outcome: 'unwanted' }
+  } catch (error) {
+    if (error instanceof Failure && COPY_FAILS_FOR_GOOD.includes(error.kind))
+      return failed(error.message)
+    throw error
+  }
+}
+
+/** What the newest host that had something to tell has told. */
+function toldBefore(call: MoveCall): string {
+  return newest(call, ({ told }) => told) ?? ''
+}
+
+/** Of the newest leg that has it. */
+function newest<T>(
+  call: MoveCall,
+  of: (done: Extract<Done, { outcome: 'done' }>) => T | null,
+): T | null {
+  for (const index of LEGS.toReversed()) {
+    const done = call.output<Done>(legStep(index))
+    const found = done?.outcome === 'done' ? of(done) : null
+    if (found !== null) return found
+  }
+  return null
+}
+
+function doneOf(outcome: HostOutcome, isSending: boolean): Done {
+  switch (outcome.state) {
+    case 'done':
+      return {
+        outcome: 'done',
+        powerState: outcome.powerState ?? null,
+        told: outcome.told ?? null,
+      }
+    case 'failed':
+      return {
+        outcome: 'failed',
+        reason: outcome.message,
+        isCalledOff: isSending && outcome.kind === 'conflict',
+      }
+    case 'stale':
+      return failed('The host knows a newer attempt of the server.')
+    case 'fenced':
+      return failed('The host was declared down.')
+    case 'unwanted':
+      return { outcome: 'unwanted' }
+  }
+}
+
+function failed(reason: string): Done {
+  return { outcome: 'failed', reason, isCalledOff: false }
+}
+
+/** The outcome of the newest leg. */
+function lastOf(call: MoveCall): Done {
+  for (const index of LEGS.toReversed()) {
+    const done = call.output<Done>(legStep(index))
+    if (done !== undefined) return done
+  }
+  return { outcome: 'unwanted' }
+}
+
+const settle: LocalStep<Conductor, MoveParams> = {
+  kind: 'local',
+  name: 'settle',
+  run: async (tx, call) => {
+    await end(tx, call, lastOf(call), call.output<Done>('take-back')?.outcome === 'done')
+    return null
+  },
+  forwardOnly: true,
+  undo: 'none',
+}
+
+/** Does nothing once a delete has taken the instance. */
+async function end(tx: Tx, call: MoveCall, done: Done, isTakenBack: boolean): Promise<void> {
+  const { deps, params, sagaId, work } = call
+  const { instance, name } = params
+  if (done.outcome === 'unwanted' || !(await lockOwnInstance(tx, sagaId, instance))) return
+  const of = movingOf(call)
+  const places = call.output<Places>('begin')!
+  const status = done.outcome === 'failed' && done.isCalledOff ? 'cancelled' : 'error'
+  const plan = planOf(call)
+  const part =
+    done.outcome === 'done'
+      ? await plan.done(tx, of, places)
+      : await plan.failed(tx, of, places, { isTakenBack, status })
+  const to = afterwards(call, done, of.at, part)
+  if (!(await updateOwnInstance(tx, sagaId, { to }))) return
+  const event = endedEvent({
+    serverId: to.id,
+    requestId: work.requestId,
+    event: name,
+    startedAt: params.startedAt,
+    finishedAt: of.at,
+    host: to.placed?.host ?? null,
+    failure: done.outcome === 'failed' ? done.reason : undefined,
+  })
+  addToFeed(tx, [
+    { kind: 'instance', view: instanceView(to) },
+    { kind: 'action-event', event },
+  ])
+  tx.afterCommit(deps.feedChanged)
+}
+
+/** A move that failed leaves a fault that tells why; one that was called off leaves none. */
+function afterwards(
+  call: MoveCall,
+  done: Exclude<Done, { outcome: 'unwanted' }>,
+  at: number,
+  part: InstancePart,
+): Instance {
+  const during = moving(call.params, call.sagaId)
+  const after = { ...during, version: during.version + 1, taskState: null, sagaId: null }
+  if (done.outcome === 'done')
+    return {
+      ...after,
+      powerState: newest(call, ({ powerState }) => powerState) ?? after.powerState,
+      ...part,
+    }
+  if (done.isCalledOff) return { ...after, ...part }
+  const message = `The action '${SERVER_ACTIONS[call.params.name].name}' failed.`
+  const fault = { code: FAULT_CODE, message, details: done.reason, createdAt: at }
+  return { ...after, fault, ...part }
+}
+
+/** Takes a server from one host to another. A delete takes the instance from it at any time, on both hosts. */
+export const moveSaga: Saga<Conductor, MoveParams> = {
+  name: 'move',
+  version: 1,
+  steps: [begin, ...LEGS.map(leg), back, settle],
+  withoutSecrets: (params) => ({ ...params, sealed: null }),
+}

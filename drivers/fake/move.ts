@@ -1,0 +1,105 @@
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { LiveMove, Move } from '../move.ts'
+import { type FakeGuest, withEvent } from './guest.ts'
+import type { FakeHost } from './host.ts'
+import { refuseShrinking, withFlavor } from './resize.ts'
+import { spawn } from './spawn.ts'
+
+/** All there is of a simulated guest. */
+const GUEST_FILE = 'guest'
+
+export function fakeMove(host: FakeHost): Move {
+  return {
+    pack: (id, _graceMs, signal) =>
+      host.changeSlowly('pack', id, signal, () => host.setPower(id, 'shutdown', 'packed')),
+    unpack: (id, runs, signal) =>
+      host.change('unpack', id, signal, () => {
+        host.guests.get(id)
+        if (runs) host.setPower(id, 'running', 'powered on')
+      }),
+    files: async (id) => [{ name: GUEST_FILE, sizeBytes: contentOf(host, id).length }],
+    read: (id, { name, offset, maxBytes }, signal) =>
+      host.faulty('readFile', host.target(id), signal, () => {
+        refuseUnknown(name)
+        return contentOf(host, id).subarray(offset, offset + maxBytes)
+      }),
+    write: (id, { name, offset }, bytes, signal) =>
+      host.faulty('writeFile', host.target(id), signal, () => {
+        refuseUnknown(name)
+        const before = host.incoming.get(id)?.subarray(0, offset) ?? Buffer.alloc(0)
+        host.incoming.set(id, Buffer.concat([before, bytes]))
+      }),
+    arrive: (spec, runs, signal) =>
+      host.changeSlowly('arrive', spec.id, signal, () => {
+        if (host.guests.find(spec.id) === undefined) {
+          const came = withoutPast(guestThatCame(host, spec.id))
+          refuseShrinking(came.flavor, spec.flavor)
+          host.guests.put(withEvent(withFlavor(came, spec), 'shutdown', 'arrived'))
+          host.incoming.delete(spec.id)
+        }
+        if (runs) host.setPower(spec.id, 'running', 'powered on')
+      }),
+    async evacuate(spec, runs, signal) {
+      await spawn(host, spec, signal)
+      if (!runs) host.setPower(spec.id, 'shutdown', 'powered off')
+    },
+  }
+}
+
+/** The guest travels as a file, and goes on as it was. */
+export function fakeLiveMove(host: FakeHost): LiveMove {
+  return {
+    announce: (id, signal) =>
+      host.faulty('announce', host.target(id), signal, () => {
+        const { powerState } = host.guests.get(id)
+        if (powerState === 'running' || powerState === 'paused') return ''
+        throw new Failure('conflict', `Instance ${id} is not running.`)
+      }),
+    expect: (spec, _announced, signal) =>
+      host.faulty('expect', host.target(spec.id), signal, () => ''),
+    async send(id, _expected, signal) {
+      const calledOff = new AbortController()
+      host.leaving.set(id, calledOff)
+      try {
+        const either = AbortSignal.any([signal, calledOff.signal])
+        await host.changeSlowly('send', id, either, () =>
+          host.guests.put(withEvent(host.guests.get(id), 'shutdown', 'left')),
+        )
+      } finally {
+        host.leaving.delete(id)
+      }
+    },
+    land: (spec, runs, signal) =>
+      host.change('land', spec.id, signal, () => {
+        if (host.guests.find(spec.id) !== undefined) return
+        const came = guestThatCame(host, spec.id)
+        host.guests.put(withEvent(came, runs ? 'running' : 'paused', 'landed'))
+        host.incoming.delete(spec.id)
+      }),
+    steer: async (id, how) => {
+      if (how === 'complete') return
+      host.leaving.get(id)?.abort(new Failure('conflict', 'The move was called off.'))
+    },
+  }
+}
+
+function contentOf(host: FakeHost, id: InstanceId): Buffer {
+  return Buffer.from(JSON.stringify(host.guests.get(id)), 'utf8')
+}
+
+function refuseUnknown(name: string): void {
+  if (name !== GUEST_FILE) throw new Failure('invalid', `A guest has no file ${name}.`)
+}
+
+function guestThatCame(host: FakeHost, id: InstanceId): FakeGuest {
+  const bytes = host.incoming.get(id)
+  if (bytes === undefined) throw new Failure('not-found', `Nothing has come of instance ${id}.`)
+  return JSON.parse(bytes.toString('utf8')) as FakeGuest
+}
+
+/** What was on the host that it has left stays there. */
+function withoutPast(guest: FakeGuest): FakeGuest {
+  const { flavorBefore: _before, ...rest } = guest
+  return rest
+}

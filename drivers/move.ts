@@ -1,0 +1,60 @@
+import type { InstanceId } from '#common/ids.ts'
+import type { InstanceSpec } from './driver.ts'
+
+/**
+ * Carries instances between hosts that have the same driver. What an instance consists of is read here and written
+ * there as named files by somebody else, so the hosts need not reach each other. Each method may be repeated.
+ */
+export interface Move {
+  /** Afterwards the guest is off, given `graceMs` to shut down, and what it consists of lies ready to be read. */
+  pack(id: InstanceId, graceMs: number, signal: AbortSignal): Promise<void>
+  /** Afterwards nothing that was packed is left, and the guest runs if it shall. */
+  unpack(id: InstanceId, runs: boolean, signal: AbortSignal): Promise<void>
+  /** What can be read now: of a guest that is not packed no more than it may change while it runs. */
+  files(id: InstanceId, signal: AbortSignal): Promise<readonly MoveFile[]>
+  /** Throws `not-found` for a file there is not. */
+  read(id: InstanceId, part: FilePart, signal: AbortSignal): Promise<Uint8Array>
+  /** Afterwards the bytes wait for the instance to arrive. Offset 0 begins the file anew. Throws `invalid` for a name. */
+  write(id: InstanceId, at: FileStart, bytes: Uint8Array, signal: AbortSignal): Promise<void>
+  /**
+   * Afterwards the instance is here with what was written, and the spec's flavor; it runs if it shall. Throws
+   * `invalid` for a disk that would shrink, `not-found` when nothing has come; a failure leaves nothing of it here.
+   */
+  arrive(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
+  /**
+   * Afterwards the instance, whose former host is dead, is here: with its disks where this host sees them, too,
+   * else anew from its image. It runs if it shall.
+   */
+  evacuate(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
+}
+
+export interface MoveFile {
+  readonly name: string
+  readonly sizeBytes: number
+}
+
+export interface FileStart {
+  readonly name: string
+  readonly offset: number
+}
+
+export interface FilePart extends FileStart {
+  readonly maxBytes: number
+}
+
+/** Carries guests between hosts while they run. What one host tells the other means something to their driver only. */
+export interface LiveMove {
+  /** What the host that is to take the guest must be told. Throws `conflict` when it is not running. */
+  announce(id: InstanceId, signal: AbortSignal): Promise<string>
+  /** Afterwards this host can receive the guest that was announced; returned is what the guest's host must be told. */
+  expect(spec: InstanceSpec, announced: string, signal: AbortSignal): Promise<string>
+  /** Afterwards the guest runs on the host that expects it. Throws `conflict` when it was called off: it runs on here. */
+  send(id: InstanceId, expected: string, signal: AbortSignal): Promise<void>
+  /** Afterwards the guest that has come runs here as if it always had; one that was paused is paused. */
+  land(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
+  /** `abort`: afterwards `send` ends without having moved it; `complete`: it ends soon, and the guest may stand still. */
+  steer(id: InstanceId, how: SteerKind, signal: AbortSignal): Promise<void>
+}
+
+export const STEER_KINDS = ['abort', 'complete'] as const
+export type SteerKind = (typeof STEER_KINDS)[number]
