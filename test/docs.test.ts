@@ -2,6 +2,9 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { configFromEnv as computeConfig } from '#cells/compute/config.ts'
+import { configFromEnv as cellConfig } from '#cells/config.ts'
+import type { Env } from '#common/env.ts'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { apiStatus, TASKS, VM_STATES } from '#common/states/instance-states.ts'
 import { recordedName, SERVER_ACTION_NAMES, SERVER_ACTIONS } from '#common/states/server-actions.ts'
@@ -12,6 +15,7 @@ import { createDriver } from '#drivers/registry.ts'
 import { SETTINGS_NEEDED } from '#drivers/testing/settings-needed.ts'
 import { renderReference } from '#gateway/cli/reference.ts'
 import { scriptedOperator } from '#gateway/cli/testing/scripted-operator.ts'
+import { configFromEnv as gatewayConfig } from '#gateway/config.ts'
 
 // `./weir test test/docs.test.ts -u` writes the pages anew.
 test('docs/states.md shows the states and transitions of the code', async () => {
@@ -27,6 +31,23 @@ test('docs/cli.md shows every command', async () => {
   await expect(renderReference(program)).toMatchFileSnapshot('../docs/cli.md')
 })
 
+test('docs/settings.md names every variable that a program reads', async () => {
+  const page = await readFile('docs/settings.md', 'utf8')
+  for (const [prefix, read] of [
+    ['GATEWAY_', gatewayConfig],
+    ['CELL_', cellConfig],
+  ] as const) {
+    const asked = variablesOf(prefix, read)
+    expect(asked.length).toBeGreaterThan(5)
+    expect(asked.filter((name) => !isNamed(page, name))).toEqual([])
+  }
+  // A compute's environment is copied before it is read: what must be set is known from what is missing.
+  const missing = /COMPUTE_\w+/g
+  const needed = String(errorOf(() => computeConfig({}))).match(missing) ?? []
+  expect(needed.length).toBeGreaterThan(5)
+  expect(needed.filter((name) => !isNamed(page, name))).toEqual([])
+})
+
 test('README.md leads to every document', async () => {
   const readme = await readFile('README.md', 'utf8')
   const pages = (await readdir('docs')).filter((name) => name.endsWith('.md'))
@@ -37,6 +58,41 @@ test('decisions are numbered from 1 on, without gaps', async () => {
   const numbers = (await readdir('docs/decisions')).map((name) => Number(name.slice(0, 4)))
   expect(numbers.toSorted((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1))
 })
+
+/** What is asked of an environment in which nothing is set but whether there is TLS and an operator. */
+function variablesOf(prefix: string, read: (env: Env) => unknown): readonly string[] {
+  const asked = new Set<string>()
+  const present = ['GATEWAY_TLS_CERTIFICATE_FILE', 'GATEWAY_NATS_OPERATOR_SEED']
+  const env = new Proxy<Env>(
+    {},
+    {
+      get: (_, name) => {
+        asked.add(String(name))
+        return present.includes(String(name)) ? 'set' : undefined
+      },
+      getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
+      ownKeys: () => [],
+    },
+  )
+  expect(String(errorOf(() => read(env)))).toContain('is not set')
+  return [...asked].filter((name) => name.startsWith(prefix))
+}
+
+function errorOf(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    return error
+  }
+}
+
+/** Of a secret its file goes without saying; retention and weights are told in one line each. */
+function isNamed(page: string, name: string): boolean {
+  const [, head, tail] = /^([A-Z]+_(?:RETENTION|WEIGHT)_)(\w+?)(?:_DAYS)?$/.exec(name) ?? []
+  const plain = name.replace(/_FILE$/, '')
+  if (page.includes(code(name)) || page.includes(code(plain))) return true
+  return head !== undefined && page.includes(`${head}…`) && page.includes(code(tail!))
+}
 
 async function renderDrivers(): Promise<string> {
   const rows: string[][] = []
