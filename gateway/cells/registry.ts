@@ -30,6 +30,8 @@ interface Heard {
 const DEADLINE_MS = 5_000
 /** How late a cell registered or disabled elsewhere may be noticed here. */
 const REFRESH_MS = 1_000
+/** After which every gateway that reads the database at all knows what was written of a cell. */
+export const KNOWN_EVERYWHERE_MS = 2 * REFRESH_MS
 const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
 /** All cells there are, and what each said of itself last. Every gateway hears every heartbeat. */

@@ -1,20 +1,23 @@
+import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellAccess } from '../../cells/cell-access.ts'
+import { KNOWN_EVERYWHERE_MS } from '../../cells/registry.ts'
 import { insertLoss } from '../../db/lost-cells.ts'
 import type { OperatedCell } from './cells.ts'
 
 export interface LostDeps {
   readonly db: Transactional
   readonly access: CellAccess
+  readonly clock: Clock
 }
 
 /**
- * Afterwards the cell can act no more and is asked nothing, and its servers are taken from it, one after the other.
- * Throws `conflict` for a cell that is heard, or was declared lost before, and `unsupported` where nobody can be shut out.
+ * Afterwards the cell can act no more and no gateway asks it anything, and its servers are taken from it, one after
+ * the other. Throws `conflict` for a cell that is heard, or was declared lost before, and `unsupported` where nobody can be shut out.
  */
 export async function declareLost(
-  { db, access }: LostDeps,
+  { db, access, clock }: LostDeps,
   cell: OperatedCell,
   loss: { readonly by: string; readonly statement: string },
 ): Promise<void> {
@@ -30,4 +33,6 @@ export async function declareLost(
     await access.revoke(tx, cell.id)
   })
   await access.keep()
+  // A gateway that had not heard of it would serve the cell as soon as it is back.
+  await clock.sleep(KNOWN_EVERYWHERE_MS)
 }

@@ -12,7 +12,10 @@ export const declareCellLost: Handler<operations['declareCellLost']> = async (ca
   const found = await findOperatedCell(app.db, cells, params.cell)
   requireMatch(raw.header('if-match'), cellTag(found))
   const { statement } = body
-  await declareLost({ db: app.db, access: app.access }, found, { by: context.userId, statement })
+  await declareLost({ db: app.db, access: app.access, clock: app.compute.clock }, found, {
+    by: context.userId,
+    statement,
+  })
   await cells.refresh()
   const cell = await findOperatedCell(app.db, cells, found.id)
   return { body: cellView(cell), headers: { ETag: cellTag(cell) } }
