@@ -62,7 +62,8 @@ export async function natsConfig(
     'server_name: "weir"',
     `pid_file: ${JSON.stringify(`${directory}/nats.pid`)}`,
     `max_payload: ${PAYLOAD_MAX_BYTES}`,
-    // A process that hangs is out of its queue group in 15 s: until then it is handed its share of the requests.
+    // A peer that vanished without closing is noticed in 15 s, if nothing is sent to it: what NATS 2.9 sends counts as a
+    // sign of life, so a process that hangs is handed its share of the requests for as long as it does.
     'ping_interval: "5s"',
     'ping_max: 2',
     `operator: ${operatorJwt}`,
