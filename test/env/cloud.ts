@@ -130,13 +130,12 @@ export class Cloud implements AsyncDisposable {
   /** Resolves once every gateway knows every host of every cell as up. */
   async waitUntilWhole(): Promise<void> {
     await heardWhole(this.foundation, this.#cells, READY_LIMIT_MS)
-    const hosts = this.hosts.filter(({ process }) => process.isRunning).length
-    for (const gateway of this.#endpoints.keys())
-      await waitFor(
-        `gateway ${gateway} to see ${hosts} hosts up`,
-        async () => (await this.#hostsUp(gateway)) === hosts,
-        READY_LIMIT_MS,
-      )
+    await this.#waitForHostsUp(this.hosts.filter(({ process }) => process.isRunning).length)
+  }
+
+  /** Resolves once every gateway knows that it hears from no cell. */
+  async waitUntilDark(): Promise<void> {
+    await this.#waitForHostsUp(0)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -145,6 +144,15 @@ export class Cloud implements AsyncDisposable {
 
   #known(): readonly string[] {
     return this.#endpoints.filter((_, place) => !this.#forgotten.has(place))
+  }
+
+  async #waitForHostsUp(hosts: number): Promise<void> {
+    for (const gateway of this.#endpoints.keys())
+      await waitFor(
+        `gateway ${gateway} to see ${hosts} hosts up`,
+        async () => (await this.#hostsUp(gateway)) === hosts,
+        READY_LIMIT_MS,
+      )
   }
 
   async #hostsUp(gateway: number): Promise<number> {
