@@ -11,6 +11,7 @@ import { cellSubject } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { feedRead } from './handlers/feed-read.ts'
 import { hostFilterPorts } from './handlers/host-filter-ports.ts'
+import { hostForget } from './handlers/host-forget.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
 import { hostUptime } from './handlers/host-uptime.ts'
@@ -40,6 +41,7 @@ const HANDLERS: Handlers = {
   'instance.console-log': instanceConsoleLog,
   'instance.diagnostics': instanceDiagnostics,
   'host.filter-ports': hostFilterPorts,
+  'host.forget': hostForget,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
   'host.uptime': hostUptime,

@@ -89,6 +89,8 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({ hostId: Uuid }),
     answer: Type.Object({ text: Type.String() }),
   },
+  /** Afterwards the host is not there, until its compute starts anew. */
+  'host.forget': { ask: Type.Object({ hostId: Uuid }), answer: HostView },
   'host.set-service': {
     ask: Type.Object({
       hostId: Uuid,

@@ -189,6 +189,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'snapshot.hosts':
         return { incarnation: this.incarnation, hosts: [], isLast: true }
       case 'host.uptime':
+      case 'host.forget':
       case 'host.set-service':
       case 'host.set-aggregates':
         throw new Error('A scripted cell has no hosts')
