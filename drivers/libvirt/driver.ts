@@ -20,6 +20,7 @@ import type { LibvirtHost } from './host.ts'
 import { screensFolder } from './instance-files.ts'
 import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
+import { libvirtMove } from './move/move.ts'
 import { HostNetworks } from './networks/host-networks.ts'
 import { networkCalls } from './networks/network-calls.ts'
 import { nodeCalls } from './node-calls.ts'
@@ -89,6 +90,7 @@ export async function createLibvirtDriver(
     snapshot: libvirtSnapshot(host),
     rebuild: libvirtRebuild(host),
     resize: libvirtResize(host),
+    move: libvirtMove(host),
     async [Symbol.asyncDispose]() {
       await host.images[Symbol.asyncDispose]()
       await host.slowSession[Symbol.asyncDispose]()

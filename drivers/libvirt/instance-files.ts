@@ -18,6 +18,10 @@ export interface InstanceFiles {
   readonly snapshot: string
   /** What a rescue boots from. */
   readonly rescue: { readonly disk: string; readonly configDrive: string }
+  /** The root disk in one file, ready to be carried to another host. */
+  readonly packed: string
+  /** What has come from another host and is not in its place yet. */
+  readonly incoming: string
   /** Disks as they were before a resize that may still be taken back. */
   readonly before: { readonly rootDisk: string; readonly ephemeralDisk: string }
 }
@@ -39,6 +43,8 @@ export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceF
     ),
     snapshot: join(folder, 'snapshot.qcow2'),
     rescue: { disk: join(folder, 'rescue.qcow2'), configDrive: join(folder, 'rescue-config.iso') },
+    packed: join(folder, 'packed.qcow2'),
+    incoming: join(folder, 'incoming'),
     before: {
       rootDisk: join(folder, 'root-before.qcow2'),
       ephemeralDisk: join(folder, 'ephemeral-before.qcow2'),
