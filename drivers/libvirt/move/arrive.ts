@@ -28,7 +28,9 @@ export async function arrive(
   }
   await orNothing(host, spec, async () => {
     const files = filesOf(host, spec.id)
-    await takeIn(files, spec)
+    await takeIn(files)
+    if (!(await isThere(files.rootDisk)))
+      throw new Failure('not-found', `Nothing has come of instance ${spec.id}.`)
     await refuseShrinking(files, spec.flavor)
     await growDisks(files, spec.flavor, signal)
     await moveIn(host, spec, runs, signal)
@@ -54,7 +56,7 @@ export async function moveIn(
 }
 
 /** Afterwards the files that have come are in their places. The other host may be a stranger's by now: it is not believed. */
-async function takeIn(files: InstanceFiles, { id }: InstanceSpec): Promise<void> {
+export async function takeIn(files: InstanceFiles): Promise<void> {
   const places = placesAfter(files)
   for (const name of MOVED_NAMES) {
     const came = incomingPath(files, name)
@@ -63,8 +65,6 @@ async function takeIn(files: InstanceFiles, { id }: InstanceSpec): Promise<void>
     await rename(came, places[name])
   }
   await rm(files.incoming, { recursive: true, force: true })
-  if (!(await isThere(files.rootDisk)))
-    throw new Failure('not-found', `Nothing has come of instance ${id}.`)
 }
 
 async function isThere(path: string): Promise<boolean> {
