@@ -12,8 +12,8 @@ const STATE_MS = 30_000
 const NEWEST = { version: '2.100' } as const
 /** As hosts are set unless told otherwise: what is seen sooner, a cloud has told of. */
 const ASKED_SELDOM = { poll_ms: '1000', idle_poll_ms: '5000' }
-/** How long after the bottom the top knows of a change there. */
-const TOLD_MS = 1_000
+/** How long after the bottom the top knows of a change there: a second, and more where three clouds share a busy core. */
+const TOLD_MS = 3_000
 const POLL = { timeout: STATE_MS, interval: 20 }
 const PUBLIC_KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIO7oZSgXG2kXLHzpIEJPoAyN1X0w1ZMLOMmSyrpMTnYb somebody'
@@ -138,7 +138,6 @@ describe('a server that goes down through three clouds', () => {
       await untilStatus(id, 'ACTIVE')
       return tookMs
     }
-    // The machine may be busy with other tests; one that is told of nothing is never so fast.
     await expect.poll(untilTold, { timeout: STATE_MS }).toBeLessThan(TOLD_MS)
 
     await top().as('demo').delete(`${path}/${id}`)
