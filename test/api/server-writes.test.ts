@@ -207,6 +207,34 @@ test('what a cell refuses to do with a server is answered as its kind of failure
   expect(stopped).toBe(202)
 })
 
+test('a forced reboot begins over what its cell has not accepted yet; nothing else does', async () => {
+  const user = await member()
+  const id = await active(user)
+  const asked: string[] = []
+  const accepted = Promise.withResolvers<void>()
+  world.cell.overrides = {
+    'instance.act': async (ask) => {
+      asked.push(ask.act.name)
+      if (ask.act.name === 'reboot-soft') await accepted.promise
+      return world.cell.act(ask)
+    },
+  }
+  const reboot = async (type: string) => {
+    const params = { server_id: id }
+    return (await user.call('rebootServer', { params, body: { reboot: { type } } })).status
+  }
+
+  const soft = reboot('SOFT')
+  await expect.poll(() => asked).toEqual(['reboot-soft'])
+  expect(await reboot('SOFT')).toBe(409)
+  const hard = reboot('HARD')
+  accepted.resolve()
+
+  expect(await Promise.all([soft, hard])).toEqual([202, 202])
+  expect(asked).toEqual(['reboot-soft', 'reboot-hard'])
+  world.cell.overrides = {}
+})
+
 test('a console log is what the cell says', async () => {
   const user = await member()
   const id = await active(user)
