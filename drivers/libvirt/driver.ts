@@ -17,7 +17,7 @@ import { listOwnDomains } from './domains/own-domains.ts'
 import { filterCalls } from './firewall/filter-calls.ts'
 import { libvirtFirewall } from './firewall/firewall.ts'
 import type { LibvirtHost } from './host.ts'
-import { arrivalsFolder, screensFolder } from './instance-files.ts'
+import { arrivalsFolder, instancesFolder, screensFolder } from './instance-files.ts'
 import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
 import { libvirtLiveMove } from './move/live-move.ts'
@@ -110,8 +110,8 @@ async function createHost(
 ): Promise<LibvirtHost> {
   const { owner, stateDirectory } = environment
   const address = parseLibvirtUri(settings.uri)
-  for (const folder of [screensFolder(stateDirectory), arrivalsFolder(stateDirectory)])
-    await mkdir(folder, { recursive: true, mode: 0o711 })
+  for (const folder of [instancesFolder, screensFolder, arrivalsFolder])
+    await mkdir(folder(stateDirectory), { recursive: true, mode: 0o711 })
   const images = new ImageCache(join(stateDirectory, 'images'), environment.images)
   await images.prepare()
   const session = new LibvirtSession(address, logger)

@@ -48,10 +48,17 @@ export async function writeInstanceRecord(
   record: InstanceRecord,
 ): Promise<void> {
   // QEMU may run as a user of its own, which must pass through but not look around.
-  await mkdir(files.folder, { recursive: true, mode: 0o711 })
+  await makeFolder(files.folder)
   const partial = `${files.record}.part`
   await writeFile(partial, JSON.stringify(record), { mode: 0o600, flush: true })
   await rename(partial, files.record)
+}
+
+/** Not with all above it: then Node says that they are absent when it may not write. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { mode: 0o711 }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  })
 }
 
 /** The record, or undefined when the instance is not on this host. */
