@@ -11,8 +11,10 @@ import { cellSubject, processSubject } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { feedRead } from './handlers/feed-read.ts'
 import { hostFilterPorts } from './handlers/host-filter-ports.ts'
+import { hostForget } from './handlers/host-forget.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
+import { hostUptime } from './handlers/host-uptime.ts'
 import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceChangeNic } from './handlers/instance-change-nic.ts'
@@ -39,8 +41,10 @@ const HANDLERS: Handlers = {
   'instance.console-log': instanceConsoleLog,
   'instance.diagnostics': instanceDiagnostics,
   'host.filter-ports': hostFilterPorts,
+  'host.forget': hostForget,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
+  'host.uptime': hostUptime,
   'placement.explain': placementExplain,
   'feed.read': feedRead,
   'snapshot.read': snapshotRead,

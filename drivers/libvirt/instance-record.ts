@@ -92,7 +92,8 @@ export async function imagesInUse(stateDirectory: string): Promise<ReadonlySet<s
 
 /** Afterwards no file of the instance is left. */
 export async function removeInstanceFiles(files: InstanceFiles): Promise<void> {
-  await rm(files.vncSocket, { force: true })
+  for (const socket of [files.vncSocket, files.arrival.memory, files.arrival.disks])
+    await rm(socket, { force: true })
   await rm(files.folder, { recursive: true, force: true })
 }
 

@@ -19,7 +19,7 @@ const CLEAN_UP_MS = 60_000
 const GIB = 1024 ** 3
 const MIB = 1024 ** 2
 /** What a guest stores and what it is told are nobody else's business on the host. */
-const SECRET_MODE = 0o600
+export const SECRET_MODE = 0o600
 
 /**
  * Afterwards the instance runs. The domain is defined last before it is started, so an instance without a domain
@@ -33,17 +33,27 @@ export async function spawn(
   await host.locks.runPreemptible(spec.id, signal, async (spawnSignal) => {
     const existing = await existingDomain(host, spec, spawnSignal)
     if (existing !== undefined) return powerOn(host, spec.id, existing, spawnSignal)
-    try {
-      await build(host, spec, spawnSignal)
-    } catch (error) {
-      // The daemon may have done what it was asked: only a later spawn or destroy can tell.
-      if (!isFailure(error, 'unavailable') || host.slowSession.connected) await cleanUp(host, spec)
-      throw error
-    }
+    await orNothing(host, spec, () => build(host, spec, spawnSignal))
   })
 }
 
-async function existingDomain(
+/** Does the work; nothing of the instance is left on the host when it fails. The caller holds the instance's lock. */
+export async function orNothing(
+  host: LibvirtHost,
+  spec: InstanceSpec,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    // The daemon may have done what it was asked: only a later spawn or destroy can tell.
+    if (!isFailure(error, 'unavailable') || host.slowSession.connected) await cleanUp(host, spec)
+    throw error
+  }
+}
+
+/** The instance's domain, if there is one. Throws `conflict` for one of somebody else's. */
+export async function existingDomain(
   host: LibvirtHost,
   spec: InstanceSpec,
   signal: AbortSignal,

@@ -40,6 +40,7 @@ export const PROCEDURES = {
   connectListAllDomains: 273,
   networkUpdate: 291,
   domainGetJobStats: 298,
+  domainMigratePerform3Params: 305,
   domainEventCallbackRegister: 316,
   domainEventCallbackLifecycle: 318,
   connectGetDomainCapabilities: 342,
