@@ -35,6 +35,7 @@ import { LibvirtSession } from './session.ts'
 import { libvirtSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { libvirtSuspend } from './suspend.ts'
+import { libvirtUptime } from './uptime.ts'
 import { parseLibvirtUri, parsePeerUri, usualPeerUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
 import { watch } from './watch.ts'
@@ -86,6 +87,7 @@ export async function createLibvirtDriver(
     password: libvirtPassword(host),
     crashDump: libvirtCrashDump(host),
     diagnostics: libvirtDiagnostics(host),
+    uptime: libvirtUptime,
     interfaces: libvirtInterfaces(host),
     firewall: libvirtFirewall(host),
     consoleLog: libvirtConsoleLog(host),

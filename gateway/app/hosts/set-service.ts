@@ -69,7 +69,8 @@ export async function setService(
   return { ...host, view }
 }
 
-function reachable(cell: Cell | undefined): Cell {
+/** The cell, to be asked now. Throws `unavailable`. */
+export function reachable(cell: Cell | undefined): Cell {
   if (cell?.isAlive === true) return cell
   throw new Failure(
     'unavailable',
