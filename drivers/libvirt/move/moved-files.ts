@@ -11,12 +11,13 @@ import type { InstanceFiles } from '../instance-files.ts'
 import { SECRET_MODE } from '../spawn.ts'
 
 /** What an instance consists of, by the names that travel. */
-export const MOVED_NAMES = ['root', 'ephemeral', 'config'] as const
+export const MOVED_NAMES = ['root', 'ephemeral', 'config', 'nvram'] as const
 export type MovedName = (typeof MOVED_NAMES)[number]
 
 /** Where it lies on the host that it leaves. */
 function placesBefore(files: InstanceFiles): Readonly<Record<MovedName, string>> {
-  return { root: files.packed, ephemeral: files.ephemeralDisk, config: files.configDrive }
+  const { packed: root, ephemeralDisk: ephemeral, configDrive: config, nvram } = files
+  return { root, ephemeral, config, nvram }
 }
 
 /** Where it lies once the instance has arrived. */
