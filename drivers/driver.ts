@@ -45,6 +45,7 @@ export interface Driver extends AsyncDisposable {
   readonly password?: Password
   readonly crashDump?: CrashDump
   readonly diagnostics?: Diagnostics
+  readonly uptime?: Uptime
   readonly interfaces?: Interfaces
   readonly firewall?: Firewall
   readonly consoleLog?: ConsoleLog
@@ -68,6 +69,7 @@ export const CAPABILITIES = [
   'password',
   'crashDump',
   'diagnostics',
+  'uptime',
   'interfaces',
   'firewall',
   'consoleLog',
@@ -132,6 +134,11 @@ export interface CrashDump {
 export interface Diagnostics {
   /** What the guest has used so far. Throws `conflict` when it is not running. */
   read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
+}
+
+export interface Uptime {
+  /** How long the host's machine has been up and how busy it is, as its command `uptime` prints it. */
+  read(signal: AbortSignal): Promise<string>
 }
 
 export interface Interfaces {

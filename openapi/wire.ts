@@ -13,6 +13,11 @@ export function cellSubject(cell: CellId, operation: CellOperation): string {
   return `cell.${cell}.v${WIRE_VERSION}.${operation}`
 }
 
+/** The same, answered by the one process of the cell that gives this id in its heartbeats. */
+export function processSubject(cell: CellId, processId: string, operation: CellOperation): string {
+  return `cell.${cell}.process.${processId}.v${WIRE_VERSION}.${operation}`
+}
+
 /** Asked by a cell's processes, answered by one compute. */
 export function hostSubject(cell: CellId, host: HostId, operation: HostOperation): string {
   return `host.${cell}.${host}.v${WIRE_VERSION}.${operation}`

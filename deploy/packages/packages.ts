@@ -24,6 +24,7 @@ export const PACKAGES: readonly Package[] = [
   ...[...new Set([...LIBVIRT_PACKAGES, ...GUEST_PACKAGES])].map(
     (name): Package => ({ name, purpose: 'libvirt' }),
   ),
+  { name: 'procps', purpose: 'libvirt', program: 'uptime' },
   ...DOCKER_PACKAGES.map(
     (unpacked): Package => ({ ...unpacked, purpose: 'docker', isUnpacked: true }),
   ),

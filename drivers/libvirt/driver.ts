@@ -17,9 +17,11 @@ import { listOwnDomains } from './domains/own-domains.ts'
 import { filterCalls } from './firewall/filter-calls.ts'
 import { libvirtFirewall } from './firewall/firewall.ts'
 import type { LibvirtHost } from './host.ts'
-import { screensFolder } from './instance-files.ts'
+import { arrivalsFolder, instancesFolder, screensFolder } from './instance-files.ts'
 import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
+import { libvirtLiveMove } from './move/live-move.ts'
+import { libvirtMove } from './move/move.ts'
 import { HostNetworks } from './networks/host-networks.ts'
 import { networkCalls } from './networks/network-calls.ts'
 import { nodeCalls } from './node-calls.ts'
@@ -33,7 +35,8 @@ import { LibvirtSession } from './session.ts'
 import { libvirtSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { libvirtSuspend } from './suspend.ts'
-import { parseLibvirtUri } from './uri.ts'
+import { libvirtUptime } from './uptime.ts'
+import { parseLibvirtUri, parsePeerUri, usualPeerUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
 import { watch } from './watch.ts'
 
@@ -47,6 +50,8 @@ export interface LibvirtSettings {
   readonly uri: string
   /** `auto`: KVM where a guest has been seen to run under it, emulation elsewhere. */
   readonly virtType: (typeof VIRT_TYPES)[number]
+  /** How the daemons of other hosts reach this host's, such as `qemu+tls://host/system`; absent: as `uri` says. */
+  readonly liveUri?: string | undefined
   /** A Linux kernel that `auto` may start to find out; without it the newest in /boot. */
   readonly probeKernel?: string | undefined
   /** The host's share of the machine; absent: all of it. */
@@ -82,6 +87,7 @@ export async function createLibvirtDriver(
     password: libvirtPassword(host),
     crashDump: libvirtCrashDump(host),
     diagnostics: libvirtDiagnostics(host),
+    uptime: libvirtUptime,
     interfaces: libvirtInterfaces(host),
     firewall: libvirtFirewall(host),
     consoleLog: libvirtConsoleLog(host),
@@ -89,6 +95,8 @@ export async function createLibvirtDriver(
     snapshot: libvirtSnapshot(host),
     rebuild: libvirtRebuild(host),
     resize: libvirtResize(host),
+    move: libvirtMove(host),
+    liveMove: libvirtLiveMove(host),
     async [Symbol.asyncDispose]() {
       await host.images[Symbol.asyncDispose]()
       await host.slowSession[Symbol.asyncDispose]()
@@ -104,7 +112,8 @@ async function createHost(
 ): Promise<LibvirtHost> {
   const { owner, stateDirectory } = environment
   const address = parseLibvirtUri(settings.uri)
-  await mkdir(screensFolder(stateDirectory), { recursive: true, mode: 0o711 })
+  for (const folder of [instancesFolder, screensFolder, arrivalsFolder])
+    await mkdir(folder(stateDirectory), { recursive: true, mode: 0o711 })
   const images = new ImageCache(join(stateDirectory, 'images'), environment.images)
   await images.prepare()
   const session = new LibvirtSession(address, logger)
@@ -114,6 +123,7 @@ async function createHost(
     owner,
     stateDirectory,
     address,
+    peer: parsePeerUri(settings.liveUri ?? usualPeerUri(settings.uri)),
     session,
     slowSession,
     domains: domainCalls(session, slowSession),

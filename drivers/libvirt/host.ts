@@ -10,13 +10,15 @@ import type { FilterCalls } from './firewall/filter-calls.ts'
 import { type InstanceFiles, instanceFiles } from './instance-files.ts'
 import type { HostNetworks } from './networks/host-networks.ts'
 import type { LibvirtSession } from './session.ts'
-import type { LibvirtAddress } from './uri.ts'
+import type { LibvirtAddress, PeerAddress } from './uri.ts'
 
 /** What every operation of the libvirt driver works with; built once by `createLibvirtDriver`. */
 export interface LibvirtHost {
   readonly owner: Owner
   readonly stateDirectory: string
   readonly address: LibvirtAddress
+  /** How the daemons of other hosts reach this host's. */
+  readonly peer: PeerAddress
   /** For events and for whatever is answered at once. */
   readonly session: LibvirtSession
   /** For what takes the daemon a second or more: one connection has five calls under way at most. */

@@ -12,6 +12,8 @@ export interface InstanceRecord {
   /** The image a rebuild is changing it to, or was when it was interrupted. */
   readonly nextImageSha256?: string
   readonly nics: readonly NicSpec[]
+  /** The flavor whose resize the disks that are kept are from before; absent: none are. */
+  readonly resizedTo?: string
   /** From before a rescue is prepared until nothing of it is left. */
   readonly rescue?: RescueRecord
 }
@@ -46,10 +48,17 @@ export async function writeInstanceRecord(
   record: InstanceRecord,
 ): Promise<void> {
   // QEMU may run as a user of its own, which must pass through but not look around.
-  await mkdir(files.folder, { recursive: true, mode: 0o711 })
+  await makeFolder(files.folder)
   const partial = `${files.record}.part`
   await writeFile(partial, JSON.stringify(record), { mode: 0o600, flush: true })
   await rename(partial, files.record)
+}
+
+/** Not with all above it: then Node says that they are absent when it may not write. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { mode: 0o711 }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  })
 }
 
 /** The record, or undefined when the instance is not on this host. */
@@ -92,7 +101,8 @@ export async function imagesInUse(stateDirectory: string): Promise<ReadonlySet<s
 
 /** Afterwards no file of the instance is left. */
 export async function removeInstanceFiles(files: InstanceFiles): Promise<void> {
-  await rm(files.vncSocket, { force: true })
+  for (const socket of [files.vncSocket, files.arrival.memory, files.arrival.disks])
+    await rm(socket, { force: true })
   await rm(files.folder, { recursive: true, force: true })
 }
 

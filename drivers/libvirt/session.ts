@@ -94,6 +94,9 @@ export class LibvirtSession implements AsyncDisposable {
         this.#deliver(procedure, body),
       )
       await greet(connection, this.#address.driverUri)
+      // Of all domains.
+      const events = new XdrWriter().int(EVENT_LIFECYCLE).uint(0)
+      await connection.call(PROCEDURES.domainEventCallbackRegister, events.bytes())
       if (this.#stop.signal.aborted) return true
       this.#connection = connection
       this.#away = false
@@ -120,8 +123,8 @@ export class LibvirtSession implements AsyncDisposable {
   }
 }
 
-/** What a client says before anything else: no authentication, keepalive, the driver, events of all domains. */
-async function greet(connection: RpcConnection, driverUri: string): Promise<void> {
+/** What a client says before anything else: no authentication, keepalive, the driver. */
+export async function greet(connection: RpcConnection, driverUri: string): Promise<void> {
   const types = (await connection.call(PROCEDURES.authList, Buffer.alloc(0))).list((r) => r.int())
   if (!types.includes(AUTH_NONE))
     throw new Failure('unavailable', 'The hypervisor asks for an authentication Weir lacks.', {
@@ -137,6 +140,4 @@ async function greet(connection: RpcConnection, driverUri: string): Promise<void
     throw new Failure('unavailable', 'The libvirt daemon is too old: 8.0.0 is needed.', {
       detail: `version ${version}`,
     })
-  const events = new XdrWriter().int(EVENT_LIFECYCLE).uint(0)
-  await connection.call(PROCEDURES.domainEventCallbackRegister, events.bytes())
 }

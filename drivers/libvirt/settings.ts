@@ -7,6 +7,7 @@ export function libvirtSettings(settings: Readonly<Record<string, string>>): Lib
   const read: LibvirtSettings = {
     uri: reader.text('uri', 'qemu:///system'),
     virtType: reader.choice('virt_type', VIRT_TYPES, 'auto'),
+    liveUri: reader.optionalText('live_uri'),
     probeKernel: reader.optionalText('probe_kernel'),
     vcpus: optionalCount(reader, 'vcpus'),
     memoryMb: optionalCount(reader, 'memory_mb'),

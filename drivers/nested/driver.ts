@@ -3,7 +3,7 @@ import { errorFields, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { Cloud } from './cloud/cloud.ts'
-import { FLAVOR_SHOWN_SINCE } from './compute/cloud-server.ts'
+import { FLAVOR_SHOWN_SINCE, showServer } from './compute/cloud-server.ts'
 import { ComputeVersions } from './compute/compute-versions.ts'
 import { listServers } from './compute/list-servers.ts'
 import { removeSeconds } from './compute/remove-seconds.ts'
@@ -93,6 +93,10 @@ async function createHost(
     list: async (since, signal) => {
       const microversion = await versions.ifServed(FLAVOR_SHOWN_SINCE, signal)
       return listServers(cloud, { since, microversion }, signal)
+    },
+    show: async (serverId, signal) => {
+      const microversion = await versions.ifServed(FLAVOR_SHOWN_SINCE, signal)
+      return showServer(cloud, serverId, signal, microversion)
     },
     everyMs: settings.pollMs,
     onList: (seen) => {

@@ -70,7 +70,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
       deadlineMs === undefined ? registryOptions : { ...registryOptions, deadlineMs },
     ),
   )
-  const askCell = cellClient(nats)
+  const askCell = cellClient(nats, (id) => cells.processOf(id))
   const deps: ComputeDeps = {
     db,
     cells,

@@ -84,6 +84,13 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({ hostId: Uuid, ports: Type.Array(PortFilter) }),
     answer: Type.Object({ applied: Type.Array(Uuid) }),
   },
+  /** How long the host has been up, in its own words. */
+  'host.uptime': {
+    ask: Type.Object({ hostId: Uuid }),
+    answer: Type.Object({ text: Type.String() }),
+  },
+  /** Afterwards the host is not there, until its compute starts anew. */
+  'host.forget': { ask: Type.Object({ hostId: Uuid }), answer: HostView },
   'host.set-service': {
     ask: Type.Object({
       hostId: Uuid,

@@ -75,6 +75,8 @@ export const CellHeartbeat = Type.Object({
   incarnation: Uuid,
   position: Type.Integer(),
   process: Type.String(),
+  /** By which this process can be asked by itself; absent: only any of the cell can. */
+  processId: Type.Optional(Uuid),
   at: Time,
   summary: CellSummary,
   labels: Texts,

@@ -35,7 +35,7 @@ export function domainXml(plan: DomainPlan): string {
       { type: virtType },
       element('name', {}, domainName(id)),
       element('uuid', {}, id),
-      element('metadata', {}, ownerStamp(owner, id, displayElement(subject))),
+      metadataElement(owner, id, subject),
       element('memory', { unit: 'MiB' }, String(flavor.memoryMb)),
       element('vcpu', {}, String(flavor.vcpus)),
       element('os', { firmware }, element('type', { arch: 'x86_64', machine: 'pc' }, 'hvm')),
@@ -50,14 +50,16 @@ export function domainXml(plan: DomainPlan): string {
   )
 }
 
-function displayElement(subject: DomainSubject): XmlElement {
-  return element(
+/** Whose domain it is, and what operators want to read of it. */
+export function metadataElement(owner: Owner, id: InstanceId, subject: DomainSubject): XmlElement {
+  const display = element(
     'weir:display',
     {},
     element('weir:name', {}, subject.displayName),
     element('weir:project', {}, subject.projectId),
     element('weir:flavor', {}, subject.flavor.name),
   )
+  return element('metadata', {}, ownerStamp(owner, id, display))
 }
 
 function devices(plan: DomainPlan): XmlElement[] {

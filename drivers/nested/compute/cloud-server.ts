@@ -29,13 +29,14 @@ export async function showServer(
   cloud: Cloud,
   serverId: string,
   signal: AbortSignal,
+  microversion?: string,
 ): Promise<CloudServer | undefined> {
   try {
     const { body } = await cloud.call<{ server: CloudServer }>(
       'compute',
       'GET',
       `/servers/${serverId}`,
-      { signal },
+      { signal, microversion },
     )
     return body.server.status === 'DELETED' ? undefined : body.server
   } catch (error) {
