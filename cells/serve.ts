@@ -7,7 +7,7 @@ import {
   type CellOperation,
 } from '#openapi/wire/cell.ts'
 import { checked } from '#openapi/wire/checked.ts'
-import { cellSubject } from '#openapi/wire.ts'
+import { cellSubject, processSubject } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { feedRead } from './handlers/feed-read.ts'
 import { hostFilterPorts } from './handlers/host-filter-ports.ts'
@@ -54,17 +54,25 @@ const HANDLERS: Handlers = {
 /** The processes of a cell share its work. */
 const QUEUE = 'conductor'
 
-/** Answers gateways on every operation of the contract until disposed. */
+/** Answers gateways on every operation of the contract, alone and as one of the cell's processes, until disposed. */
 export function serveCell(cell: Cell): readonly AsyncDisposable[] {
-  return (Object.keys(HANDLERS) as CellOperation[]).map((operation) => serveOne(cell, operation))
+  const { processId, conductor } = cell
+  const { cellId } = conductor
+  return (Object.keys(HANDLERS) as CellOperation[]).flatMap((operation) => [
+    serveOne(cell, operation, { subject: cellSubject(cellId, operation), queue: QUEUE }),
+    serveOne(cell, operation, { subject: processSubject(cellId, processId, operation) }),
+  ])
 }
 
-function serveOne<O extends CellOperation>(cell: Cell, operation: O): AsyncDisposable {
-  const { nats, cellId, log, gateways } = cell.conductor
+function serveOne<O extends CellOperation>(
+  cell: Cell,
+  operation: O,
+  at: Pick<Service, 'subject' | 'queue'>,
+): AsyncDisposable {
+  const { nats, log, gateways } = cell.conductor
   const handler: Handlers[O] = HANDLERS[operation]
   const service: Service = {
-    subject: cellSubject(cellId, operation),
-    queue: QUEUE,
+    ...at,
     parse: (payload) => checked(CELL_OPERATIONS[operation].ask, payload, operation),
     handle: (ask: CellAsk<O>, work) => {
       gateways.heard()

@@ -7,6 +7,7 @@ import { addDbCommand } from './commands/db.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addDownCommand } from './commands/down.ts'
 import { addEnvCommand } from './commands/env.ts'
+import { addHostCommand } from './commands/host.ts'
 import { addLogsCommand } from './commands/logs.ts'
 import { addStatusCommand } from './commands/status.ts'
 import { addTestCommand } from './commands/test.ts'
@@ -38,6 +39,7 @@ export function createProgram(operator: Operator): Command {
   addAdminCommand(program)
   program.commandsGroup(CLOUD)
   addCellCommand(program, operator)
+  addHostCommand(program)
   addOperatorCommands(program, operator)
   return program
 }

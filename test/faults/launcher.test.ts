@@ -145,4 +145,18 @@ describe('./weir', () => {
     expect([...(await other.processes()).keys()]).toContain('gateway-2')
     expect(await firstServer()).toEqual(first)
   })
+
+  test('a host joins a cell that runs, with a token, and comes back after a stop', async () => {
+    await using machine = new Checkout()
+    const line = await checkout.succeed('token', 'create', 'north', '--host', 'extra')
+    const [, ...join] = line.trim().split(' ')
+    expect(join.slice(0, 3)).toEqual(['host', 'join', '--gateway'])
+    const ofCell = await machine.weir('cell', ...join.slice(1), '--driver', 'fake')
+    expect(ofCell.stderr).toContain('Give it to: ./weir host join')
+    expect(await machine.succeed(...join, '--driver', 'fake')).toContain('Host extra of cell north')
+    expect([...(await machine.processes()).keys()]).toEqual(['compute-extra'])
+    expect(await checkout.succeed('host', 'list', '-o', 'name')).toContain('extra\nnorth-1\n')
+    await machine.succeed('down')
+    expect(await machine.succeed('up')).toContain('Host extra of cell north is up again.')
+  })
 })
