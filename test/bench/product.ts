@@ -22,7 +22,7 @@ import type { Target } from './target.ts'
 export interface Product extends Target {
   readonly layout: Layout
   /** The request `hundred` at another microversion. */
-  listAt(version: Microversion): Buffer
+  readonly listAt: (version: Microversion) => Buffer
   readonly mariadb: Mariadb
   readonly nats: Nats
   readonly projectId: string
