@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { SizedFlavor } from '#common/flavor-resources.ts'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { Adopt } from './adopt.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { LiveMove, Move } from './move.ts'
@@ -53,6 +54,7 @@ export interface Driver extends AsyncDisposable {
   readonly resize?: Resize
   readonly move?: Move
   readonly liveMove?: LiveMove
+  readonly adopt?: Adopt
 }
 
 export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'libvirt', 'nested'] as const
@@ -75,6 +77,7 @@ export const CAPABILITIES = [
   'resize',
   'move',
   'liveMove',
+  'adopt',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 

@@ -40,6 +40,8 @@ const FAULTY_METHODS = [
   'expect',
   'send',
   'land',
+  'strangers',
+  'adopt',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]
 

@@ -12,6 +12,8 @@ export interface InstanceRecord {
   /** The image a rebuild is changing it to, or was when it was interrupted. */
   readonly nextImageSha256?: string
   readonly nics: readonly NicSpec[]
+  /** Its disks and devices are not of this host's making. */
+  readonly isAdopted?: true
   /** From before a rescue is prepared until nothing of it is left. */
   readonly rescue?: RescueRecord
 }

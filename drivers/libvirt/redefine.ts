@@ -69,12 +69,17 @@ async function refuseWithoutUefi(
     throw new Failure('invalid', 'This host has no UEFI firmware for guests (package ovmf).')
 }
 
-/** The record of an instance that is here; throws `not-found` otherwise. */
+/** The record of an instance that was built here; throws `not-found` otherwise, `unsupported` for one that was taken in. */
 export async function getInstanceRecord(
   host: LibvirtHost,
   id: InstanceId,
 ): Promise<InstanceRecord> {
   const record = await readInstanceRecord(filesOf(host, id))
+  if (record?.isAdopted === true)
+    throw new Failure(
+      'unsupported',
+      'This server was taken in as it is: its disks and devices are not changed here.',
+    )
   if (record !== undefined) return record
   throw new Failure('not-found', `Instance ${id} could not be found on this host.`)
 }

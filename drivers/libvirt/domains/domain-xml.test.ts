@@ -6,7 +6,6 @@ import { instanceSpec } from '../../testing/instance-spec.ts'
 import { instanceFiles } from '../instance-files.ts'
 import { domainSubject } from '../instance-record.ts'
 import { attributeAt, elementsAt, parseXml, textAt, type XmlTree } from '../xml/parse.ts'
-import { domainName, instanceOfDomainName } from './domain-name.ts'
 import { type DomainPlan, domainXml } from './domain-xml.ts'
 import { guestOptions } from './guest-options.ts'
 import { rescueDevice } from './rescue-device.ts'
@@ -125,15 +124,5 @@ describe('domainXml()', () => {
   test('only a KVM guest is given the host CPU', () => {
     expect(elementsAt(plan({}, 'qemu').tree, 'domain', 'cpu')).toHaveLength(0)
     expect(attributeAt(plan({}, 'kvm').tree, 'mode', 'domain', 'cpu')).toBe('host-model')
-  })
-})
-
-describe('instanceOfDomainName()', () => {
-  test('it is the inverse of domainName(), and nothing else is a name of ours', () => {
-    const { id } = instanceSpec(image)
-
-    expect(instanceOfDomainName(domainName(id))).toBe(id)
-    for (const name of ['foreign', id, `weir-${id}x`, 'weir-', `WEIR-${id}`])
-      expect(instanceOfDomainName(name)).toBeUndefined()
   })
 })
