@@ -13,6 +13,7 @@ import { feedRead } from './handlers/feed-read.ts'
 import { hostFilterPorts } from './handlers/host-filter-ports.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
+import { hostStrangers } from './handlers/host-strangers.ts'
 import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceChangeNic } from './handlers/instance-change-nic.ts'
@@ -41,6 +42,7 @@ const HANDLERS: Handlers = {
   'host.filter-ports': hostFilterPorts,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
+  'host.strangers': hostStrangers,
   'placement.explain': placementExplain,
   'feed.read': feedRead,
   'snapshot.read': snapshotRead,

@@ -15,6 +15,7 @@ import { filterPorts } from './filter-ports.ts'
 import { listMoveFiles, readMoveFile, steerMove, writeMoveFile } from './move-files.ts'
 import { hostReport } from './report.ts'
 import { spawn } from './spawn.ts'
+import { strangers } from './strangers.ts'
 
 type Handlers = {
   readonly [O in HostOperation]: (
@@ -37,6 +38,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'move-steer': (ask) => steerMove(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
     diagnostics: (ask) => diagnostics(compute, ask),
+    strangers: () => strangers(compute),
     report: () => hostReport(compute),
     contact: async (asked) => {
       await compute.fence.contact(asked)

@@ -190,6 +190,7 @@ export class ScriptedCell implements AsyncDisposable {
         return { incarnation: this.incarnation, hosts: [], isLast: true }
       case 'host.set-service':
       case 'host.set-aggregates':
+      case 'host.strangers':
         throw new Error('A scripted cell has no hosts')
     }
   }
