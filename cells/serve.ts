@@ -22,6 +22,7 @@ import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
 import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
 import { placementExplain } from './handlers/placement-explain.ts'
+import { snapshotEnded } from './handlers/snapshot-ended.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { snapshotRead } from './handlers/snapshot-read.ts'
 
@@ -49,6 +50,7 @@ const HANDLERS: Handlers = {
   'feed.read': feedRead,
   'snapshot.read': snapshotRead,
   'snapshot.hosts': snapshotHosts,
+  'snapshot.ended': snapshotEnded,
 }
 
 /** The processes of a cell share its work. */

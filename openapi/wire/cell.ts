@@ -144,6 +144,13 @@ export const CELL_OPERATIONS = {
       isLast: Type.Boolean(),
     }),
   },
+  /** Of these servers those whose delete the cell has committed: whoever asks may have forgotten that it was told. */
+  'snapshot.ended': {
+    ask: Type.Object({ serverIds: Type.Array(Uuid, { maxItems: 500 }) }),
+    answer: Type.Object({
+      ended: Type.Array(Type.Object({ serverId: Uuid, attempt: Type.Integer({ minimum: 1 }) })),
+    }),
+  },
 } as const
 
 export type CellOperation = keyof typeof CELL_OPERATIONS
