@@ -5,6 +5,7 @@ import type { PowerState } from '#common/states/instance-states.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { LiveMove, Move } from './move.ts'
+import type { Nodes } from './nodes.ts'
 import type { ServerRemarks } from './server-remarks.ts'
 
 /**
@@ -54,6 +55,7 @@ export interface Driver extends AsyncDisposable {
   readonly resize?: Resize
   readonly move?: Move
   readonly liveMove?: LiveMove
+  readonly nodes?: Nodes
 }
 
 export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'libvirt', 'nested'] as const
@@ -77,6 +79,7 @@ export const CAPABILITIES = [
   'resize',
   'move',
   'liveMove',
+  'nodes',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 

@@ -7,7 +7,7 @@ import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#comm
 import { SagaEngine } from '#common/saga/engine.ts'
 import type { Secrets } from '#common/secrets.ts'
 import { cellClient } from '../cells/client.ts'
-import { consoleClient } from '../cells/console-client.ts'
+import { hostClient } from '../cells/host-client.ts'
 import { CellRegistry } from '../cells/registry.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { numberNewEvents } from './events/number-events.ts'
@@ -76,7 +76,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     db,
     cells,
     askCell,
-    askConsole: consoleClient(nats),
+    askHost: hostClient(nats),
     secrets,
     clock,
     log,

@@ -54,6 +54,7 @@ export const CellSummary = Type.Object({
   hostsUp: Type.Integer(),
   hosts: Type.Integer(),
   zones: Type.Array(Type.String()),
+  /** True where no host runs real guests. */
   simulated: Type.Boolean(),
   hypervisorTypes: Type.Array(Type.String()),
   architectures: Type.Array(Type.String()),

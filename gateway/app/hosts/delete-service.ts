@@ -2,7 +2,8 @@ import type { WorkContext } from '#common/context.ts'
 import { deleteHostMemberships } from '../../db/aggregates.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { type HostIds, hostOf } from './find-hypervisor.ts'
-import { reachable, type ServiceDeps, serviceNotFound } from './set-service.ts'
+import { reachable } from './reachable.ts'
+import { type ServiceDeps, serviceNotFound } from './set-service.ts'
 
 /**
  * Afterwards the service's host is not there, nor in any aggregate, until its compute starts anew. Throws `not-found`;
