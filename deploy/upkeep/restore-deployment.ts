@@ -64,7 +64,8 @@ export async function restoreDeployment(
     await stopProcess(identity, GRACE_MS)
   }
   progress(`Restoring the database of ${name} as of ${takenAt} ...`)
-  const { rootUrl } = await startMariadb(layout.mariadb, 'detached')
+  const mariadb = await startMariadb(layout.mariadb, 'detached')
+  const rootUrl = (name?: string) => mariadb.rootUrl(name)
   await restoreBackup(backup, { rootUrl, database, keyFile })
   await bringUp(layout, {}, progress)
 }
