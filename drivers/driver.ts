@@ -6,6 +6,7 @@ import type { Adopt } from './adopt.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { LiveMove, Move } from './move.ts'
+import type { Nodes } from './nodes.ts'
 import type { ServerRemarks } from './server-remarks.ts'
 
 /**
@@ -45,6 +46,7 @@ export interface Driver extends AsyncDisposable {
   readonly password?: Password
   readonly crashDump?: CrashDump
   readonly diagnostics?: Diagnostics
+  readonly uptime?: Uptime
   readonly interfaces?: Interfaces
   readonly firewall?: Firewall
   readonly consoleLog?: ConsoleLog
@@ -55,6 +57,7 @@ export interface Driver extends AsyncDisposable {
   readonly move?: Move
   readonly liveMove?: LiveMove
   readonly adopt?: Adopt
+  readonly nodes?: Nodes
 }
 
 export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'libvirt', 'nested'] as const
@@ -68,6 +71,7 @@ export const CAPABILITIES = [
   'password',
   'crashDump',
   'diagnostics',
+  'uptime',
   'interfaces',
   'firewall',
   'consoleLog',
@@ -78,6 +82,7 @@ export const CAPABILITIES = [
   'move',
   'liveMove',
   'adopt',
+  'nodes',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 
@@ -132,6 +137,11 @@ export interface CrashDump {
 export interface Diagnostics {
   /** What the guest has used so far. Throws `conflict` when it is not running. */
   read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
+}
+
+export interface Uptime {
+  /** How long the host's machine has been up and how busy it is, as its command `uptime` prints it. */
+  read(signal: AbortSignal): Promise<string>
 }
 
 export interface Interfaces {

@@ -13,6 +13,7 @@ import { Fence } from './fence.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveConsoles } from './serve-consoles.ts'
+import { serveNodes } from './serve-nodes.ts'
 import { Workbench } from './workbench.ts'
 
 /** What a compute is made of besides its configuration. */
@@ -86,7 +87,11 @@ export async function startCompute(
   )
   owned.defer(() => nats.close())
   owned.use(
-    servedTogether([...serveHost(compute, nats), ...serveConsoles(compute, consoles, nats)]),
+    servedTogether([
+      ...serveHost(compute, nats),
+      ...serveConsoles(compute, consoles, nats),
+      ...serveNodes(compute, nats),
+    ]),
   )
   // Before those that serve: a question that waits for a guest to show something is answered at once.
   owned.use(consoles)

@@ -16,6 +16,7 @@ import { listMoveFiles, readMoveFile, steerMove, writeMoveFile } from './move-fi
 import { hostReport } from './report.ts'
 import { spawn } from './spawn.ts'
 import { strangers } from './strangers.ts'
+import { uptime } from './uptime.ts'
 
 type Handlers = {
   readonly [O in HostOperation]: (
@@ -39,6 +40,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'console-log': (ask) => consoleLog(compute, ask),
     diagnostics: (ask) => diagnostics(compute, ask),
     strangers: () => strangers(compute),
+    uptime: () => uptime(compute),
     report: () => hostReport(compute),
     contact: async (asked) => {
       await compute.fence.contact(asked)

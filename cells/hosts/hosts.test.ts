@@ -249,6 +249,36 @@ test('a disabled service takes no servers, and says why', async () => {
   expect(await build()).toMatchObject({ outcome: 'accepted' })
 })
 
+test('a host is forgotten once it has no servers, and is back when its compute has started anew', async () => {
+  const options = { name: 'leaving', id: newId<HostId>(), zone: 'leaving' }
+  const leaving = await cell.addHost(options)
+  const { hosts } = running.cell.conductor
+  await waitFor('the host', () => hosts.get(leaving.id)?.provider?.limits, 10_000)
+  const operation = operationOn()
+  const build = () =>
+    cell.ask('instance.build', {
+      operation: operationOn(),
+      build: sampleBuild({ zone: 'leaving' }),
+    })
+  await cell.ask('instance.build', { operation, build: sampleBuild({ zone: 'leaving' }) })
+  await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(['active', null, 1, null])
+  const forget = () => cell.ask('host.forget', { hostId: leaving.id })
+  await expect(forget()).rejects.toMatchObject({ kind: 'conflict', message: /hosting instances/ })
+  await cell.ask('instance.delete', { operation })
+  await cell.waitForFeed('deleted', ({ serverId }) => serverId === operation.serverId)
+
+  expect(await forget()).toMatchObject({ isDeleted: true, isUp: false })
+
+  await leaving.compute.report()
+  expect(hosts.get(leaving.id)).toBeUndefined()
+  await expect(forget()).rejects.toMatchObject({ kind: 'not-found' })
+  expect(await build()).toMatchObject({ outcome: 'refused' })
+  await leaving[Symbol.asyncDispose]()
+  await using _again = await cell.addHost(options)
+  await waitFor('the host', () => hosts.get(leaving.id)?.provider?.limits, 10_000)
+  expect(await build()).toMatchObject({ outcome: 'accepted' })
+})
+
 test('a delete on a dead host waits, ends when the host is declared down, and the guest is removed when it returns', async () => {
   const { directory } = await testServices()
   const stateDirectory = mkdtempSync(join(directory, 'dead-'))

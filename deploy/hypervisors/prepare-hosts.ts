@@ -1,4 +1,4 @@
-import { launchedCells } from '../deployment/launched-cells.ts'
+import { launchedHosts } from '../deployment/launched-hosts.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { describeShare, hostShare } from './host-share.ts'
@@ -20,7 +20,7 @@ export async function prepareHosts(
   state: DeploymentState,
   progress: (line: string) => void,
 ): Promise<PreparedHosts> {
-  const hosts = launchedCells(state).flatMap((cell) => cell.hosts)
+  const hosts = launchedHosts(state)
   const { name: driver } = state.driver
   if (driver === 'fake')
     return { settings: new Map(hosts.map(({ id, name }) => [id, { hostname: name }])) }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { DriverName } from '#drivers/driver.ts'
-import { launchedCells } from '../deployment/launched-cells.ts'
+import { launchedHosts } from '../deployment/launched-hosts.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { stopDockerEngine } from '../docker-engine/docker-engine.ts'
@@ -16,6 +16,6 @@ export async function stopHosts(layout: Layout, state: DeploymentState): Promise
   const { name: driver } = state.driver
   const stop = STOPS[driver]
   if (stop === undefined) return
-  const hosts = launchedCells(state).flatMap((cell) => cell.hosts)
+  const hosts = launchedHosts(state)
   await Promise.all(hosts.map(({ name }) => stop(join(layout.hosts, name, driver))))
 }

@@ -58,6 +58,10 @@ export async function bringUp(
     const { startCell } = await import('../join/start-cell.ts')
     return { state: await startCell(layout, known, progress), what: 'started' }
   }
+  if (known?.host !== undefined) {
+    const { startHost } = await import('../join/start-host.ts')
+    return { state: await startHost(layout, known, progress), what: 'started' }
+  }
   if (known === undefined && options.port !== undefined) await assertPortFree(options.port)
   makeFolders(layout)
   await installPackages(['base'], progress)

@@ -17,6 +17,7 @@ import type { FakeSettings } from './settings.ts'
 import { fakeSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { fakeSuspend } from './suspend.ts'
+import { fakeUptime } from './uptime.ts'
 
 export interface FakeDriver extends Driver {
   /** May be changed while the host runs. */
@@ -77,6 +78,7 @@ export function createFakeDriver(
     password: fakePassword(host),
     crashDump: fakeCrashDump(host),
     diagnostics: fakeDiagnostics(host),
+    uptime: fakeUptime(host),
     interfaces: fakeInterfaces(host),
     consoleLog: {
       read: (id, maxBytes, signal) =>

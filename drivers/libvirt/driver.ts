@@ -5,6 +5,7 @@ import { abortable } from '../abortable.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { KeyedLock } from '../keyed-lock.ts'
 import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole } from './console.ts'
 import { libvirtConsoleLog } from './console-log.ts'
@@ -18,7 +19,7 @@ import { listOwnDomains } from './domains/own-domains.ts'
 import { filterCalls } from './firewall/filter-calls.ts'
 import { libvirtFirewall } from './firewall/firewall.ts'
 import type { LibvirtHost } from './host.ts'
-import { arrivalsFolder, screensFolder } from './instance-files.ts'
+import { arrivalsFolder, instancesFolder, screensFolder } from './instance-files.ts'
 import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
 import { libvirtLiveMove } from './move/live-move.ts'
@@ -36,6 +37,7 @@ import { LibvirtSession } from './session.ts'
 import { libvirtSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { libvirtSuspend } from './suspend.ts'
+import { libvirtUptime } from './uptime.ts'
 import { parseLibvirtUri, parsePeerUri, usualPeerUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
 import { watch } from './watch.ts'
@@ -54,6 +56,10 @@ export interface LibvirtSettings {
   readonly liveUri?: string | undefined
   /** A Linux kernel that `auto` may start to find out; without it the newest in /boot. */
   readonly probeKernel?: string | undefined
+  /** The CPU guests are shown: `host-model`, `host-passthrough` or one of libvirt's names; absent: as is usual. */
+  readonly cpuModel?: string | undefined
+  /** CPUs that run nothing but guests that ask for CPUs of their own; absent: none. */
+  readonly dedicatedCpus?: readonly number[] | undefined
   /** The host's share of the machine; absent: all of it. */
   readonly vcpus?: number | undefined
   readonly memoryMb?: number | undefined
@@ -87,6 +93,7 @@ export async function createLibvirtDriver(
     password: libvirtPassword(host),
     crashDump: libvirtCrashDump(host),
     diagnostics: libvirtDiagnostics(host),
+    uptime: libvirtUptime,
     interfaces: libvirtInterfaces(host),
     firewall: libvirtFirewall(host),
     consoleLog: libvirtConsoleLog(host),
@@ -112,8 +119,8 @@ async function createHost(
 ): Promise<LibvirtHost> {
   const { owner, stateDirectory } = environment
   const address = parseLibvirtUri(settings.uri)
-  for (const folder of [screensFolder(stateDirectory), arrivalsFolder(stateDirectory)])
-    await mkdir(folder, { recursive: true, mode: 0o711 })
+  for (const folder of [instancesFolder, screensFolder, arrivalsFolder])
+    await mkdir(folder(stateDirectory), { recursive: true, mode: 0o711 })
   const images = new ImageCache(join(stateDirectory, 'images'), environment.images)
   await images.prepare()
   const session = new LibvirtSession(address, logger)
@@ -132,6 +139,8 @@ async function createHost(
     filters,
     images,
     locks: new InstanceLocks(),
+    cpus: { model: settings.cpuModel, dedicated: settings.dedicatedCpus ?? [] },
+    placing: new KeyedLock(),
     leaving: new Set(),
     // A probe here would say nothing about a machine elsewhere.
     virtType: address.local

@@ -11,6 +11,8 @@ export interface InstanceFiles {
   readonly ephemeralDisk: string
   readonly swapDisk: string
   readonly configDrive: string
+  /** What a guest's UEFI firmware remembers; there is none before its first start. */
+  readonly nvram: string
   readonly consoleLog: string
   /** Where QEMU serves the screen while the guest runs. */
   readonly vncSocket: string
@@ -39,6 +41,7 @@ export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceF
     ephemeralDisk: join(folder, 'ephemeral.qcow2'),
     swapDisk: join(folder, 'swap.qcow2'),
     configDrive: join(folder, 'config.iso'),
+    nvram: join(folder, 'nvram.fd'),
     consoleLog: join(folder, 'console.log'),
     vncSocket: join(screensFolder(stateDirectory), shortName),
     arrival: {

@@ -3,6 +3,7 @@ import { type InstanceId, isUuid } from '#common/ids.ts'
 import type { FlavorSpec, InstanceSpec, NicSpec } from '../driver.ts'
 import type { RescueDevice } from './domains/rescue-device.ts'
 import { type InstanceFiles, instanceFiles, instancesFolder } from './instance-files.ts'
+import type { GuestPlacement } from './placement/place-guest.ts'
 
 /** What a host must remember of an instance: which networks and images it uses, and what its domain is made of. */
 export interface InstanceRecord {
@@ -14,6 +15,10 @@ export interface InstanceRecord {
   readonly nics: readonly NicSpec[]
   /** Its disks and devices are not of this host's making. */
   readonly isAdopted?: true
+  /** Which of the host's CPUs and memory it has to itself; absent: none. */
+  readonly placement?: GuestPlacement
+  /** The flavor whose resize the disks that are kept are from before; absent: none are. */
+  readonly resizedTo?: string
   /** From before a rescue is prepared until nothing of it is left. */
   readonly rescue?: RescueRecord
 }
@@ -48,10 +53,17 @@ export async function writeInstanceRecord(
   record: InstanceRecord,
 ): Promise<void> {
   // QEMU may run as a user of its own, which must pass through but not look around.
-  await mkdir(files.folder, { recursive: true, mode: 0o711 })
+  await makeFolder(files.folder)
   const partial = `${files.record}.part`
   await writeFile(partial, JSON.stringify(record), { mode: 0o600, flush: true })
   await rename(partial, files.record)
+}
+
+/** Not with all above it: then Node says that they are absent when it may not write. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { mode: 0o711 }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  })
 }
 
 /** The record, or undefined when the instance is not on this host. */

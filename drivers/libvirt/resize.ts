@@ -5,8 +5,9 @@ import { diskSizeIfThere, growDisks, makeSwap, refuseShrinking } from './disks/o
 import { getOwnDomain } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import type { InstanceFiles } from './instance-files.ts'
+import { type InstanceRecord, writeInstanceRecord } from './instance-record.ts'
 import { powerOff } from './power.ts'
-import { redefine } from './redefine.ts'
+import { getInstanceRecord, redefine } from './redefine.ts'
 import { hideFiles } from './spawn.ts'
 
 /** Gives instances another flavor on the host they are on; their disks before it are kept until it is confirmed. */
@@ -19,7 +20,7 @@ export function libvirtResize(host: LibvirtHost): Resize {
     confirm: (id, signal) =>
       host.locks.run(id, signal, async () => {
         await getOwnDomain(host.domains, host.owner, id, signal)
-        await forgetBefore(filesOf(host, id))
+        await forgetBefore(filesOf(host, id), await getInstanceRecord(host, id))
       }),
     revert: (spec, how, signal) =>
       host.locks.runPreemptible(spec.id, signal, (lockSignal) =>
@@ -39,6 +40,10 @@ async function resize(
   const domain = await getOwnDomain(host.domains, host.owner, spec.id, signal)
   await refuseShrinking(files, flavor)
   await powerOff(host, domain, graceMs, signal)
+  const record = await getInstanceRecord(host, spec.id)
+  // What an earlier resize kept that nobody confirmed or reverted is not what this one would go back to.
+  if (record.resizedTo !== flavor.id) await forgetBefore(files, record)
+  await writeInstanceRecord(files, { ...record, resizedTo: flavor.id })
   await keep(files.rootDisk, files.before.rootDisk)
   await keep(files.ephemeralDisk, files.before.ephemeralDisk)
   await growDisks(files, flavor, signal)
@@ -59,6 +64,7 @@ async function revert(
   await putBack(files.before.ephemeralDisk, files.ephemeralDisk)
   await putBack(files.before.rootDisk, files.rootDisk)
   await makeSwap(files, spec.flavor, signal)
+  await writeInstanceRecord(files, withoutResize(await getInstanceRecord(host, spec.id)))
   await hideFiles(files)
   await redefine(host, spec, runs, signal)
 }
@@ -76,6 +82,11 @@ async function putBack(before: string, disk: string): Promise<void> {
   if ((await diskSizeIfThere(before)) !== undefined) await rename(before, disk)
 }
 
-async function forgetBefore({ before }: InstanceFiles): Promise<void> {
-  for (const path of Object.values(before)) await rm(path, { force: true })
+async function forgetBefore(files: InstanceFiles, record: InstanceRecord): Promise<void> {
+  for (const path of Object.values(files.before)) await rm(path, { force: true })
+  await writeInstanceRecord(files, withoutResize(record))
+}
+
+function withoutResize({ resizedTo: _before, ...record }: InstanceRecord): InstanceRecord {
+  return record
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { storageFailure } from '../storage-failure.ts'
 import { removeInstance } from './destroy.ts'
 import { writeConfigDrive } from './disks/config-drive.ts'
 import { createBlank } from './disks/qemu-img.ts'
@@ -48,7 +49,7 @@ export async function orNothing(
   } catch (error) {
     // The daemon may have done what it was asked: only a later spawn or destroy can tell.
     if (!isFailure(error, 'unavailable') || host.slowSession.connected) await cleanUp(host, spec)
-    throw error
+    throw storageFailure(error)
   }
 }
 
@@ -58,10 +59,11 @@ export async function existingDomain(
   spec: InstanceSpec,
   signal: AbortSignal,
 ): Promise<DomainRef | undefined> {
-  const domain = await host.domains.find(spec.id, signal)
+  const domain =
+    (await host.domains.find(spec.id, signal)) ?? (await host.domains.findNamed(spec.id, signal))
   if (domain === undefined || (await isOwn(host.domains, host.owner, domain, signal))) return domain
   throw new Failure('conflict', `Instance ${spec.id} cannot be built on this host.`, {
-    detail: `a domain ${domain.name} that is not of this cell and host has its UUID`,
+    detail: `a domain ${domain.name} that is not of this cell and host has its UUID or name`,
   })
 }
 

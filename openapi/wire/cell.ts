@@ -88,6 +88,13 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({ hostId: Uuid, ports: Type.Array(PortFilter) }),
     answer: Type.Object({ applied: Type.Array(Uuid) }),
   },
+  /** How long the host has been up, in its own words. */
+  'host.uptime': {
+    ask: Type.Object({ hostId: Uuid }),
+    answer: Type.Object({ text: Type.String() }),
+  },
+  /** Afterwards the host is not there, until its compute starts anew. */
+  'host.forget': { ask: Type.Object({ hostId: Uuid }), answer: HostView },
   'host.set-service': {
     ask: Type.Object({
       hostId: Uuid,
@@ -139,6 +146,13 @@ export const CELL_OPERATIONS = {
       incarnation: Uuid,
       hosts: Type.Array(HostView),
       isLast: Type.Boolean(),
+    }),
+  },
+  /** Of these servers those whose delete the cell has committed: whoever asks may have forgotten that it was told. */
+  'snapshot.ended': {
+    ask: Type.Object({ serverIds: Type.Array(Uuid, { maxItems: 500 }) }),
+    answer: Type.Object({
+      ended: Type.Array(Type.Object({ serverId: Uuid, attempt: Type.Integer({ minimum: 1 }) })),
     }),
   },
 } as const

@@ -167,6 +167,7 @@ export const HOST_OPERATIONS = {
     answer: Type.Object({}),
   },
   diagnostics: { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
+  uptime: { ask: Type.Object({}), answer: Type.Object({ text: Type.String() }) },
   'console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     /** Bytes as Latin-1 text: a guest may print anything. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { createDriver } from '#drivers/registry.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
-import { startNestedHost } from '../env/nested-host.ts'
+import { startDrivenHost } from '../env/driven-host.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
 
 const STATE_MS = 30_000
@@ -67,7 +67,7 @@ describe('a server that goes down through three clouds', () => {
       clouds.push(owned.use(await startCloud({ ...small, hostsPerCell })))
     for (const [index, child] of clouds.entries()) {
       const settings = { ...nestedSettingsFor(child), ...ASKED_SELDOM }
-      if (index > 0) owned.use(await startNestedHost(clouds[index - 1]!, settings))
+      if (index > 0) owned.use(await startDrivenHost(clouds[index - 1]!, 'nested', settings))
     }
     const keypair = { name: 'mine', public_key: PUBLIC_KEY }
     await top().as('demo').post('/compute/v2.1/os-keypairs', { keypair })

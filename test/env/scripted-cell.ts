@@ -188,6 +188,10 @@ export class ScriptedCell implements AsyncDisposable {
         return this.#snapshot(ask)
       case 'snapshot.hosts':
         return { incarnation: this.incarnation, hosts: [], isLast: true }
+      case 'snapshot.ended':
+        return { ended: [] }
+      case 'host.uptime':
+      case 'host.forget':
       case 'host.set-service':
       case 'host.set-aggregates':
       case 'host.strangers':

@@ -1,10 +1,11 @@
 import { isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { DomainRef } from '../rpc/domain-ref.ts'
-import { PROCEDURES } from '../rpc/procedures.ts'
+import { PROCEDURES, type Procedure } from '../rpc/procedures.ts'
 import { uuidBytes } from '../rpc/uuid-bytes.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'
+import { domainName } from './domain-name.ts'
 import { memoryCalls } from './memory-calls.ts'
 import { metadataCalls } from './metadata-calls.ts'
 import type { DomainState } from './power-state.ts'
@@ -20,15 +21,23 @@ const UNDEFINE_ALL = 1 | 2 | 4 | 16
  */
 export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
   const onDomain = (domain: DomainRef) => new XdrWriter().domain(domain)
+  const lookUp = async (procedure: Procedure, args: XdrWriter, signal: AbortSignal) => {
+    try {
+      return (await session.call(procedure, args, signal)).domain()
+    } catch (error) {
+      if (isFailure(error, 'not-found')) return undefined
+      throw error
+    }
+  }
   return {
-    async find(id: InstanceId, signal: AbortSignal): Promise<DomainRef | undefined> {
+    find(id: InstanceId, signal: AbortSignal): Promise<DomainRef | undefined> {
       const args = new XdrWriter().uuid(uuidBytes(id))
-      try {
-        return (await session.call(PROCEDURES.domainLookupByUuid, args, signal)).domain()
-      } catch (error) {
-        if (isFailure(error, 'not-found')) return undefined
-        throw error
-      }
+      return lookUp(PROCEDURES.domainLookupByUuid, args, signal)
+    },
+    /** The domain that has the name of an instance's, whosever it is. */
+    findNamed(id: InstanceId, signal: AbortSignal): Promise<DomainRef | undefined> {
+      const args = new XdrWriter().text(domainName(id))
+      return lookUp(PROCEDURES.domainLookupByName, args, signal)
     },
     async list(signal: AbortSignal): Promise<readonly DomainRef[]> {
       const args = new XdrWriter().int(1).uint(0)

@@ -19,7 +19,7 @@ function treeOf(spec: InstanceSpec, overrides: Partial<DomainPlan> = {}): XmlTre
   const subject = domainSubject(spec)
   const xml = domainXml({
     ...{ id: spec.id, subject, options: guestOptions(subject), nics: spec.nics, owner, files },
-    ...{ virtType: 'qemu', rescue: undefined },
+    ...{ virtType: 'qemu', rescue: undefined, cpu: undefined, placement: {}, sharedCpus: [] },
     configDrive: spec.configDrive === undefined ? undefined : files.configDrive,
     ...overrides,
   })
@@ -27,9 +27,9 @@ function treeOf(spec: InstanceSpec, overrides: Partial<DomainPlan> = {}): XmlTre
 }
 
 describe('domainXml()', () => {
-  const plan = (overrides = {}, virtType: 'qemu' | 'kvm' = 'qemu') => {
+  const plan = (overrides = {}) => {
     const spec = instanceSpec(image, overrides)
-    return { spec, tree: treeOf(spec, { virtType }) }
+    return { spec, tree: treeOf(spec) }
   }
 
   test('what a user chose is text in the metadata and nothing else', () => {
@@ -119,10 +119,5 @@ describe('domainXml()', () => {
     { hw_rng_model: 'dice' },
   ])('%j is refused', (properties) => {
     expect(() => treeOf(instanceSpec({ ...image, properties }))).toThrow(Object.keys(properties)[0])
-  })
-
-  test('only a KVM guest is given the host CPU', () => {
-    expect(elementsAt(plan({}, 'qemu').tree, 'domain', 'cpu')).toHaveLength(0)
-    expect(attributeAt(plan({}, 'kvm').tree, 'mode', 'domain', 'cpu')).toBe('host-model')
   })
 })

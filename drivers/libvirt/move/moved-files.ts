@@ -5,17 +5,19 @@ import { finished } from 'node:stream/promises'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { FilePart, FileStart, MoveFile } from '../../move.ts'
+import { storageFailure } from '../../storage-failure.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import type { InstanceFiles } from '../instance-files.ts'
 import { SECRET_MODE } from '../spawn.ts'
 
 /** What an instance consists of, by the names that travel. */
-export const MOVED_NAMES = ['root', 'ephemeral', 'config'] as const
+export const MOVED_NAMES = ['root', 'ephemeral', 'config', 'nvram'] as const
 export type MovedName = (typeof MOVED_NAMES)[number]
 
 /** Where it lies on the host that it leaves. */
 function placesBefore(files: InstanceFiles): Readonly<Record<MovedName, string>> {
-  return { root: files.packed, ephemeral: files.ephemeralDisk, config: files.configDrive }
+  const { packed: root, ephemeralDisk: ephemeral, configDrive: config, nvram } = files
+  return { root, ephemeral, config, nvram }
 }
 
 /** Where it lies once the instance has arrived. */
@@ -60,7 +62,7 @@ export async function readPart(
   }
 }
 
-/** Afterwards the bytes wait for the instance. The caller holds its lock. */
+/** Afterwards the bytes wait for the instance. The caller holds its lock. Throws `no-capacity` where they find no room. */
 export async function writePart(
   host: LibvirtHost,
   id: InstanceId,
@@ -69,13 +71,14 @@ export async function writePart(
 ): Promise<void> {
   const files = filesOf(host, id)
   const path = incomingPath(files, knownName(name))
-  if (offset === 0) await mkdir(files.incoming, { recursive: true, mode: 0o711 })
-  const stream = createWriteStream(path, {
-    flags: offset === 0 ? 'w' : 'r+',
-    start: offset,
-    mode: SECRET_MODE,
-  })
-  await finished(stream.end(bytes))
+  const flags = offset === 0 ? 'w' : 'r+'
+  try {
+    if (offset === 0) await mkdir(files.incoming, { recursive: true, mode: 0o711 })
+    const stream = createWriteStream(path, { flags, start: offset, mode: SECRET_MODE })
+    await finished(stream.end(bytes))
+  } catch (error) {
+    throw storageFailure(error)
+  }
 }
 
 function knownName(name: string): MovedName {

@@ -5,6 +5,7 @@ export const PROCEDURES = {
   nodeGetInfo: 6,
   connectGetCapabilities: 7,
   domainGetXmlDesc: 14,
+  domainLookupByName: 23,
   domainLookupByUuid: 24,
   domainResume: 28,
   domainSuspend: 34,

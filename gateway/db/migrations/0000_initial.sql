@@ -320,7 +320,7 @@ CREATE TABLE `image_contents` (
 --> statement-breakpoint
 CREATE TABLE `image_members` (
 	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
-	`member` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`member` varchar(255) NOT NULL,
 	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,

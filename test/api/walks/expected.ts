@@ -38,7 +38,11 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [404, 'a host joins a cell that is there', 'federation createJoinToken'],
   [404, 'a resource class and no trait', 'placement checkTrait'],
   [501, 'a driver without it', 'compute startHostUp, compute shutHostDown, compute rebootHost'],
-  [501, 'a driver without it', 'compute showHypervisorUptime'],
+  [
+    501,
+    'a driver without it',
+    'federation listNodes, federation showNode, federation listNodeSensors',
+  ],
 ]
 
 /** By operation. */

@@ -56,7 +56,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     compute,
     identity,
     image,
-    network,
+    network: { ...network, agent_id: cloud.hosts[0]?.id ?? '' },
     placement,
     federation,
   }
