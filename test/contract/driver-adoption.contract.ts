@@ -8,7 +8,7 @@ export interface AdoptionWorld {
   readonly driver: Driver
   readonly image: ImageSpec
   /** Afterwards a guest that is nobody's runs on the backend. */
-  plant(): Promise<InstanceId>
+  readonly plant: () => Promise<InstanceId>
   /** Another owner's driver over the same backend; absent: a backend is one owner's. */
   readonly openOther?: () => Promise<Driver>
 }

@@ -58,7 +58,7 @@ describe.skipIf(why !== undefined)(
       adoptionContract(() => ({
         driver,
         image: guest,
-        plant: () => defineForeignGuest(harness.virsh),
+        plant: () => defineForeignGuest((...args) => harness.virsh(...args)),
         openOther: () => harness.openAs({ cellId: newId<CellId>(), hostId: newId() }),
       }))
 
