@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { SizedFlavor } from '#common/flavor-resources.ts'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { Adopt } from './adopt.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { LiveMove, Move } from './move.ts'
@@ -55,6 +56,7 @@ export interface Driver extends AsyncDisposable {
   readonly resize?: Resize
   readonly move?: Move
   readonly liveMove?: LiveMove
+  readonly adopt?: Adopt
   readonly nodes?: Nodes
 }
 
@@ -79,6 +81,7 @@ export const CAPABILITIES = [
   'resize',
   'move',
   'liveMove',
+  'adopt',
   'nodes',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]

@@ -4,7 +4,7 @@ import { LIBVIRT_PACKAGES } from '../libvirt-host/packages.ts'
 import { RAMDISK_PACKAGES } from '../ramdisk/packages.ts'
 
 /** What a Debian package is needed for. */
-export type Purpose = 'base' | 'libvirt' | 'docker' | 'baremetal' | 'clients' | 'browser' | 'go'
+export type Purpose = 'base' | 'libvirt' | 'docker' | 'baremetal' | 'clients' | 'browser'
 
 export interface Package {
   readonly name: string
@@ -40,7 +40,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'ruby-fog-openstack', purpose: 'clients' },
   { name: 'python3-osc-placement', purpose: 'clients' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
+  { name: 'golang-go', purpose: 'clients', program: 'go' },
+  { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'clients' },
   { name: 'chromium', purpose: 'browser', program: 'chromium' },
-  { name: 'golang-go', purpose: 'go', program: 'go' },
-  { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'go' },
 ]

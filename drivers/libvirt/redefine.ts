@@ -89,12 +89,17 @@ function firmwares(capabilities: string): readonly string[] {
     .flatMap((choice) => elementsAt(choice, 'value').map((value) => textAt(value)))
 }
 
-/** The record of an instance that is here; throws `not-found` otherwise. */
+/** The record of an instance that was built here; throws `not-found` otherwise, `unsupported` for one that was taken in. */
 export async function getInstanceRecord(
   host: LibvirtHost,
   id: InstanceId,
 ): Promise<InstanceRecord> {
   const record = await readInstanceRecord(filesOf(host, id))
+  if (record?.isAdopted === true)
+    throw new Failure(
+      'unsupported',
+      'This server was taken in as it is: its disks and devices are not changed here.',
+    )
   if (record !== undefined) return record
   throw new Failure('not-found', `Instance ${id} could not be found on this host.`)
 }

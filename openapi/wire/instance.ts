@@ -123,6 +123,8 @@ export const InstanceBuild = Type.Object({
   /** Servers it is to share no host with; absent: none. */
   differentHost: Type.Optional(Type.Array(Type.String())),
   remarks: Type.Optional(ServerRemarks),
+  /** The guest is on its host already, with the server's id, and is taken in as it is; absent: it is built. */
+  adopts: Type.Optional(Type.Literal(true)),
 })
 export type InstanceBuild = Static<typeof InstanceBuild>
 

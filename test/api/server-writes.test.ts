@@ -107,8 +107,12 @@ test('a request for more than the quota leaves makes as many as fit, and none be
   const user = await member()
   const many = { body: world.body({ min_count: 1, max_count: 30 }), version: '2.1' } as const
   await user.call('createServer', many)
-  const built = () => world.cell.builds.filter(({ build }) => build.projectId === user.projectId)
-  await expect.poll(() => built().length).toBe(10)
+  // A build is asked again where its answer is late.
+  const built = () => {
+    const own = world.cell.builds.filter(({ build }) => build.projectId === user.projectId)
+    return new Set(own.map(({ operation }) => operation.serverId)).size
+  }
+  await expect.poll(built, { timeout: 10_000 }).toBe(10)
 
   const { status, body } = await user.call<Refused>('createServer', { body: world.body() })
 
@@ -229,6 +233,34 @@ test('what a cell refuses to do with a server is answered as its kind of failure
     body: { 'os-stop': null },
   })
   expect(stopped).toBe(202)
+})
+
+test('a forced reboot begins over what its cell has not accepted yet; nothing else does', async () => {
+  const user = await member()
+  const id = await active(user)
+  const asked: string[] = []
+  const accepted = Promise.withResolvers<void>()
+  world.cell.overrides = {
+    'instance.act': async (ask) => {
+      asked.push(ask.act.name)
+      if (ask.act.name === 'reboot-soft') await accepted.promise
+      return world.cell.act(ask)
+    },
+  }
+  const reboot = async (type: string) => {
+    const params = { server_id: id }
+    return (await user.call('rebootServer', { params, body: { reboot: { type } } })).status
+  }
+
+  const soft = reboot('SOFT')
+  await expect.poll(() => asked).toEqual(['reboot-soft'])
+  expect(await reboot('SOFT')).toBe(409)
+  const hard = reboot('HARD')
+  accepted.resolve()
+
+  expect(await Promise.all([soft, hard])).toEqual([202, 202])
+  expect(asked).toEqual(['reboot-soft', 'reboot-hard'])
+  world.cell.overrides = {}
 })
 
 test('a console log is what the cell says', async () => {

@@ -6,7 +6,6 @@ import { instanceSpec } from '../../testing/instance-spec.ts'
 import { instanceFiles } from '../instance-files.ts'
 import { domainSubject } from '../instance-record.ts'
 import { attributeAt, elementsAt, parseXml, textAt, type XmlTree } from '../xml/parse.ts'
-import { domainName, instanceOfDomainName } from './domain-name.ts'
 import { type DomainPlan, domainXml } from './domain-xml.ts'
 import { guestOptions } from './guest-options.ts'
 import { rescueDevice } from './rescue-device.ts'
@@ -136,15 +135,5 @@ describe('domainXml()', () => {
     { hw_rng_model: 'dice' },
   ])('%j is refused', (properties) => {
     expect(() => treeOf(instanceSpec({ ...image, properties }))).toThrow(Object.keys(properties)[0])
-  })
-})
-
-describe('instanceOfDomainName()', () => {
-  test('it is the inverse of domainName(), and nothing else is a name of ours', () => {
-    const { id } = instanceSpec(image)
-
-    expect(instanceOfDomainName(domainName(id))).toBe(id)
-    for (const name of ['foreign', id, `weir-${id}x`, 'weir-', `WEIR-${id}`])
-      expect(instanceOfDomainName(name)).toBeUndefined()
   })
 })
