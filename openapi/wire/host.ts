@@ -54,6 +54,17 @@ export const ReportedGuest = Type.Object({
 })
 export type ReportedGuest = Static<typeof ReportedGuest>
 
+/** A guest of nobody, as seen from outside. Memory in MiB, disk in GiB; null: not shown. */
+export const Stranger = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  powerState: Type.Integer(),
+  vcpus: Nullable(Type.Integer()),
+  memoryMb: Nullable(Type.Integer()),
+  rootGb: Nullable(Type.Integer()),
+})
+export type Stranger = Static<typeof Stranger>
+
 /** Sent by a compute every minute, on change, and when its cell asks. */
 export const HostReport = Type.Object({
   hostId: Uuid,
@@ -162,6 +173,7 @@ export const HOST_OPERATIONS = {
     /** Bytes as Latin-1 text: a guest may print anything. */
     answer: Type.Object({ output: Type.String() }),
   },
+  strangers: { ask: Type.Object({}), answer: Type.Object({ guests: Type.Array(Stranger) }) },
   report: { ask: Type.Object({}), answer: HostReport },
   /** A gateway was in touch so long ago; guests shall stop once none has been for `fenceAfterMs`, 0: never. */
   contact: {
