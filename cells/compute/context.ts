@@ -68,6 +68,7 @@ export async function startCompute(
     log,
     startedAt: systemClock.now(),
     answerWithinMs: config.answerWithinMs,
+    reportedGuestsMax: config.reportedGuestsMax,
     lastInventory: null,
   }
   let reporter: Reporter | undefined
