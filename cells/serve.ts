@@ -14,6 +14,7 @@ import { hostFilterPorts } from './handlers/host-filter-ports.ts'
 import { hostForget } from './handlers/host-forget.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
+import { hostStrangers } from './handlers/host-strangers.ts'
 import { hostUptime } from './handlers/host-uptime.ts'
 import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
@@ -45,6 +46,7 @@ const HANDLERS: Handlers = {
   'host.forget': hostForget,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
+  'host.strangers': hostStrangers,
   'host.uptime': hostUptime,
   'placement.explain': placementExplain,
   'feed.read': feedRead,

@@ -6,6 +6,7 @@ import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { KeyedLock } from '../keyed-lock.ts'
+import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole } from './console.ts'
 import { libvirtConsoleLog } from './console-log.ts'
 import { libvirtCrashDump } from './crash-dump.ts'
@@ -100,6 +101,7 @@ export async function createLibvirtDriver(
     snapshot: libvirtSnapshot(host),
     rebuild: libvirtRebuild(host),
     resize: libvirtResize(host),
+    adopt: libvirtAdopt(host),
     move: libvirtMove(host),
     liveMove: libvirtLiveMove(host),
     async [Symbol.asyncDispose]() {

@@ -13,6 +13,8 @@ export interface InstanceRecord {
   /** The image a rebuild is changing it to, or was when it was interrupted. */
   readonly nextImageSha256?: string
   readonly nics: readonly NicSpec[]
+  /** Its disks and devices are not of this host's making. */
+  readonly isAdopted?: true
   /** Which of the host's CPUs and memory it has to itself; absent: none. */
   readonly placement?: GuestPlacement
   /** The flavor whose resize the disks that are kept are from before; absent: none are. */
@@ -34,6 +36,8 @@ export interface RescueRecord {
   readonly device: RescueDevice
   /** False: the instance's own config drive, if it has one. */
   readonly hasConfigDrive: boolean
+  /** For the kernel that its image names. */
+  readonly commandLine?: string
 }
 
 export function domainSubject({

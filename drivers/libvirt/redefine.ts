@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { startOf } from './disks/start-files.ts'
 import { domainXml, type VirtType } from './domains/domain-xml.ts'
 import { type GuestOptions, guestOptions } from './domains/guest-options.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
@@ -58,7 +59,11 @@ export async function defineDomain(
   const { asked, placement, sharedCpus } = await placeOnHost(host, id, record, signal)
   const cpu = cpuElement(host.cpus.model, virtType, seenElements(asked.topology, placement))
   const guest = { id, subject: domain, options, nics, owner, files, virtType }
-  const plan = { ...guest, cpu, placement, sharedCpus }
+  const usualLine = domain.imageProperties['os_command_line']
+  const start = await (rescue === undefined
+    ? startOf(files, usualLine)
+    : startOf(files.rescue, rescue.commandLine))
+  const plan = { ...guest, cpu, placement, sharedCpus, start }
   const xml = domainXml({ ...plan, configDrive, rescue: rescue?.device })
   return host.domains.define(xml, signal)
 }
@@ -84,12 +89,17 @@ function firmwares(capabilities: string): readonly string[] {
     .flatMap((choice) => elementsAt(choice, 'value').map((value) => textAt(value)))
 }
 
-/** The record of an instance that is here; throws `not-found` otherwise. */
+/** The record of an instance that was built here; throws `not-found` otherwise, `unsupported` for one that was taken in. */
 export async function getInstanceRecord(
   host: LibvirtHost,
   id: InstanceId,
 ): Promise<InstanceRecord> {
   const record = await readInstanceRecord(filesOf(host, id))
+  if (record?.isAdopted === true)
+    throw new Failure(
+      'unsupported',
+      'This server was taken in as it is: its disks and devices are not changed here.',
+    )
   if (record !== undefined) return record
   throw new Failure('not-found', `Instance ${id} could not be found on this host.`)
 }
