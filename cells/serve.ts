@@ -14,6 +14,7 @@ import { hostFilterPorts } from './handlers/host-filter-ports.ts'
 import { hostForget } from './handlers/host-forget.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
+import { hostStrangers } from './handlers/host-strangers.ts'
 import { hostUptime } from './handlers/host-uptime.ts'
 import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
@@ -22,6 +23,7 @@ import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
 import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
 import { placementExplain } from './handlers/placement-explain.ts'
+import { snapshotEnded } from './handlers/snapshot-ended.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { snapshotRead } from './handlers/snapshot-read.ts'
 
@@ -44,11 +46,13 @@ const HANDLERS: Handlers = {
   'host.forget': hostForget,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
+  'host.strangers': hostStrangers,
   'host.uptime': hostUptime,
   'placement.explain': placementExplain,
   'feed.read': feedRead,
   'snapshot.read': snapshotRead,
   'snapshot.hosts': snapshotHosts,
+  'snapshot.ended': snapshotEnded,
 }
 
 /** The processes of a cell share its work. */

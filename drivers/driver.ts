@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { SizedFlavor } from '#common/flavor-resources.ts'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { Adopt } from './adopt.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { LiveMove, Move } from './move.ts'
@@ -55,6 +56,7 @@ export interface Driver extends AsyncDisposable {
   readonly resize?: Resize
   readonly move?: Move
   readonly liveMove?: LiveMove
+  readonly adopt?: Adopt
   readonly nodes?: Nodes
 }
 
@@ -79,6 +81,7 @@ export const CAPABILITIES = [
   'resize',
   'move',
   'liveMove',
+  'adopt',
   'nodes',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
@@ -264,7 +267,7 @@ export interface DriverEnvironment {
 /** Where a driver gets image content. */
 export interface ImageSource {
   /** Streams the content as it is stored. Throws `not-found`, or `unavailable` when the service is silent. */
-  open(image: ImageSpec, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  open(image: ImageFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
 }
 
 export type RebootKind = 'soft' | 'hard'
@@ -347,18 +350,25 @@ export interface FlavorSpec extends SizedFlavor {
   readonly name: string
 }
 
-export interface ImageSpec {
+/** A content of the image service. */
+export interface ImageFile {
   readonly id: ImageId
-  readonly name: string
-  readonly diskFormat: string
   readonly sizeBytes: number
   /** Lower-case hex SHA-256 of the content; what the cache is keyed and verified by. */
   readonly sha256: string
+  /** Proof for the image service that this cell may read it now. */
+  readonly ticket: string
+}
+
+export interface ImageSpec extends ImageFile {
+  readonly name: string
+  readonly diskFormat: string
   readonly minDiskGb: number
   readonly minRamMb: number
   readonly properties: Readonly<Record<string, string>>
-  /** Proof for the image service that this cell may read this image now. */
-  readonly ticket: string
+  /** What the guest is started from instead of what its disk begins with; absent: nothing. */
+  readonly kernel?: ImageFile
+  readonly ramdisk?: ImageFile
 }
 
 export interface NicSpec {

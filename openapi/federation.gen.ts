@@ -121,6 +121,49 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/hosts/{host}/guests": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        /** Guests on its backend that are nobody's, and could be taken in. */
+        readonly get: operations["listStrangers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/hosts/{host}/adopt": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Takes in a guest that is nobody's, as a server of a project.
+         * @description The project is charged for it. The guest goes on as it is: only its owner is written down at its backend. Its networks are not shown, and a rebuild is from the image named.
+         */
+        readonly post: operations["adoptGuest"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/drivers": {
         readonly parameters: {
             readonly query?: never;
@@ -551,6 +594,16 @@ export interface components {
             /** @description How many remain on it. */
             readonly servers: number;
         };
+        /** @description A guest of nobody. Null is what its backend does not show. */
+        readonly Stranger: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly power_state: string;
+            readonly vcpus: number | null;
+            readonly memory_mb: number | null;
+            readonly disk_gb: number | null;
+        };
         /** @description One scheduling decision. */
         readonly Decision: {
             /** @description Grows each time a server is pointed at a cell. */
@@ -818,6 +871,7 @@ export type Resources = components['schemas']['Resources'];
 export type Cell = components['schemas']['Cell'];
 export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
+export type Stranger = components['schemas']['Stranger'];
 export type Decision = components['schemas']['Decision'];
 export type Phase = components['schemas']['Phase'];
 export type Operation = components['schemas']['Operation'];
@@ -1133,6 +1187,86 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listStrangers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly guests: readonly components["schemas"]["Stranger"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly adoptGuest: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /**
+                     * Format: uuid
+                     * @description Its id, which the server has, too.
+                     */
+                    readonly guest: string;
+                    /** @description Its id or name. */
+                    readonly project: string;
+                    /** @description Its id or name; as large as the guest. */
+                    readonly flavor: string;
+                    /** @description Its id or name. */
+                    readonly image: string;
+                    /** @description Of the server; absent: that of the guest. */
+                    readonly name?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description It is being taken in; Location says where to ask for it. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly server_id: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly listDrivers: {

@@ -15,6 +15,7 @@ import { filterPorts } from './filter-ports.ts'
 import { listMoveFiles, readMoveFile, steerMove, writeMoveFile } from './move-files.ts'
 import { hostReport } from './report.ts'
 import { spawn } from './spawn.ts'
+import { strangers } from './strangers.ts'
 import { uptime } from './uptime.ts'
 
 type Handlers = {
@@ -38,8 +39,9 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'move-steer': (ask) => steerMove(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
     diagnostics: (ask) => diagnostics(compute, ask),
+    strangers: () => strangers(compute),
     uptime: () => uptime(compute),
-    report: () => hostReport(compute),
+    report: ({ after }) => hostReport(compute, after),
     contact: async (asked) => {
       await compute.fence.contact(asked)
       return {}

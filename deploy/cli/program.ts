@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { addOperatorCommands } from '#gateway/cli/add-operator-commands.ts'
 import type { Operator } from '#gateway/cli/operator.ts'
 import { addAdminCommand } from './commands/admin.ts'
+import { addBackupCommands } from './commands/backup.ts'
 import { addCellCommand } from './commands/cell.ts'
 import { addDbCommand } from './commands/db.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
@@ -36,6 +37,7 @@ export function createProgram(operator: Operator): Command {
   addDoctorCommand(program)
   addTestCommand(program)
   addDbCommand(program)
+  addBackupCommands(program)
   addAdminCommand(program)
   program.commandsGroup(CLOUD)
   addCellCommand(program, operator)

@@ -12,7 +12,6 @@ export type Purpose =
   | 'machines'
   | 'clients'
   | 'browser'
-  | 'go'
 
 export interface Package {
   readonly name: string
@@ -50,7 +49,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'ruby-fog-openstack', purpose: 'clients' },
   { name: 'python3-osc-placement', purpose: 'clients' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
+  { name: 'golang-go', purpose: 'clients', program: 'go' },
+  { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'clients' },
   { name: 'chromium', purpose: 'browser', program: 'chromium' },
-  { name: 'golang-go', purpose: 'go', program: 'go' },
-  { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'go' },
 ]

@@ -41,6 +41,8 @@ const FAULTY_METHODS = [
   'expect',
   'send',
   'land',
+  'strangers',
+  'adopt',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]
 

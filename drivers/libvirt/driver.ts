@@ -5,6 +5,8 @@ import { abortable } from '../abortable.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { KeyedLock } from '../keyed-lock.ts'
+import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole } from './console.ts'
 import { libvirtConsoleLog } from './console-log.ts'
 import { libvirtCrashDump } from './crash-dump.ts'
@@ -54,6 +56,10 @@ export interface LibvirtSettings {
   readonly liveUri?: string | undefined
   /** A Linux kernel that `auto` may start to find out; without it the newest in /boot. */
   readonly probeKernel?: string | undefined
+  /** The CPU guests are shown: `host-model`, `host-passthrough` or one of libvirt's names; absent: as is usual. */
+  readonly cpuModel?: string | undefined
+  /** CPUs that run nothing but guests that ask for CPUs of their own; absent: none. */
+  readonly dedicatedCpus?: readonly number[] | undefined
   /** The host's share of the machine; absent: all of it. */
   readonly vcpus?: number | undefined
   readonly memoryMb?: number | undefined
@@ -95,6 +101,7 @@ export async function createLibvirtDriver(
     snapshot: libvirtSnapshot(host),
     rebuild: libvirtRebuild(host),
     resize: libvirtResize(host),
+    adopt: libvirtAdopt(host),
     move: libvirtMove(host),
     liveMove: libvirtLiveMove(host),
     async [Symbol.asyncDispose]() {
@@ -132,6 +139,8 @@ async function createHost(
     filters,
     images,
     locks: new InstanceLocks(),
+    cpus: { model: settings.cpuModel, dedicated: settings.dedicatedCpus ?? [] },
+    placing: new KeyedLock(),
     leaving: new Set(),
     // A probe here would say nothing about a machine elsewhere.
     virtType: address.local

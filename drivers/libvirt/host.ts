@@ -3,12 +3,14 @@ import type { Logger } from '#common/log.ts'
 import type { Owner } from '../driver.ts'
 import type { ImageCache } from '../image-cache.ts'
 import type { InstanceLocks } from '../instance-locks.ts'
+import type { KeyedLock } from '../keyed-lock.ts'
 import type { DeviceCalls } from './domains/device-calls.ts'
 import type { DomainCalls } from './domains/domain-calls.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import type { FilterCalls } from './firewall/filter-calls.ts'
 import { type InstanceFiles, instanceFiles } from './instance-files.ts'
 import type { HostNetworks } from './networks/host-networks.ts'
+import type { CpuSettings } from './placement/cpu-settings.ts'
 import type { LibvirtSession } from './session.ts'
 import type { LibvirtAddress, PeerAddress } from './uri.ts'
 
@@ -29,6 +31,9 @@ export interface LibvirtHost {
   readonly filters: FilterCalls
   readonly images: ImageCache
   readonly locks: InstanceLocks
+  readonly cpus: CpuSettings
+  /** Held while CPUs are given to a guest. */
+  readonly placing: KeyedLock<'all'>
   /** Instances whose domain is gone and whose networks and files are being removed. */
   readonly leaving: Set<InstanceId>
   /** Settled once: how guests run here. */

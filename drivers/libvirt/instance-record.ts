@@ -3,6 +3,7 @@ import { type InstanceId, isUuid } from '#common/ids.ts'
 import type { FlavorSpec, InstanceSpec, NicSpec } from '../driver.ts'
 import type { RescueDevice } from './domains/rescue-device.ts'
 import { type InstanceFiles, instanceFiles, instancesFolder } from './instance-files.ts'
+import type { GuestPlacement } from './placement/place-guest.ts'
 
 /** What a host must remember of an instance: which networks and images it uses, and what its domain is made of. */
 export interface InstanceRecord {
@@ -12,6 +13,10 @@ export interface InstanceRecord {
   /** The image a rebuild is changing it to, or was when it was interrupted. */
   readonly nextImageSha256?: string
   readonly nics: readonly NicSpec[]
+  /** Its disks and devices are not of this host's making. */
+  readonly isAdopted?: true
+  /** Which of the host's CPUs and memory it has to itself; absent: none. */
+  readonly placement?: GuestPlacement
   /** The flavor whose resize the disks that are kept are from before; absent: none are. */
   readonly resizedTo?: string
   /** From before a rescue is prepared until nothing of it is left. */
@@ -31,6 +36,8 @@ export interface RescueRecord {
   readonly device: RescueDevice
   /** False: the instance's own config drive, if it has one. */
   readonly hasConfigDrive: boolean
+  /** For the kernel that its image names. */
+  readonly commandLine?: string
 }
 
 export function domainSubject({

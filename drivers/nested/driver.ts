@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { errorFields, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { nestedAdopt } from './adopt.ts'
 import { Cloud } from './cloud/cloud.ts'
 import { FLAVOR_SHOWN_SINCE, showServer } from './compute/cloud-server.ts'
 import { ComputeVersions } from './compute/compute-versions.ts'
@@ -71,6 +72,7 @@ export async function createNestedDriver(
     snapshot: nestedSnapshot(host),
     rebuild: nestedRebuild(host),
     resize: nestedResize(host),
+    adopt: nestedAdopt(host),
     async [Symbol.asyncDispose]() {
       await host.view[Symbol.asyncDispose]()
       await host.images[Symbol.asyncDispose]()

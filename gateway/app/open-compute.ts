@@ -17,6 +17,7 @@ import { carryOutIntents } from './reconcilers/carry-out-intents.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
 import { drainHosts } from './reconcilers/drain-hosts.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
+import { endMissing } from './reconcilers/end-missing.ts'
 import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
 import { keptServers } from './reconcilers/kept-servers.ts'
@@ -106,6 +107,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     tellAggregates(compute),
     settleResizes(compute),
     keptServers(compute),
+    endMissing(compute),
     tidySnapshots(compute),
     dueActs(compute, options.dueTimes),
     filterPorts(compute),

@@ -1,6 +1,5 @@
 import { isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import { WEIR_NAMESPACE } from '../ownership.ts'
 import type { DomainRef } from '../rpc/domain-ref.ts'
 import { PROCEDURES, type Procedure } from '../rpc/procedures.ts'
 import { uuidBytes } from '../rpc/uuid-bytes.ts'
@@ -8,10 +7,9 @@ import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'
 import { domainName } from './domain-name.ts'
 import { memoryCalls } from './memory-calls.ts'
+import { metadataCalls } from './metadata-calls.ts'
 import type { DomainState } from './power-state.ts'
 
-/** virDomainMetadataType: an XML element of an application's own. */
-const METADATA_ELEMENT = 2
 /** virDomainShutdownFlagValues: press the ACPI power button. */
 const SHUTDOWN_ACPI = 1
 /** virDomainUndefineFlagsValues: managed save, snapshots, NVRAM and checkpoints go too. */
@@ -46,16 +44,6 @@ export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
       const answer = await session.call(PROCEDURES.connectListAllDomains, args, signal)
       return answer.list((reader) => reader.domain())
     },
-    /** Weir's own metadata element as XML; undefined when the domain has none. */
-    async metadata(domain: DomainRef, signal: AbortSignal): Promise<string | undefined> {
-      const args = onDomain(domain).int(METADATA_ELEMENT).optionalText(WEIR_NAMESPACE).uint(0)
-      try {
-        return (await session.call(PROCEDURES.domainGetMetadata, args, signal)).text()
-      } catch (error) {
-        if (isFailure(error, 'not-found')) return undefined
-        throw error
-      }
-    },
     async state(domain: DomainRef, signal: AbortSignal): Promise<DomainState> {
       const args = onDomain(domain).uint(0)
       const answer = await session.call(PROCEDURES.domainGetState, args, signal)
@@ -87,6 +75,7 @@ export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
     async resume(domain: DomainRef, signal: AbortSignal): Promise<void> {
       await session.call(PROCEDURES.domainResume, onDomain(domain), signal)
     },
+    ...metadataCalls(session),
     ...memoryCalls(session, slow),
   }
 }

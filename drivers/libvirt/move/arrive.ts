@@ -9,7 +9,9 @@ import { domainSubject, writeInstanceRecord } from '../instance-record.ts'
 import { powerOn } from '../power.ts'
 import { defineDomain } from '../redefine.ts'
 import { existingDomain, hideFiles, orNothing } from '../spawn.ts'
-import { incomingPath, MOVED_NAMES, placesAfter } from './moved-files.ts'
+import { incomingPath, MOVED_NAMES, type MovedName, placesAfter } from './moved-files.ts'
+
+const DISKS: readonly MovedName[] = ['root', 'ephemeral']
 
 /**
  * Afterwards the instance is here with what has come of it. As in a spawn the domain is defined last, so that one
@@ -61,7 +63,7 @@ export async function takeIn(files: InstanceFiles): Promise<void> {
   for (const name of MOVED_NAMES) {
     const came = incomingPath(files, name)
     if (!(await isThere(came))) continue
-    if (name !== 'config') await imageVirtualSize(came, 'qcow2')
+    if (DISKS.includes(name)) await imageVirtualSize(came, 'qcow2')
     await rename(came, places[name])
   }
   await rm(files.incoming, { recursive: true, force: true })

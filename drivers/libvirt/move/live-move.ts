@@ -6,6 +6,7 @@ import { backupCalls } from '../domains/backup-calls.ts'
 import { getOwnDomain } from '../domains/own-domains.ts'
 import { powerStateOf } from '../domains/power-state.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
+import { getInstanceRecord } from '../redefine.ts'
 import { expectGuest } from './expect.ts'
 import { send } from './send.ts'
 import { Announced, Expected, understood } from './told.ts'
@@ -66,6 +67,12 @@ async function announce(host: LibvirtHost, id: InstanceId, signal: AbortSignal):
   const state = powerStateOf(await host.domains.state(domain, signal))
   if (state !== 'running' && state !== 'paused')
     throw new Failure('conflict', `Instance ${id} is not running.`)
+  const { pins, nodes } = (await getInstanceRecord(host, id)).placement ?? {}
+  if (pins !== undefined || nodes !== undefined)
+    throw new Failure(
+      'unsupported',
+      'A guest that has CPUs or memory of its host to itself cannot be moved while it runs.',
+    )
   const files = filesOf(host, id)
   const [root, ephemeral, swap] = await Promise.all(
     [files.rootDisk, files.ephemeralDisk, files.swapDisk].map(diskSizeIfThere),

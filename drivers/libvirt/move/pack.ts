@@ -5,6 +5,7 @@ import { diskSizeIfThere } from '../disks/own-disks.ts'
 import { getOwnDomain } from '../domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import { powerOff, powerOn } from '../power.ts'
+import { getInstanceRecord } from '../redefine.ts'
 import { hideFiles } from '../spawn.ts'
 
 /**
@@ -18,6 +19,7 @@ export async function pack(
   signal: AbortSignal,
 ): Promise<void> {
   const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+  await getInstanceRecord(host, id)
   const files = filesOf(host, id)
   await powerOff(host, domain, graceMs, signal)
   if ((await diskSizeIfThere(files.packed)) !== undefined) return

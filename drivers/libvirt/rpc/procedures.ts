@@ -37,6 +37,7 @@ export const PROCEDURES = {
   domainUndefineFlags: 231,
   domainDestroyFlags: 234,
   domainShutdownFlags: 258,
+  domainSetMetadata: 264,
   domainGetMetadata: 265,
   connectListAllDomains: 273,
   networkUpdate: 291,

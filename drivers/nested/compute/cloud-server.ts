@@ -5,6 +5,7 @@ import type { Cloud } from '../cloud/cloud.ts'
 /** Of a server as the cloud shows it, what the driver reads. */
 export interface CloudServer {
   readonly id: string
+  readonly name: string
   readonly status: string
   readonly metadata: Readonly<Record<string, string>>
   readonly created: string

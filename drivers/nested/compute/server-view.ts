@@ -4,7 +4,7 @@ import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { abortable } from '../../abortable.ts'
 import type { InstanceReport } from '../../driver.ts'
-import { instanceOfMarker } from '../names.ts'
+import { instanceOfMarker, isMarked } from '../names.ts'
 import { type CloudServer, powerStateOf } from './cloud-server.ts'
 import type { ServerList } from './list-servers.ts'
 
@@ -33,6 +33,8 @@ export class ServerView implements AsyncDisposable {
   isFollowed = false
   readonly #options: ServerViewOptions
   readonly #servers = new Map<string, CloudServer>()
+  /** Servers of nobody. */
+  readonly #strangers = new Map<string, CloudServer>()
   /** Absent from the last whole list: gone if absent from the next. */
   readonly #missing = new Set<string>()
   /** When the last look at a single server began. */
@@ -86,6 +88,11 @@ export class ServerView implements AsyncDisposable {
 
   all(): readonly CloudServer[] {
     return [...this.#servers.values()]
+  }
+
+  /** Servers that carry no mark at all. */
+  strangers(): readonly CloudServer[] {
+    return [...this.#strangers.values()]
   }
 
   /** The instance that a server is; undefined for one whose mark cannot be read. */
@@ -145,6 +152,8 @@ export class ServerView implements AsyncDisposable {
     const { servers, at } = await this.#options.list(since, this.#stop.signal)
     const seen = servers.filter(({ metadata }) => this.#options.marker in metadata)
     for (const server of seen) if (!this.#isOutdated(server.id)) this.#take(server)
+    if (isWhole) this.#strangers.clear()
+    for (const server of servers) this.#noteStranger(server)
     if (isWhole) this.#strike(new Set(seen.map(({ id }) => id)))
     // A cloud that does not tell the time is asked for everything each time.
     this.#since = at === undefined ? undefined : at - OVERLAP_MS
@@ -180,6 +189,11 @@ export class ServerView implements AsyncDisposable {
       before === undefined ? this.#since !== undefined : powerStateOf(before) !== powerState
     if (id === undefined || !isNews || powerState === 'nostate') return
     for (const listener of this.#listeners) listener({ id, powerState })
+  }
+
+  #noteStranger(server: CloudServer): void {
+    if (server.status === 'DELETED' || isMarked(server.metadata)) this.#strangers.delete(server.id)
+    else this.#strangers.set(server.id, server)
   }
 
   /** The cloud has removed it. */

@@ -7,8 +7,10 @@ import { showCell } from './cells/show-cell.ts'
 import { updateCell } from './cells/update-cell.ts'
 import { listDrivers } from './drivers/list-drivers.ts'
 import { listEvents } from './events/list-events.ts'
+import { adoptGuest } from './hosts/adopt-guest.ts'
 import { drainHost } from './hosts/drain-host.ts'
 import { listHosts } from './hosts/list-hosts.ts'
+import { listStrangers } from './hosts/list-strangers.ts'
 import { showHost } from './hosts/show-host.ts'
 import { updateHost } from './hosts/update-host.ts'
 import { cancelIntent } from './intents/cancel-intent.ts'
@@ -33,6 +35,7 @@ import { listVersions } from './versions/list-versions.ts'
 
 /** A handler for every operation of openapi/federation.yaml. */
 export const federationHandlers: Handlers = {
+  adoptGuest,
   addNode,
   cancelIntent,
   cancelOperation,
@@ -54,6 +57,7 @@ export const federationHandlers: Handlers = {
   listNodeSensors,
   listNodes,
   listOperations,
+  listStrangers,
   listVersions,
   removeNode,
   showCell,
