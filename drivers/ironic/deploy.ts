@@ -35,8 +35,7 @@ export async function deploy(
   host: IronicHost,
   { uuid }: IronicNode,
   spec: InstanceSpec,
-  image: IronicImage,
-  target: 'active' | 'rebuild',
+  { target, ...image }: IronicImage & { readonly target: 'active' | 'rebuild' },
   signal: AbortSignal,
 ): Promise<IronicNode> {
   using served = host.imageServer.serve(image.path)

@@ -34,7 +34,8 @@ async function build(host: IronicHost, spec: InstanceSpec, signal: AbortSignal):
   const resourceClass = wantedClass(spec.flavor)
   const image = await deployable(host, spec.image, signal)
   const node = held ?? (await claim(host, spec, resourceClass, signal))
-  await powerOn(host, await deploy(host, node, spec, image, 'active', signal), signal)
+  const deployed = await deploy(host, node, spec, { ...image, target: 'active' }, signal)
+  await powerOn(host, deployed, signal)
 }
 
 /** Afterwards the server has a node of the class. Throws `no-capacity` when none is free. */
