@@ -267,7 +267,7 @@ export interface DriverEnvironment {
 /** Where a driver gets image content. */
 export interface ImageSource {
   /** Streams the content as it is stored. Throws `not-found`, or `unavailable` when the service is silent. */
-  open(image: ImageSpec, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  open(image: ImageFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
 }
 
 export type RebootKind = 'soft' | 'hard'
@@ -350,18 +350,25 @@ export interface FlavorSpec extends SizedFlavor {
   readonly name: string
 }
 
-export interface ImageSpec {
+/** A content of the image service. */
+export interface ImageFile {
   readonly id: ImageId
-  readonly name: string
-  readonly diskFormat: string
   readonly sizeBytes: number
   /** Lower-case hex SHA-256 of the content; what the cache is keyed and verified by. */
   readonly sha256: string
+  /** Proof for the image service that this cell may read it now. */
+  readonly ticket: string
+}
+
+export interface ImageSpec extends ImageFile {
+  readonly name: string
+  readonly diskFormat: string
   readonly minDiskGb: number
   readonly minRamMb: number
   readonly properties: Readonly<Record<string, string>>
-  /** Proof for the image service that this cell may read this image now. */
-  readonly ticket: string
+  /** What the guest is started from instead of what its disk begins with; absent: nothing. */
+  readonly kernel?: ImageFile
+  readonly ramdisk?: ImageFile
 }
 
 export interface NicSpec {

@@ -42,7 +42,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     diagnostics: (ask) => diagnostics(compute, ask),
     strangers: () => strangers(compute),
     uptime: () => uptime(compute),
-    report: () => hostReport(compute),
+    report: ({ after }) => hostReport(compute, after),
     contact: async (asked) => {
       await compute.fence.contact(asked)
       return {}

@@ -13,6 +13,9 @@ export interface InstanceFiles {
   readonly configDrive: string
   /** What a guest's UEFI firmware remembers; there is none before its first start. */
   readonly nvram: string
+  /** What it is started from, where its image names that. */
+  readonly kernel: string
+  readonly ramdisk: string
   readonly consoleLog: string
   /** Where QEMU serves the screen while the guest runs. */
   readonly vncSocket: string
@@ -21,7 +24,12 @@ export interface InstanceFiles {
   /** What is being taken off the host. */
   readonly snapshot: string
   /** What a rescue boots from. */
-  readonly rescue: { readonly disk: string; readonly configDrive: string }
+  readonly rescue: {
+    readonly disk: string
+    readonly configDrive: string
+    readonly kernel: string
+    readonly ramdisk: string
+  }
   /** The root disk in one file, ready to be carried to another host. */
   readonly packed: string
   /** What has come from another host and is not in its place yet. */
@@ -42,6 +50,8 @@ export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceF
     swapDisk: join(folder, 'swap.qcow2'),
     configDrive: join(folder, 'config.iso'),
     nvram: join(folder, 'nvram.fd'),
+    kernel: join(folder, 'kernel'),
+    ramdisk: join(folder, 'ramdisk'),
     consoleLog: join(folder, 'console.log'),
     vncSocket: join(screensFolder(stateDirectory), shortName),
     arrival: {
@@ -49,7 +59,12 @@ export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceF
       disks: join(arrivalsFolder(stateDirectory), `${shortName}.d`),
     },
     snapshot: join(folder, 'snapshot.qcow2'),
-    rescue: { disk: join(folder, 'rescue.qcow2'), configDrive: join(folder, 'rescue-config.iso') },
+    rescue: {
+      disk: join(folder, 'rescue.qcow2'),
+      configDrive: join(folder, 'rescue-config.iso'),
+      kernel: join(folder, 'rescue-kernel'),
+      ramdisk: join(folder, 'rescue-ramdisk'),
+    },
     packed: join(folder, 'packed.qcow2'),
     incoming: join(folder, 'incoming'),
     before: {

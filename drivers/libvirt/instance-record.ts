@@ -36,6 +36,8 @@ export interface RescueRecord {
   readonly device: RescueDevice
   /** False: the instance's own config drive, if it has one. */
   readonly hasConfigDrive: boolean
+  /** For the kernel that its image names. */
+  readonly commandLine?: string
 }
 
 export function domainSubject({

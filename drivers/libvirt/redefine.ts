@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { startOf } from './disks/start-files.ts'
 import { domainXml, type VirtType } from './domains/domain-xml.ts'
 import { type GuestOptions, guestOptions } from './domains/guest-options.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
@@ -58,7 +59,11 @@ export async function defineDomain(
   const { asked, placement, sharedCpus } = await placeOnHost(host, id, record, signal)
   const cpu = cpuElement(host.cpus.model, virtType, seenElements(asked.topology, placement))
   const guest = { id, subject: domain, options, nics, owner, files, virtType }
-  const plan = { ...guest, cpu, placement, sharedCpus }
+  const usualLine = domain.imageProperties['os_command_line']
+  const start = await (rescue === undefined
+    ? startOf(files, usualLine)
+    : startOf(files.rescue, rescue.commandLine))
+  const plan = { ...guest, cpu, placement, sharedCpus, start }
   const xml = domainXml({ ...plan, configDrive, rescue: rescue?.device })
   return host.domains.define(xml, signal)
 }

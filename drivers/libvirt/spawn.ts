@@ -8,6 +8,7 @@ import { removeInstance } from './destroy.ts'
 import { writeConfigDrive } from './disks/config-drive.ts'
 import { createBlank } from './disks/qemu-img.ts'
 import { createRootDisk, imageFormat } from './disks/root-disk.ts'
+import { writeStartFiles } from './disks/start-files.ts'
 import { isOwn } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import type { InstanceFiles } from './instance-files.ts'
@@ -76,6 +77,7 @@ async function build(host: LibvirtHost, spec: InstanceSpec, signal: AbortSignal)
   const record = { version: 1, imageSha256, nics, domain: domainSubject(spec) } as const
   await writeInstanceRecord(files, record)
   const imagePath = await host.images.path(spec.image, signal)
+  await writeStartFiles(host, files, spec.image, signal)
   await createDisks(files, imagePath, spec, signal)
   for (const nic of nics) await host.networks.plug(nic, signal)
   const domain = await defineDomain(host, spec.id, record, signal)

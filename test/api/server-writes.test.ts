@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { findServer } from '#gateway/db/find-server.ts'
-import { type BootWorld, bootWorld } from '../env/boot-world.ts'
+import { addImage, type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
 
 let world: BootWorld
@@ -61,6 +61,30 @@ test('a server that was asked for is promised, built with its address, and ACTIV
   expect(asked.build).toMatchObject({ adminPassword: 'hunter22', name: 'web' })
   expect(asked.build.nics[0]!.fixedIps[0]!.cidr).toBe('10.0.0.0/16')
   expect(asked.build.image.ticket).toMatch(/^v1\./)
+})
+
+test('a server whose image names a kernel is built with it, and one that names none there is refused', async () => {
+  const { images } = world.api.gateway
+  const kernel = await addImage(images, { name: 'kernel' })
+  const ramdisk = await addImage(images, { name: 'ramdisk' })
+  const named = await addImage(images, { name: 'a', kernel_id: kernel, ramdisk_id: ramdisk })
+  const broken = await addImage(images, { name: 'b', kernel_id: newId<string>() })
+  const user = await member()
+
+  const id = await boot(user, { imageRef: named })
+  const refused = await user.call<Refused>('createServer', {
+    body: world.body({ imageRef: broken }),
+  })
+
+  await world.until(id, ({ vmState }) => vmState === 'active')
+  const { build } = world.cell.builds.find(({ operation }) => operation.serverId === id)!
+  const readable = { sizeBytes: 1024, ticket: expect.stringMatching(/^v1\./) }
+  expect(build.image).toMatchObject({
+    kernel: { id: kernel, ...readable },
+    ramdisk: { id: ramdisk, ...readable },
+  })
+  expect(refused.status).toBe(400)
+  expect(refused.body['badRequest']!.message).toBe('Can not find requested image')
 })
 
 test('several servers of one request are numbered and share a reservation', async () => {

@@ -1,11 +1,16 @@
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import type { Driver } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { isFullRun } from '../env/full-run.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 import { whyNoGuests } from './requirements.ts'
 
 const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'dnsmasq', 'genisoimage']
+const GUEST_CACHE = join(import.meta.dirname, '../../.weir/cache')
+const BOOT_MS = 90_000
 const why = whyNoGuests(COMMANDS)
 
 describe.skipIf(why !== undefined)(
@@ -95,6 +100,49 @@ describe.skipIf(why !== undefined)(
       await driver.destroy(spec.id, signal())
       expect(await harness.leftovers(spec.id)).toEqual([])
     })
+
+    test.skipIf(!isFullRun).each(['bios', 'uefi'])(
+      'a guest with %s is started from a kernel, whatever its disk begins with, here and elsewhere',
+      async (firmware) => {
+        const { kernelPath } = await buildGuestImage(GUEST_CACHE)
+        const [kernel, ramdisk] = await Promise.all(
+          [kernelPath, join(kernelPath, '../initrd.gz')].map(async (path) =>
+            harness.shelf.add(await readFile(path)),
+          ),
+        )
+        const commandLine = 'console=ttyS0 quiet panic=1 mitigations=off'
+        const properties = { hw_firmware_type: firmware, os_command_line: commandLine }
+        const image = { ...harness.image, properties, kernel: kernel!, ramdisk: ramdisk! }
+        const spec = instanceSpec(image, { flavor: { ...specWith({}).flavor, memoryMb: 512 } })
+        const until = (pattern: RegExp) =>
+          expect
+            .poll(
+              async () =>
+                Buffer.from(await driver.consoleLog!.read(spec.id, 65_536, signal())).toString(),
+              {
+                timeout: BOOT_MS,
+                interval: 1_000,
+              },
+            )
+            .toMatch(pattern)
+        await driver.spawn(spec, signal())
+        await until(/READY/)
+
+        await driver.move!.pack(spec.id, 0, signal())
+        const names = (await driver.move!.files(spec.id, signal())).map(({ name }) => name)
+        expect(names).toEqual(expect.arrayContaining(['root', 'kernel', 'ramdisk']))
+        await driver.move!.unpack(spec.id, true, signal())
+        await until(/READY[^]*READY/)
+
+        const plain = { ...spec, image: harness.image }
+        const how = { keepsEphemeral: false, runs: false }
+        await driver.rebuild!.rebuild(plain, how, signal())
+        expect(await harness.virsh('dumpxml', `weir-${spec.id}`)).not.toContain('<kernel>')
+        await driver.destroy(spec.id, signal())
+        expect(await harness.leftovers(spec.id)).toEqual([])
+      },
+      600_000,
+    )
 
     test('a CPU model that the host cannot show is refused', async () => {
       await using other = await harness.openAs(harness.owner, { cpuModel: 'no-such-model' })

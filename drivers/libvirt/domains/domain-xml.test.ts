@@ -19,7 +19,14 @@ function treeOf(spec: InstanceSpec, overrides: Partial<DomainPlan> = {}): XmlTre
   const subject = domainSubject(spec)
   const xml = domainXml({
     ...{ id: spec.id, subject, options: guestOptions(subject), nics: spec.nics, owner, files },
-    ...{ virtType: 'qemu', rescue: undefined, cpu: undefined, placement: {}, sharedCpus: [] },
+    ...{
+      virtType: 'qemu',
+      rescue: undefined,
+      cpu: undefined,
+      placement: {},
+      sharedCpus: [],
+      start: undefined,
+    },
     configDrive: spec.configDrive === undefined ? undefined : files.configDrive,
     ...overrides,
   })
@@ -111,6 +118,15 @@ describe('domainXml()', () => {
     const plain = elementsAt(treeOf(instanceSpec(image)), 'domain', 'devices')[0]!
     expect(elementsAt(plain, 'watchdog')).toEqual([])
     expect(attributeAt(plain, 'name', 'channel', 'target')).toBe('org.qemu.guest_agent.0')
+  })
+
+  test('it starts from a kernel where it has one', () => {
+    const start = { kernel: '/k', ramdisk: undefined, commandLine: 'console="<x>"' }
+    const [os] = elementsAt(treeOf(instanceSpec(image), { start }), 'domain', 'os')
+
+    expect(textAt(os!, 'kernel')).toBe('/k')
+    expect(elementsAt(os!, 'initrd')).toEqual([])
+    expect(textAt(os!, 'cmdline')).toBe('console=&quot;&lt;x&gt;&quot;')
   })
 
   test.each([

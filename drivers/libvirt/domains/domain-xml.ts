@@ -1,5 +1,6 @@
 import type { InstanceId } from '#common/ids.ts'
 import type { NicSpec, Owner } from '../../driver.ts'
+import type { Start } from '../disks/start-files.ts'
 import { filterName } from '../firewall/filter-name.ts'
 import type { DomainSubject } from '../instance-record.ts'
 import { networkName } from '../networks/network-name.ts'
@@ -23,6 +24,7 @@ export interface DomainPlan extends DiskPlan {
   /** As the guest is shown it; undefined: as its emulator has it. */
   readonly cpu: XmlElement | undefined
   readonly placement: GuestPlacement
+  readonly start: Start | undefined
   /** CPUs of the host for guests without ones of their own; empty: all. */
   readonly sharedCpus: readonly number[]
 }
@@ -61,11 +63,19 @@ export function domainXml(plan: DomainPlan): string {
   )
 }
 
-function boot({ options, files }: DomainPlan): XmlElement {
-  const machine = element('type', { arch: 'x86_64', machine: 'pc' }, 'hvm')
-  return options.firmware === 'efi'
-    ? element('os', { firmware: 'efi' }, machine, element('nvram', {}, files.nvram))
-    : element('os', {}, machine)
+function boot({ options, files, start }: DomainPlan): XmlElement {
+  const isUefi = options.firmware === 'efi'
+  const part = (name: string, text: string | undefined) =>
+    text === undefined ? undefined : element(name, {}, text)
+  return element(
+    'os',
+    { firmware: isUefi ? 'efi' : undefined },
+    element('type', { arch: 'x86_64', machine: 'pc' }, 'hvm'),
+    part('nvram', isUefi ? files.nvram : undefined),
+    part('kernel', start?.kernel),
+    part('initrd', start?.ramdisk),
+    part('cmdline', start?.commandLine),
+  )
 }
 
 /** Whose domain it is, and what operators want to read of it. */

@@ -11,13 +11,15 @@ import type { InstanceFiles } from '../instance-files.ts'
 import { SECRET_MODE } from '../spawn.ts'
 
 /** What an instance consists of, by the names that travel. */
-export const MOVED_NAMES = ['root', 'ephemeral', 'config', 'nvram'] as const
+export const MOVED_NAMES = ['root', 'ephemeral', 'config', 'nvram', 'kernel', 'ramdisk'] as const
+const UNCHANGING: readonly MovedName[] = ['config', 'kernel', 'ramdisk']
 export type MovedName = (typeof MOVED_NAMES)[number]
 
 /** Where it lies on the host that it leaves. */
 function placesBefore(files: InstanceFiles): Readonly<Record<MovedName, string>> {
-  const { packed: root, ephemeralDisk: ephemeral, configDrive: config, nvram } = files
-  return { root, ephemeral, config, nvram }
+  const { packed: root, ephemeralDisk: ephemeral, configDrive: config } = files
+  const { nvram, kernel, ramdisk } = files
+  return { root, ephemeral, config, nvram, kernel, ramdisk }
 }
 
 /** Where it lies once the instance has arrived. */
@@ -34,7 +36,7 @@ export function incomingPath({ incoming }: InstanceFiles, name: MovedName): stri
 export async function movable(host: LibvirtHost, id: InstanceId): Promise<readonly MoveFile[]> {
   const places = placesBefore(filesOf(host, id))
   const isPacked = (await sizeOf(places.root)) !== undefined
-  const names = isPacked ? MOVED_NAMES : (['config'] as const)
+  const names = isPacked ? MOVED_NAMES : UNCHANGING
   const found = await Promise.all(
     names.map(async (name) => ({ name, sizeBytes: await sizeOf(places[name]) })),
   )

@@ -14,6 +14,7 @@ const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter:
   parent_group_id: ['network', 'security_group_id'],
   parent_id: ['identity', 'domain_id'],
   project_id: ['identity', 'project_id'],
+  region_id: ['identity', 'region_id'],
   remote_group_id: ['network', 'security_group_id'],
   security_group_id: ['network', 'security_group_id'],
   service_id: ['identity', 'service_id'],
