@@ -1,5 +1,5 @@
-import type { ImageFormat } from '../../image-header.ts'
-import { run } from '../../run.ts'
+import type { ImageFormat } from './image-header.ts'
+import { run } from './run.ts'
 
 const TIMEOUT_MS = 60_000
 /** A crafted image must not take the host with it (OSSA-2016-012): address space and CPU seconds. */
@@ -50,6 +50,12 @@ export async function growDisk(
 /** Afterwards `to` is a qcow2 disk that shows what `from` does and needs no other file. Nobody may write `from`. */
 export async function copyWhole(from: string, to: string, signal: AbortSignal): Promise<void> {
   const args = ['convert', '-q', '-f', 'qcow2', '-O', 'qcow2', from, to]
+  await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
+}
+
+/** Afterwards `to` holds, byte by byte, the disk that the qcow2 file `from` shows. */
+export async function writeRaw(from: string, to: string, signal: AbortSignal): Promise<void> {
+  const args = ['convert', '-q', '-f', 'qcow2', '-O', 'raw', from, to]
   await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
 }
 
