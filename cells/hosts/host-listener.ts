@@ -126,7 +126,9 @@ export class HostListener implements AsyncDisposable {
     await conductor.hosts.refresh()
     this.#hostsChanged()
     tellSiblings(conductor)
-    if (report.down === null) await this.#audit(report.hostId as HostId, report.instances)
+    if (report.down !== null) return
+    const guests = report.hasMore === true ? undefined : report.instances
+    await this.#audit(report.hostId as HostId, guests)
   }
 
   /** Every boot tells of a guest that runs; one that does not, and that nobody is changing, is looked into. */

@@ -126,6 +126,32 @@ test('a guest that is gone is stopped, without a power state', async () => {
   expect(await settled(operation)).toEqual(['stopped', null, 0, null])
 })
 
+test('a host with more guests than one report names is asked for the others', async () => {
+  const others = await testCell('hosts_pages')
+  await using _owned = others
+  const process = await others.addProcess('one')
+  const size = { vcpus: 8, memoryMb: 1_000, diskGb: 20 }
+  const small = await others.addHost({ name: 'small', reportedGuestsMax: 2, ...size })
+  await others.waitForHosts(process, 1)
+  const servers = Array.from({ length: 5 }, () => operationOn())
+  for (const operation of servers)
+    await others.ask('instance.build', { operation, build: sampleBuild() })
+  const states = async () => {
+    const ids = servers.map(({ serverId }) => serverId as InstanceId)
+    const { db } = process.cell.conductor
+    return Promise.all(ids.map(async (id) => (await findInstance(db, id))?.vmState))
+  }
+  await expect.poll(states, { timeout: 10_000 }).toEqual(servers.map(() => 'active'))
+
+  expect(await auditHost(process.cell, small.id)).toBe(0)
+  const last = servers.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1)).at(-1)!
+  await small.driver.destroy(last.serverId as InstanceId, signal())
+  await auditHost(process.cell, small.id)
+
+  const expected = servers.map((each) => (each === last ? 'stopped' : 'active'))
+  expect(await states()).toEqual(expected)
+})
+
 test('a guest that runs though its server is stopped is stopped again', async () => {
   const operation = await activeServer()
   await cell.ask('instance.act', {

@@ -77,7 +77,10 @@ export const HostReport = Type.Object({
   down: Nullable(Type.String()),
   /** As last known while the backend is down; null when it was never seen. */
   inventory: Nullable(Inventory),
+  /** By id. */
   instances: Type.Array(ReportedGuest),
+  /** True: there are more than one message names, and those after the last one have to be asked for. */
+  hasMore: Type.Optional(Type.Boolean()),
   startedAt: Time,
 })
 export type HostReport = Static<typeof HostReport>
@@ -174,7 +177,8 @@ export const HOST_OPERATIONS = {
     answer: Type.Object({ output: Type.String() }),
   },
   strangers: { ask: Type.Object({}), answer: Type.Object({ guests: Type.Array(Stranger) }) },
-  report: { ask: Type.Object({}), answer: HostReport },
+  /** `after`: only the instances whose ids come after it. */
+  report: { ask: Type.Object({ after: Type.Optional(Uuid) }), answer: HostReport },
   /** A gateway was in touch so long ago; guests shall stop once none has been for `fenceAfterMs`, 0: never. */
   contact: {
     ask: Type.Object({

@@ -1,3 +1,5 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type InstanceId, newId } from '#common/ids.ts'
@@ -21,6 +23,45 @@ describe.skipIf(why !== undefined)(
   () => {
     const extent = isFullRun ? 'all' : 'sample'
     driverMovesContract('libvirt', () => startLibvirtHarness('mover'), extent)
+
+    test.skipIf(!isFullRun)(
+      'from a dead host whose disks are seen from others they come with their disks, or stay where they are',
+      async () => {
+        await using one = await startLibvirtHarness('one')
+        await using two = await startLibvirtHarness('two')
+        const sharedFolder = await mkdtemp(join(tmpdir(), 'weir-ls-'))
+        const state = (name: string) => join(sharedFolder, name)
+        const openAt = (harness: LibvirtHarness, name: string) =>
+          harness.openAs(harness.owner, { sharedFolder }, state(name))
+        await using here = await openAt(one, 'one')
+        await using there = await openAt(two, 'two')
+        const signal = () => AbortSignal.timeout(60_000)
+        const image = one.image
+        const spec = instanceSpec(image, { nics: [nic] })
+        const diskIn = (name: string) => join(state(name), 'instances', spec.id, 'root.qcow2')
+        const there2 = { ...spec, image: { ...image, id: two.image.id } }
+        await here.spawn(spec, signal())
+        const { ino } = await stat(diskIn('one'))
+
+        // Its guest still has the disk open, so nobody else can.
+        await expect(there.move!.evacuate(there2, true, signal())).rejects.toThrow()
+        expect((await stat(diskIn('one'))).ino).toBe(ino)
+        expect(await two.leftovers(spec.id)).toEqual([])
+        expect(await here.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+
+        await here.stop(spec.id, 0, signal())
+        for (const _ of [1, 2]) await there.move!.evacuate(there2, true, signal())
+        expect((await stat(diskIn('two'))).ino).toBe(ino)
+        expect(await there.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+        await here.destroy(spec.id, signal())
+        expect(await one.leftovers(spec.id)).toEqual([])
+        expect(await there.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+        await there.destroy(spec.id, signal())
+        expect(await two.leftovers(spec.id)).toEqual([])
+        await rm(sharedFolder, { recursive: true })
+      },
+      TEST_MS,
+    )
 
     describe.skipIf(!isFullRun)('with an operating system', () => {
       let harnesses: readonly [LibvirtHarness, LibvirtHarness]
