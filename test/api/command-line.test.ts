@@ -138,7 +138,9 @@ describe('the weir command', () => {
     expect(await admin.run(`token revoke ${String(token?.['id'])}`)).toMatchObject({ code: 0 })
     expect(await admin.json<Rows>('token list')).toEqual([])
     expect(await admin.run('token create west --expires soon')).toMatchObject({ code: 2 })
-    expect(await admin.run('token create west --host west-1')).toMatchObject({ code: 2 })
+    expect(await admin.run('token create west --host west-1')).toMatchObject({ code: 3 })
+    const ofHost = await admin.run('token create north --host north-7')
+    expect(ofHost.out).toMatch(/^\.\/weir host join --gateway https?:\S+ --token \S+\n$/)
   })
 
   test('lists what waits for silent cells, and lets no cell leave by mistake', async () => {
