@@ -2,6 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { Static } from 'typebox'
 import { type Service, serve } from '#common/bus/serve.ts'
 import type { WorkContext } from '#common/context.ts'
+import { withinWork } from '#common/current-work.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { HOST_OPERATIONS } from '#openapi/wire/host.ts'
 import { type HostOperation, hostSubject } from '#openapi/wire.ts'
@@ -51,7 +52,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     const service: Service = {
       subject: hostSubject(compute.host.cellId, compute.host.id, operation),
       parse: (payload) => checked(HOST_OPERATIONS[operation].ask, payload, operation),
-      handle: handlers[operation],
+      handle: (ask, work) => withinWork(work, () => handlers[operation](ask, work)),
     }
     return serve(nats, service, compute.log)
   })

@@ -53,7 +53,10 @@ async function installPeers(isAll: boolean): Promise<void> {
   const must = isAll || process.env['CI'] === 'true'
   try {
     const large = isAll ? (['browser'] as const) : []
-    await installPackages(['libvirt', 'docker', 'baremetal', 'clients', ...large], progress)
+    await installPackages(
+      ['libvirt', 'docker', 'baremetal', 'machines', 'clients', ...large],
+      progress,
+    )
   } catch (error) {
     if (must || !isFailure(error, 'unavailable')) throw error
     say(`Not tested against real hypervisors and clients: ${error.message}`)

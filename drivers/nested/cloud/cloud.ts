@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { Agent, type Dispatcher } from 'undici'
+import { childTraceparent } from '#common/context.ts'
+import { currentWork } from '#common/current-work.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { NestedSettings } from '../settings.ts'
 import type { CloudService } from './catalog.ts'
@@ -173,6 +175,7 @@ export class Cloud implements AsyncDisposable {
         accept: method === 'GET' && path.endsWith('/file') ? '*/*' : 'application/json',
         'x-auth-token': token,
         [VIA]: [...via, this.#via].join(', '),
+        ...workHeaders(),
         ...(microversion === undefined ? {} : versionHeaders(microversion)),
         ...(body === undefined && content === undefined ? {} : { 'content-type': type }),
         ...request.headers,
@@ -224,6 +227,16 @@ async function textOf(body: Dispatcher.ResponseData['body'], signal: AbortSignal
 
 function jsonOf(body: object | undefined): string | null {
   return body === undefined ? null : JSON.stringify(body)
+}
+
+/** The cloud's own records then name the request that was sent here, and so do those of the clouds below it. */
+function workHeaders(): Readonly<Record<string, string>> {
+  const work = currentWork()
+  if (work === undefined) return {}
+  return {
+    'x-openstack-request-id': work.requestId,
+    traceparent: childTraceparent(work.traceparent),
+  }
 }
 
 function versionHeaders(microversion: string): Readonly<Record<string, string>> {

@@ -1,4 +1,4 @@
-import { isFailure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 
@@ -33,12 +33,14 @@ export async function showServer(
   microversion?: string,
 ): Promise<CloudServer | undefined> {
   try {
-    const { body } = await cloud.call<{ server: CloudServer }>(
+    const { body } = await cloud.call<{ server?: CloudServer }>(
       'compute',
       'GET',
       `/servers/${serverId}`,
       { signal, microversion },
     )
+    if (body.server?.id !== serverId)
+      throw new Failure('unavailable', 'The cloud below answers nonsense for a server.')
     return body.server.status === 'DELETED' ? undefined : body.server
   } catch (error) {
     if (isFailure(error, 'not-found')) return undefined
