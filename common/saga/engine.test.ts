@@ -273,7 +273,7 @@ test('sagas at work do not keep a process from taking up those that rest', async
   })
   const [busy, resting, late] = [newId<SagaId>(), newId<SagaId>(), newId<SagaId>()]
   await db.transaction(async (tx) => {
-    for (const id of [busy, resting, late]) insertSaga(tx, record(id), lease)
+    for (const id of [busy, resting, late]) insertSaga(tx, record(id), lease, { state: 'running' })
     await tx.orm.execute(sql`update sagas set resume_at = resume_at - interval 1 minute
       where id = ${late}`)
   })

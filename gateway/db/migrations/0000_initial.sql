@@ -604,15 +604,6 @@ CREATE TABLE `leases` (
 	CONSTRAINT `leases_name` PRIMARY KEY(`name`)
 );
 --> statement-breakpoint
-CREATE TABLE `saga_events` (
-	`saga_id` char(36) character set ascii collate ascii_bin NOT NULL,
-	`step` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`event` varchar(16) character set ascii collate ascii_bin NOT NULL,
-	`data` json,
-	`at` datetime(3) NOT NULL,
-	CONSTRAINT `saga_events_saga_id_step_event_pk` PRIMARY KEY(`saga_id`,`step`,`event`)
-);
---> statement-breakpoint
 CREATE TABLE `sagas` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -621,11 +612,11 @@ CREATE TABLE `sagas` (
 	`subject` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`params` json NOT NULL,
 	`work` json NOT NULL,
+	`log` json NOT NULL,
 	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`generation` int NOT NULL,
 	`resume_at` datetime(3) NOT NULL,
 	`created_at` datetime(3) NOT NULL,
-	`ended_at` datetime(3),
 	CONSTRAINT `sagas_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
@@ -857,8 +848,6 @@ CREATE INDEX `flavor_access_project` ON `flavor_access` (`project_id`);--> state
 CREATE INDEX `flavors_memory` ON `flavors` (`memory_mb`);--> statement-breakpoint
 CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
-CREATE INDEX `sagas_subject` ON `sagas` (`subject`);--> statement-breakpoint
-CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);--> statement-breakpoint
 CREATE INDEX `server_group_members_by_group` ON `server_group_members` (`group_id`);--> statement-breakpoint
 CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial`);--> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
