@@ -5,7 +5,16 @@ import { errorFields, type Logger } from '../log.ts'
 import type { Lease } from './lease.ts'
 import { type Hold, holdSaga, insertSaga, markSaga, SagaLost, type SagaRecord } from './log.ts'
 import { type LogRow, Progress } from './progress.ts'
-import type { Json, LocalStep, RemoteStep, Saga, SagaOutcome, Step, StepCall } from './saga.ts'
+import {
+  type Json,
+  type LocalStep,
+  type RemoteStep,
+  type Saga,
+  type SagaOutcome,
+  type Step,
+  type StepCall,
+  Unusual,
+} from './saga.ts'
 
 export interface Execution {
   readonly db: Transactional
@@ -40,22 +49,35 @@ export async function firstTransaction(
   executions: readonly Execution[],
   around: FirstTransaction,
 ): Promise<void> {
-  const begun = await db.transaction(async (tx) => {
+  const begun = await inOneTransaction(db, async (tx, isUsual) => {
     await around.before?.(tx)
     const progresses: Progress[] = []
-    for (const execution of executions) progresses.push(await begin(execution, tx))
+    for (const execution of executions) progresses.push(await begin(execution, { tx, isUsual }))
     await around.after?.(tx)
     return progresses
   })
   for (const [index, execution] of executions.entries()) execution.progress = begun[index]!
 }
 
-async function begin(execution: Execution, tx: Tx): Promise<Progress> {
+/** Local steps in their usual ways; should one turn out unusual, all of it anew with none of them. */
+async function inOneTransaction<T>(
+  db: Transactional,
+  work: (tx: Tx, isUsual: boolean) => Promise<T>,
+): Promise<T> {
+  try {
+    return await db.transaction((tx) => work(tx, true))
+  } catch (error) {
+    if (!(error instanceof Unusual)) throw error
+    return db.transaction((tx) => work(tx, false))
+  }
+}
+
+async function begin(execution: Execution, way: Way): Promise<Progress> {
   const { record, lease } = execution
   const progress = new Progress()
-  const next = await runLocals(execution, tx, progress)
+  const next = await runLocals(execution, way, progress)
   const hold = next === undefined ? ended(execution, 'done') : RUNNING
-  insertSaga(tx, record, lease, { ...hold, log: progress.log })
+  insertSaga(way.tx, record, lease, { ...hold, log: progress.log })
   return progress
 }
 
@@ -101,10 +123,11 @@ async function commit(
   const { db, record, lease } = execution
   let failed: AnyStep | undefined
   try {
-    execution.progress = await db.transaction(async (tx) => {
+    execution.progress = await inOneTransaction(db, async (tx, isUsual) => {
       const progress = execution.progress.with(known)
       failed = undefined
-      const next = await runLocals(execution, tx, progress, (step) => (failed = step))
+      const entering = (step: AnyStep) => (failed = step)
+      const next = await runLocals(execution, { tx, isUsual, entering }, progress)
       const hold = next === undefined ? ended(execution, 'done') : RUNNING
       holdSaga(tx, record.id, lease, { ...hold, log: progress.log })
       return progress
@@ -118,12 +141,18 @@ async function commit(
   }
 }
 
+/** How local steps are run. */
+interface Way {
+  readonly tx: Tx
+  readonly isUsual: boolean
+  readonly entering?: (step: AnyStep) => void
+}
+
 /** Runs local steps until a remote one is next; returns that one, its start in `progress`, or undefined at the end. */
 async function runLocals(
   execution: Execution,
-  tx: Tx,
+  { tx, isUsual, entering }: Way,
   progress: Progress,
-  entering: (step: AnyStep) => void = () => {},
 ): Promise<RemoteStep<unknown, never> | undefined> {
   for (;;) {
     const step = nextStep(execution, progress)
@@ -132,8 +161,10 @@ async function runLocals(
       progress.add({ step: step.name, event: 'started', data: null })
       return step
     }
-    entering(step)
-    const data = await step.run(tx, stepCall(execution, progress))
+    entering?.(step)
+    const call = stepCall(execution, progress)
+    const usually = isUsual ? step.usually : undefined
+    const data = usually === undefined ? await step.run(tx, call) : usually(tx, call)
     progress.add({ step: step.name, event: 'succeeded', data })
   }
 }
