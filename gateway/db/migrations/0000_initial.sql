@@ -855,8 +855,8 @@ CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> sta
 CREATE INDEX `instance_mappings_resizing` ON `instance_mappings` (`is_resizing`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_kept` ON `instance_mappings` (`is_kept`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint
-CREATE INDEX `instance_mappings_not_built` ON `instance_mappings` (`is_not_built`,`changed_at`);--> statement-breakpoint
-CREATE INDEX `instance_mappings_deleting` ON `instance_mappings` (`is_deleting`,`changed_at`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_not_built` ON `instance_mappings` (`is_not_built`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_deleting` ON `instance_mappings` (`is_deleting`);--> statement-breakpoint
 CREATE INDEX `server_action_events_started` ON `server_action_events` (`started_at`);--> statement-breakpoint
 CREATE INDEX `server_actions_started` ON `server_actions` (`started_at`);--> statement-breakpoint
 CREATE INDEX `server_index_project` ON `server_index` (`project_id`,`deleted_at`,`created_at`,`server_id`);--> statement-breakpoint
