@@ -86,7 +86,7 @@ export async function startCell(
     feedChanged,
   }
   const sagas = owned.use(await openSagas(conductor, processName))
-  const cell: Cell = { conductor, sagas, incarnation }
+  const cell: Cell = { conductor, sagas, incarnation, processId: randomUUID() }
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
   const run = (each: Reconciler) => owned.use(new RunningReconciler(each, clock, log))

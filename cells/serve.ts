@@ -7,12 +7,15 @@ import {
   type CellOperation,
 } from '#openapi/wire/cell.ts'
 import { checked } from '#openapi/wire/checked.ts'
-import { cellSubject } from '#openapi/wire.ts'
+import { cellSubject, processSubject } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { feedRead } from './handlers/feed-read.ts'
 import { hostFilterPorts } from './handlers/host-filter-ports.ts'
+import { hostForget } from './handlers/host-forget.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
+import { hostStrangers } from './handlers/host-strangers.ts'
+import { hostUptime } from './handlers/host-uptime.ts'
 import { instanceAct } from './handlers/instance-act.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceChangeNic } from './handlers/instance-change-nic.ts'
@@ -20,6 +23,7 @@ import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
 import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
 import { placementExplain } from './handlers/placement-explain.ts'
+import { snapshotEnded } from './handlers/snapshot-ended.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { snapshotRead } from './handlers/snapshot-read.ts'
 
@@ -39,28 +43,40 @@ const HANDLERS: Handlers = {
   'instance.console-log': instanceConsoleLog,
   'instance.diagnostics': instanceDiagnostics,
   'host.filter-ports': hostFilterPorts,
+  'host.forget': hostForget,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
+  'host.strangers': hostStrangers,
+  'host.uptime': hostUptime,
   'placement.explain': placementExplain,
   'feed.read': feedRead,
   'snapshot.read': snapshotRead,
   'snapshot.hosts': snapshotHosts,
+  'snapshot.ended': snapshotEnded,
 }
 
 /** The processes of a cell share its work. */
 const QUEUE = 'conductor'
 
-/** Answers gateways on every operation of the contract until disposed. */
+/** Answers gateways on every operation of the contract, alone and as one of the cell's processes, until disposed. */
 export function serveCell(cell: Cell): readonly AsyncDisposable[] {
-  return (Object.keys(HANDLERS) as CellOperation[]).map((operation) => serveOne(cell, operation))
+  const { processId, conductor } = cell
+  const { cellId } = conductor
+  return (Object.keys(HANDLERS) as CellOperation[]).flatMap((operation) => [
+    serveOne(cell, operation, { subject: cellSubject(cellId, operation), queue: QUEUE }),
+    serveOne(cell, operation, { subject: processSubject(cellId, processId, operation) }),
+  ])
 }
 
-function serveOne<O extends CellOperation>(cell: Cell, operation: O): AsyncDisposable {
-  const { nats, cellId, log, gateways } = cell.conductor
+function serveOne<O extends CellOperation>(
+  cell: Cell,
+  operation: O,
+  at: Pick<Service, 'subject' | 'queue'>,
+): AsyncDisposable {
+  const { nats, log, gateways } = cell.conductor
   const handler: Handlers[O] = HANDLERS[operation]
   const service: Service = {
-    subject: cellSubject(cellId, operation),
-    queue: QUEUE,
+    ...at,
     parse: (payload) => checked(CELL_OPERATIONS[operation].ask, payload, operation),
     handle: (ask: CellAsk<O>, work) => {
       gateways.heard()

@@ -17,13 +17,15 @@ export interface Nats {
   readonly port: number
   /** Where the bus of a cell elsewhere dials in. */
   readonly leafUrl: string
+  /** Where computes of hosts elsewhere dial in; `url` where nothing is served to other machines. */
+  readonly hostUrl: string
   readonly operatorSeedFile: string
   readonly process: ProcessIdentity
   readonly keys: NatsKeys
 }
 
 interface Settings extends NatsPorts {
-  /** Where servers of cells elsewhere are taken; absent: on loopback. */
+  /** Where cells and hosts elsewhere are taken; absent: on loopback. */
   readonly address?: string | undefined
   readonly process?: ProcessIdentity
 }
@@ -46,7 +48,11 @@ export async function startNats(
   const old = loadSettings(home)
   if (old?.process !== undefined && isRunning(old.process))
     return handle(home, old, old.process, keys)
-  const ports = { port: await freePort(old?.port), leafPort: await freePort(old?.leafPort) }
+  const ports = {
+    port: await freePort(old?.port),
+    leafPort: await freePort(old?.leafPort),
+    hostPort: await freePort(old?.hostPort),
+  }
   const settings = { ...ports, address: reach.exposure?.address }
   writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, ports, keys, reach))
   const identity = await startProcess({
@@ -78,10 +84,12 @@ export async function stopNats(directory: string): Promise<void> {
 }
 
 function handle(home: string, settings: Settings, identity: ProcessIdentity, keys: NatsKeys): Nats {
-  const { port, leafPort, address } = settings
+  const { port, leafPort, hostPort, address } = settings
+  const url = `nats://127.0.0.1:${port}`
   return {
-    url: `nats://127.0.0.1:${port}`,
+    url,
     port,
+    hostUrl: address === undefined ? url : `wss://${address}:${hostPort}`,
     leafUrl:
       address === undefined ? `nats://127.0.0.1:${leafPort}` : `tls://${address}:${leafPort}`,
     operatorSeedFile: operatorSeedFile(home),

@@ -11,3 +11,6 @@ export const programsDirectory = join(projectRoot, '.weir', 'programs')
 
 /** Guest images built for this checkout. */
 export const guestDirectory = join(projectRoot, '.weir', 'guest')
+
+/** What compilers made for this checkout, so that the next run need not. */
+export const compiledDirectory = join(projectRoot, '.weir', 'compiled')

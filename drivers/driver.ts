@@ -2,9 +2,11 @@ import type { Duplex } from 'node:stream'
 import type { SizedFlavor } from '#common/flavor-resources.ts'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { Adopt } from './adopt.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { LiveMove, Move } from './move.ts'
+import type { Nodes } from './nodes.ts'
 import type { ServerRemarks } from './server-remarks.ts'
 
 /**
@@ -44,6 +46,7 @@ export interface Driver extends AsyncDisposable {
   readonly password?: Password
   readonly crashDump?: CrashDump
   readonly diagnostics?: Diagnostics
+  readonly uptime?: Uptime
   readonly interfaces?: Interfaces
   readonly firewall?: Firewall
   readonly consoleLog?: ConsoleLog
@@ -53,9 +56,11 @@ export interface Driver extends AsyncDisposable {
   readonly resize?: Resize
   readonly move?: Move
   readonly liveMove?: LiveMove
+  readonly adopt?: Adopt
+  readonly nodes?: Nodes
 }
 
-export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'libvirt', 'nested'] as const
+export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'ironic', 'libvirt', 'nested'] as const
 export type DriverName = (typeof DRIVER_NAMES)[number]
 
 /** The optional parts, by the name of the property that holds them. The matrix in the docs is made from this. */
@@ -66,6 +71,7 @@ export const CAPABILITIES = [
   'password',
   'crashDump',
   'diagnostics',
+  'uptime',
   'interfaces',
   'firewall',
   'consoleLog',
@@ -75,6 +81,8 @@ export const CAPABILITIES = [
   'resize',
   'move',
   'liveMove',
+  'adopt',
+  'nodes',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 
@@ -129,6 +137,11 @@ export interface CrashDump {
 export interface Diagnostics {
   /** What the guest has used so far. Throws `conflict` when it is not running. */
   read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
+}
+
+export interface Uptime {
+  /** How long the host's machine has been up and how busy it is, as its command `uptime` prints it. */
+  read(signal: AbortSignal): Promise<string>
 }
 
 export interface Interfaces {
@@ -254,7 +267,7 @@ export interface DriverEnvironment {
 /** Where a driver gets image content. */
 export interface ImageSource {
   /** Streams the content as it is stored. Throws `not-found`, or `unavailable` when the service is silent. */
-  open(image: ImageSpec, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  open(image: ImageFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
 }
 
 export type RebootKind = 'soft' | 'hard'
@@ -337,18 +350,25 @@ export interface FlavorSpec extends SizedFlavor {
   readonly name: string
 }
 
-export interface ImageSpec {
+/** A content of the image service. */
+export interface ImageFile {
   readonly id: ImageId
-  readonly name: string
-  readonly diskFormat: string
   readonly sizeBytes: number
   /** Lower-case hex SHA-256 of the content; what the cache is keyed and verified by. */
   readonly sha256: string
+  /** Proof for the image service that this cell may read it now. */
+  readonly ticket: string
+}
+
+export interface ImageSpec extends ImageFile {
+  readonly name: string
+  readonly diskFormat: string
   readonly minDiskGb: number
   readonly minRamMb: number
   readonly properties: Readonly<Record<string, string>>
-  /** Proof for the image service that this cell may read this image now. */
-  readonly ticket: string
+  /** What the guest is started from instead of what its disk begins with; absent: nothing. */
+  readonly kernel?: ImageFile
+  readonly ramdisk?: ImageFile
 }
 
 export interface NicSpec {

@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises
 import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { abortable } from './abortable.ts'
-import type { ImageSource, ImageSpec } from './driver.ts'
+import type { ImageFile, ImageSource } from './driver.ts'
 
 const SHA256 = /^[0-9a-f]{64}$/
 const PARTIAL = '.part-'
@@ -46,7 +46,7 @@ export class ImageCache implements AsyncDisposable {
    * The path of the image's file, fetched if need be. Callers that want the same image share one fetch, which ends
    * early only when none of them waits any more. Throws `invalid` when the content is not what was promised.
    */
-  async path(image: ImageSpec, signal: AbortSignal): Promise<string> {
+  async path(image: ImageFile, signal: AbortSignal): Promise<string> {
     if (!SHA256.test(image.sha256))
       throw new Failure('invalid', `Image ${image.id} has no SHA-256 to verify its content by.`)
     const path = join(this.#folder, image.sha256)
@@ -83,7 +83,7 @@ export class ImageCache implements AsyncDisposable {
     await Promise.allSettled(fetches.map((fetch) => fetch.done))
   }
 
-  #start(image: ImageSpec, path: string): Fetch {
+  #start(image: ImageFile, path: string): Fetch {
     const abort = new AbortController()
     const fetch: Fetch = { done: this.#download(image, path, abort.signal), abort, waiters: 0 }
     this.#fetches.set(image.sha256, fetch)
@@ -106,7 +106,7 @@ export class ImageCache implements AsyncDisposable {
     }
   }
 
-  async #download(image: ImageSpec, path: string, signal: AbortSignal): Promise<string> {
+  async #download(image: ImageFile, path: string, signal: AbortSignal): Promise<string> {
     const partial = `${path}${PARTIAL}${randomUUID()}`
     try {
       await this.#writeVerified(image, partial, signal)
@@ -117,7 +117,7 @@ export class ImageCache implements AsyncDisposable {
     }
   }
 
-  async #writeVerified(image: ImageSpec, partial: string, signal: AbortSignal): Promise<void> {
+  async #writeVerified(image: ImageFile, partial: string, signal: AbortSignal): Promise<void> {
     const file = await open(partial, 'wx', 0o444)
     try {
       const hash = createHash('sha256')
@@ -172,7 +172,7 @@ async function chunkOrStall(
   }
 }
 
-function notAsPromised(image: ImageSpec, why: string): Failure {
+function notAsPromised(image: ImageFile, why: string): Failure {
   return new Failure('invalid', `The content of image ${image.id} ${why}.`)
 }
 

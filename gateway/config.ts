@@ -6,6 +6,7 @@ import type { ImageLimits } from './app/images/image-quota.ts'
 import type { ImportRules } from './app/images/import/import-url.ts'
 import type { Retention } from './app/purge.ts'
 import type { DueTimes } from './app/reconcilers/due-acts.ts'
+import { type ExternalIdentity, readExternalIdentity } from './external-identity.ts'
 import type { CertificateFiles } from './http/certificate.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
 import { assertImportRules, readImportRules } from './image-import.ts'
@@ -29,6 +30,8 @@ export interface GatewayConfig {
   readonly databaseUrl: string
   readonly databaseConnections: number
   readonly region: string
+  /** Undefined where users are kept here. */
+  readonly externalIdentity: ExternalIdentity | undefined
   readonly tokenLifetimeS: number
   /** When an account is locked for failed logins; each process counts for itself. */
   readonly lockout: Lockout
@@ -104,6 +107,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     databaseUrl: read.secret('DATABASE_URL'),
     databaseConnections: read.integer('DATABASE_CONNECTIONS', 16, 1, 1_000),
     region: read.text('REGION', 'RegionOne'),
+    externalIdentity: readExternalIdentity(read),
     tokenLifetimeS: read.integer('TOKEN_LIFETIME_S', usual, min, max),
     lockout: {
       failuresMax: read.integer('LOGIN_FAILURES_MAX', 10, 1, 1_000),
@@ -146,6 +150,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     throw new Error('Configuration:\n  GATEWAY_SECRET_KEY: 64 hexadecimal digits are needed')
   assertUrl('PUBLIC_URL', config.publicUrl)
   assertUrl('JOIN_URL', config.joinUrl)
+  assertUrl('IDENTITY_URL', config.externalIdentity?.url)
   return config
 }
 

@@ -9,6 +9,7 @@ import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
 import { EventTail } from './app/events/event-tail.ts'
 import { createIdentity, type Identity } from './app/identity/identity.ts'
+import type { TokenVerifier } from './app/identity/token-verifier.ts'
 import { ContentStore } from './app/images/content-store.ts'
 import { ticketForCell } from './app/images/image-for-boot.ts'
 import type { Images } from './app/images/images.ts'
@@ -23,6 +24,8 @@ import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import { CellAccess } from './cells/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
 import { CertificateWatch } from './http/certificate-watch.ts'
+import { Keystone } from './keystone/keystone.ts'
+import { KeystoneVerifier } from './keystone/keystone-verifier.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeMissing } from './observe-missing.ts'
 import { openAccess } from './open-access.ts'
@@ -36,7 +39,10 @@ export interface Gateway extends AsyncDisposable {
   /** Of this software, as in package.json. */
   readonly version: string
   readonly db: Database
+  /** Of the identity service in here. */
   readonly identity: Identity
+  /** Whose tokens count: those of `identity`, or of a Keystone elsewhere. */
+  readonly verifier: TokenVerifier
   readonly images: Images
   readonly networks: Networks
   readonly compute: RunningCompute
@@ -95,6 +101,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
   observeMissing(metrics.registry, compute)
   const certificate = openCertificate(parts, config, log)
+  const verifier = openVerifier(parts, config) ?? identity
 
   const owned = parts.move()
   return {
@@ -104,6 +111,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     version: readVersion(),
     db,
     identity,
+    verifier,
     images,
     networks,
     compute,
@@ -115,6 +123,15 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     requestLimiter: requestLimiter(config),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+function openVerifier(
+  parts: AsyncDisposableStack,
+  { externalIdentity }: GatewayConfig,
+): TokenVerifier | undefined {
+  if (externalIdentity === undefined) return undefined
+  const keystone = parts.use(new Keystone(externalIdentity))
+  return new KeystoneVerifier(keystone, systemClock, 1_000 * externalIdentity.cacheS)
 }
 
 function requestLimiter({

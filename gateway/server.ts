@@ -15,7 +15,7 @@ import { REFERENCE_PAGE } from './http/pages/reference-page.ts'
 import { registerProbes } from './http/probes.ts'
 import { failureResponse } from './http/response.ts'
 import { registerRoutes } from './http/routes.ts'
-import { SERVICES, serviceAt } from './http/services.ts'
+import { SERVICES, type ServiceFace, serviceAt } from './http/services.ts'
 import { trustedProxies } from './http/trusted-proxies.ts'
 
 /**
@@ -34,8 +34,11 @@ export function createServer(
 ): Hono {
   const { config } = gateway
   const app = new Hono({ getPath: normalPath })
-  const linksOf = linksSource(config.publicUrl, trustedProxies(config.trustedProxies))
-  const contracts = served.map(loadContract)
+  const elsewhere = config.externalIdentity?.url
+  const linksOf = linksSource(config.publicUrl, trustedProxies(config.trustedProxies), elsewhere)
+  const contracts = served
+    .filter((name) => name !== 'identity' || elsewhere === undefined)
+    .map(loadContract)
 
   for (const contract of contracts) {
     const service = SERVICES[contract.name]
@@ -55,11 +58,20 @@ const READ_ONLY = new HttpRefusal(
   'Placement is read-only here: cells keep their providers, inventories and allocations themselves.',
 )
 
+function refusalOf(
+  { config: { externalIdentity } }: Gateway,
+  { name }: ServiceFace,
+  method: string,
+): HttpRefusal {
+  if (name === 'placement' && method !== 'GET') return READ_ONLY
+  if (name !== 'identity' || externalIdentity === undefined) return NOT_FOUND
+  return new HttpRefusal(404, `Identity is not served here: ask ${externalIdentity.url}.`)
+}
+
 function refuseTheRest(app: Hono, gateway: Gateway, linksOf: LinksSource): void {
   app.notFound((c) => {
     const service = serviceAt(c.req.path)
-    const isWrite = service.name === 'placement' && c.req.method !== 'GET'
-    const refusal = isWrite ? READ_ONLY : NOT_FOUND
+    const refusal = refusalOf(gateway, service, c.req.method)
     return failureResponse(refusal, service, openExchange(c, linksOf), gateway.log)
   })
   app.onError((error, c) => {

@@ -121,6 +121,49 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/hosts/{host}/guests": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        /** Guests on its backend that are nobody's, and could be taken in. */
+        readonly get: operations["listStrangers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/hosts/{host}/adopt": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Takes in a guest that is nobody's, as a server of a project.
+         * @description The project is charged for it. The guest goes on as it is: only its owner is written down at its backend. Its networks are not shown, and a rebuild is from the image named.
+         */
+        readonly post: operations["adoptGuest"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/drivers": {
         readonly parameters: {
             readonly query?: never;
@@ -393,6 +436,98 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/hosts/{host}/nodes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        /** The machines that were given to a host, by name. */
+        readonly get: operations["listNodes"];
+        readonly put?: never;
+        /**
+         * Gives a machine to a host, which inspects and cleans it before servers get it.
+         * @description A repeat changes nothing.
+         */
+        readonly post: operations["addNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/hosts/{host}/nodes/{node}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+                /** @description The name of a node. */
+                readonly node: components["parameters"]["node"];
+            };
+            readonly cookie?: never;
+        };
+        /** One machine. */
+        readonly get: operations["showNode"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Takes a machine away from its host. It must not have a server. */
+        readonly delete: operations["removeNode"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Keeps servers from it, or lets them have it again. A server that has it keeps it. */
+        readonly patch: operations["updateNode"];
+        readonly trace?: never;
+    };
+    readonly "/v1/hosts/{host}/nodes/{node}/inspect": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+                /** @description The name of a node. */
+                readonly node: components["parameters"]["node"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Has it found out anew what a machine without a server is made of. It is cleaned afterwards. */
+        readonly post: operations["inspectNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/hosts/{host}/nodes/{node}/sensors": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+                /** @description The name of a node. */
+                readonly node: components["parameters"]["node"];
+            };
+            readonly cookie?: never;
+        };
+        /** What a machine measures of itself now. */
+        readonly get: operations["listNodeSensors"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -458,6 +593,16 @@ export interface components {
             readonly used: components["schemas"]["Resources"];
             /** @description How many remain on it. */
             readonly servers: number;
+        };
+        /** @description A guest of nobody. Null is what its backend does not show. */
+        readonly Stranger: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly power_state: string;
+            readonly vcpus: number | null;
+            readonly memory_mb: number | null;
+            readonly disk_gb: number | null;
         };
         /** @description One scheduling decision. */
         readonly Decision: {
@@ -621,6 +766,57 @@ export interface components {
             /** @description How its machines were stopped. */
             readonly statement: string;
         };
+        readonly NodeName: string;
+        readonly CustomName: string;
+        /** @description `available`: it waits for a server. docs/states.md has all states. */
+        readonly NodeState: string;
+        readonly Node: {
+            readonly name: components["schemas"]["NodeName"];
+            /** Format: uuid */
+            readonly host_id: string;
+            /** @description Of the NIC that it boots from the network with. */
+            readonly mac_address: string;
+            readonly uses_efi: boolean;
+            /** @description Null where people switch the machine. The password is never told. */
+            readonly bmc: {
+                readonly address: string;
+                readonly port: number;
+                readonly user: string;
+            } | null;
+            readonly state: components["schemas"]["NodeState"];
+            /** @description Why the last work on it failed. */
+            readonly failure: string | null;
+            /** @description Why it is given to no server. */
+            readonly maintenance: string | null;
+            /**
+             * Format: uuid
+             * @description The server that has it.
+             */
+            readonly server_id: string | null;
+            /** @description As last seen. */
+            readonly is_on: boolean;
+            /** @description What flavors ask for. Null until it has been inspected, unless it was given. */
+            readonly resource_class: string | null;
+            readonly traits: readonly string[];
+            /** @description What inspection found. */
+            readonly parts: {
+                readonly cpus: number;
+                readonly cpu_model: string;
+                readonly architecture: string;
+                readonly memory_mb: number;
+                readonly disks: readonly {
+                    readonly name: string;
+                    readonly size_bytes: number;
+                }[];
+                readonly mac_addresses: readonly string[];
+            } | null;
+        };
+        readonly NodeSensor: {
+            readonly name: string;
+            readonly unit: string | null;
+            /** @description Null while it measures nothing. */
+            readonly value: number | null;
+        };
     };
     responses: {
         /** @description The request failed. */
@@ -663,6 +859,8 @@ export interface components {
         readonly joinToken: string;
         /** @description A repeat under the same key within a day makes nothing and is told what was made. */
         readonly idempotencyKey: string;
+        /** @description The name of a node. */
+        readonly node: string;
     };
     requestBodies: never;
     headers: never;
@@ -673,6 +871,7 @@ export type Resources = components['schemas']['Resources'];
 export type Cell = components['schemas']['Cell'];
 export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
+export type Stranger = components['schemas']['Stranger'];
 export type Decision = components['schemas']['Decision'];
 export type Phase = components['schemas']['Phase'];
 export type Operation = components['schemas']['Operation'];
@@ -681,6 +880,11 @@ export type Event = components['schemas']['Event'];
 export type Intent = components['schemas']['Intent'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type Loss = components['schemas']['Loss'];
+export type NodeName = components['schemas']['NodeName'];
+export type CustomName = components['schemas']['CustomName'];
+export type NodeState = components['schemas']['NodeState'];
+export type Node = components['schemas']['Node'];
+export type NodeSensor = components['schemas']['NodeSensor'];
 export type ResponseFault = components['responses']['Fault'];
 export type ParameterCell = components['parameters']['cell'];
 export type ParameterHost = components['parameters']['host'];
@@ -692,6 +896,7 @@ export type ParameterCursor = components['parameters']['cursor'];
 export type ParameterIntent = components['parameters']['intent'];
 export type ParameterJoinToken = components['parameters']['joinToken'];
 export type ParameterIdempotencyKey = components['parameters']['idempotencyKey'];
+export type ParameterNode = components['parameters']['node'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listVersions: {
@@ -982,6 +1187,86 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listStrangers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly guests: readonly components["schemas"]["Stranger"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly adoptGuest: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /**
+                     * Format: uuid
+                     * @description Its id, which the server has, too.
+                     */
+                    readonly guest: string;
+                    /** @description Its id or name. */
+                    readonly project: string;
+                    /** @description Its id or name; as large as the guest. */
+                    readonly flavor: string;
+                    /** @description Its id or name. */
+                    readonly image: string;
+                    /** @description Of the server; absent: that of the guest. */
+                    readonly name?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description It is being taken in; Location says where to ask for it. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly server_id: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly listDrivers: {
@@ -1538,6 +1823,258 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 412: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listNodes: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer, of the host itself. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly nodes: readonly components["schemas"]["Node"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly addNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: components["schemas"]["NodeName"];
+                    /** @description Of the NIC that it boots from the network with. */
+                    readonly mac_address: string;
+                    /** @default false */
+                    readonly uses_efi?: boolean;
+                    readonly resource_class?: components["schemas"]["CustomName"];
+                    readonly traits?: readonly components["schemas"]["CustomName"][];
+                    /** @description Absent where people switch the machine. */
+                    readonly bmc?: {
+                        readonly address: string;
+                        /** @default 623 */
+                        readonly port?: number;
+                        readonly user: string;
+                        /** @description It is kept sealed, and never told. */
+                        readonly password: string;
+                        /**
+                         * @default administrator
+                         * @enum {string}
+                         */
+                        readonly privilege?: "operator" | "administrator";
+                        /**
+                         * @description The only one that is spoken; absent: the strongest that it has.
+                         * @enum {integer}
+                         */
+                        readonly cipher_suite?: 3 | 17;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The machine as it is now. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Node"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+                /** @description The name of a node. */
+                readonly node: components["parameters"]["node"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer, of the host itself. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Node"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly removeNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+                /** @description The name of a node. */
+                readonly node: components["parameters"]["node"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The host does not have it. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+                /** @description The name of a node. */
+                readonly node: components["parameters"]["node"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Why; null ends it. */
+                    readonly maintenance: string | null;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The machine as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Node"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly inspectNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+                /** @description The name of a node. */
+                readonly node: components["parameters"]["node"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The machine as it is now. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Node"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listNodeSensors: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+                /** @description The name of a node. */
+                readonly node: components["parameters"]["node"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer, of the machine's BMC; empty where it has none. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly sensors: readonly components["schemas"]["NodeSensor"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };

@@ -834,6 +834,101 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/registered_limits": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** How much any project may have of what services count. */
+        readonly get: operations["listRegisteredLimits"];
+        readonly put?: never;
+        /** Registers limits, all of them or none. */
+        readonly post: operations["createRegisteredLimits"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/registered_limits/{registered_limit_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly registered_limit_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One registered limit. */
+        readonly get: operations["showRegisteredLimit"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Ends a registered limit that no project has one of its own of. */
+        readonly delete: operations["deleteRegisteredLimit"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Changes a registered limit that no project has one of its own of. */
+        readonly patch: operations["updateRegisteredLimit"];
+        readonly trace?: never;
+    };
+    readonly "/v3/limits/model": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** How limits of projects above and below each other go together. */
+        readonly get: operations["showLimitModel"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/limits": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What projects and domains may have instead. */
+        readonly get: operations["listLimits"];
+        readonly put?: never;
+        /** Gives projects and domains limits of their own, all of them or none. */
+        readonly post: operations["createLimits"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/limits/{limit_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly limit_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One limit. */
+        readonly get: operations["showLimit"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Ends a limit: what is registered holds again. */
+        readonly delete: operations["deleteLimit"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Changes a limit. */
+        readonly patch: operations["updateLimit"];
+        readonly trace?: never;
+    };
     readonly "/v3/projects": {
         readonly parameters: {
             readonly query?: never;
@@ -1505,6 +1600,57 @@ export interface components {
             readonly description: string;
             readonly links: components["schemas"]["SelfLink"];
         };
+        /** @description -1 is unlimited. */
+        readonly LimitNumber: number;
+        readonly LimitText: string | null;
+        readonly NewRegisteredLimit: {
+            readonly service_id: components["schemas"]["Text"];
+            readonly region_id?: string | null;
+            readonly resource_name: components["schemas"]["Name"];
+            readonly default_limit: components["schemas"]["LimitNumber"];
+            readonly description?: components["schemas"]["LimitText"];
+        };
+        readonly RegisteredLimitChange: {
+            readonly service_id?: components["schemas"]["Text"];
+            readonly region_id?: string | null;
+            readonly resource_name?: components["schemas"]["Name"];
+            readonly default_limit?: components["schemas"]["LimitNumber"];
+            readonly description?: components["schemas"]["LimitText"];
+        };
+        readonly RegisteredLimit: {
+            readonly id: string;
+            readonly service_id: string;
+            readonly region_id: string | null;
+            readonly resource_name: string;
+            readonly default_limit: number;
+            readonly description: string | null;
+            readonly links: components["schemas"]["SelfLink"];
+        };
+        /** @description Of a project or of a domain. */
+        readonly NewLimit: {
+            readonly service_id: components["schemas"]["Text"];
+            readonly region_id?: string | null;
+            readonly resource_name: components["schemas"]["Name"];
+            readonly resource_limit: components["schemas"]["LimitNumber"];
+            readonly description?: components["schemas"]["LimitText"];
+            readonly project_id?: string | null;
+            readonly domain_id?: string | null;
+        };
+        readonly LimitChange: {
+            readonly resource_limit?: components["schemas"]["LimitNumber"];
+            readonly description?: components["schemas"]["LimitText"];
+        };
+        readonly Limit: {
+            readonly id: string;
+            readonly service_id: string;
+            readonly region_id: string | null;
+            readonly resource_name: string;
+            readonly resource_limit: number;
+            readonly description: string | null;
+            readonly project_id: string | null;
+            readonly domain_id: string | null;
+            readonly links: components["schemas"]["SelfLink"];
+        };
         readonly ProjectList: {
             readonly projects: readonly components["schemas"]["Project"][];
             readonly links: components["schemas"]["ListLinks"];
@@ -1849,6 +1995,14 @@ export type GroupAnswer = components['schemas']['GroupAnswer'];
 export type NewGroup = components['schemas']['NewGroup'];
 export type GroupChange = components['schemas']['GroupChange'];
 export type Group = components['schemas']['Group'];
+export type LimitNumber = components['schemas']['LimitNumber'];
+export type LimitText = components['schemas']['LimitText'];
+export type NewRegisteredLimit = components['schemas']['NewRegisteredLimit'];
+export type RegisteredLimitChange = components['schemas']['RegisteredLimitChange'];
+export type RegisteredLimit = components['schemas']['RegisteredLimit'];
+export type NewLimit = components['schemas']['NewLimit'];
+export type LimitChange = components['schemas']['LimitChange'];
+export type Limit = components['schemas']['Limit'];
 export type ProjectList = components['schemas']['ProjectList'];
 export type ProjectAnswer = components['schemas']['ProjectAnswer'];
 export type Tags = components['schemas']['Tags'];
@@ -4034,6 +4188,348 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listRegisteredLimits: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only those of this service. */
+                readonly service_id?: components["parameters"]["serviceId"];
+                readonly region_id?: string;
+                readonly resource_name?: string;
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limits. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly registered_limits: readonly components["schemas"]["RegisteredLimit"][];
+                        readonly links: components["schemas"]["ListLinks"];
+                        /** @constant */
+                        readonly truncated?: true;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createRegisteredLimits: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly registered_limits: readonly components["schemas"]["NewRegisteredLimit"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The limits. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly registered_limits: readonly components["schemas"]["RegisteredLimit"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showRegisteredLimit: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly registered_limit_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limit. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly registered_limit: components["schemas"]["RegisteredLimit"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteRegisteredLimit: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly registered_limit_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateRegisteredLimit: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly registered_limit_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly registered_limit: components["schemas"]["RegisteredLimitChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The limit. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly registered_limit: components["schemas"]["RegisteredLimit"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showLimitModel: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The model. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly model: {
+                            readonly name: string;
+                            readonly description: string;
+                        };
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listLimits: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only those of this service. */
+                readonly service_id?: components["parameters"]["serviceId"];
+                readonly region_id?: string;
+                readonly resource_name?: string;
+                readonly project_id?: string;
+                /** @description Only those of this domain. */
+                readonly domain_id?: components["parameters"]["domainId"];
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limits. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly limits: readonly components["schemas"]["Limit"][];
+                        readonly links: components["schemas"]["ListLinks"];
+                        /** @constant */
+                        readonly truncated?: true;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createLimits: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly limits: readonly components["schemas"]["NewLimit"][];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The limits. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly limits: readonly components["schemas"]["Limit"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showLimit: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly limit_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The limit. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly limit: components["schemas"]["Limit"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteLimit: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly limit_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateLimit: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly limit_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly limit: components["schemas"]["LimitChange"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The limit. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly limit: components["schemas"]["Limit"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };

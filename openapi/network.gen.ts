@@ -81,7 +81,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Zones for network services; there are none, networks are not tied to one. */
+        /** The zones whose hosts connect servers to networks. Networks are tied to none. */
         readonly get: operations["listAvailabilityZones"];
         readonly put?: never;
         readonly post?: never;
@@ -98,8 +98,27 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Agents of the network service; there are none, computes do the work. */
+        /** What connects servers to networks, one on every host. */
         readonly get: operations["listAgents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/agents/{agent_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly agent_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** What connects servers to networks on one host. */
+        readonly get: operations["showAgent"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -272,7 +291,7 @@ export interface paths {
         /** Every one the caller may see. */
         readonly get: operations["listSecurityGroupRules"];
         readonly put?: never;
-        /** Creates a rule. */
+        /** Creates a rule, or several that are all made or none. */
         readonly post: operations["createSecurityGroupRule"];
         readonly delete?: never;
         readonly options?: never;
@@ -310,7 +329,7 @@ export interface paths {
         /** Every one the caller may see. */
         readonly get: operations["listSecurityGroups"];
         readonly put?: never;
-        /** Creates a security group. */
+        /** Creates a security group, or several that are all made or none. */
         readonly post: operations["createSecurityGroup"];
         readonly delete?: never;
         readonly options?: never;
@@ -438,7 +457,7 @@ export interface components {
         readonly AnyOf: readonly string[];
         readonly Tags: readonly string[];
         readonly None: readonly unknown[];
-        /** @description Where the next page is; absent on the last one. */
+        /** @description Where the next page and the one before are; absent where there are none. */
         readonly PageLinks: readonly {
             readonly rel: string;
             /** Format: uri */
@@ -461,6 +480,38 @@ export interface components {
             readonly updated: components["schemas"]["Time"];
             readonly links: components["schemas"]["None"];
         };
+        readonly AvailabilityZone: {
+            readonly name?: string;
+            /** @enum {string} */
+            readonly resource?: "network";
+            /** @enum {string} */
+            readonly state?: "available" | "unavailable";
+        };
+        readonly Agent: {
+            /** Format: uuid */
+            readonly id?: string;
+            /** @enum {string} */
+            readonly agent_type?: "Compute host";
+            /** @enum {string} */
+            readonly binary?: "weir-compute";
+            readonly topic?: string;
+            readonly host?: string;
+            readonly availability_zone?: string;
+            readonly alive?: boolean;
+            /** @description False where its host takes no new servers. */
+            readonly admin_state_up?: boolean;
+            readonly created_at?: components["schemas"]["AgentTime"];
+            readonly started_at?: components["schemas"]["AgentTime"];
+            readonly heartbeat_timestamp?: components["schemas"]["AgentTime"];
+            readonly description?: string | null;
+            readonly configurations?: {
+                readonly driver: string;
+                /** @description Whether security groups have effect on the host. */
+                readonly filters_ports: boolean;
+            };
+        };
+        /** @description UTC, as `2026-11-21 07:30:00`. */
+        readonly AgentTime: string;
         readonly NewNetwork: {
             readonly name?: components["schemas"]["Text"];
             readonly description?: components["schemas"]["Text"];
@@ -799,6 +850,8 @@ export interface components {
         /** @description `revision_number=N`: only for that revision, else 412. */
         readonly ifMatch: string;
         readonly sortDir: readonly ("asc" | "desc")[];
+        /** @description The page before the marker in place of the one after it; without a marker the last one. */
+        readonly pageReverse: boolean;
     };
     requestBodies: never;
     headers: never;
@@ -815,6 +868,9 @@ export type None = components['schemas']['None'];
 export type PageLinks = components['schemas']['PageLinks'];
 export type ApiVersion = components['schemas']['ApiVersion'];
 export type Extension = components['schemas']['Extension'];
+export type AvailabilityZone = components['schemas']['AvailabilityZone'];
+export type Agent = components['schemas']['Agent'];
+export type AgentTime = components['schemas']['AgentTime'];
 export type NewNetwork = components['schemas']['NewNetwork'];
 export type NetworkChange = components['schemas']['NetworkChange'];
 export type Network = components['schemas']['Network'];
@@ -865,6 +921,7 @@ export type ParameterObjectId = components['parameters']['objectId'];
 export type ParameterTag = components['parameters']['tag'];
 export type ParameterIfMatch = components['parameters']['ifMatch'];
 export type ParameterSortDir = components['parameters']['sortDir'];
+export type ParameterPageReverse = components['parameters']['pageReverse'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listVersions: {
@@ -972,49 +1029,97 @@ export interface operations {
     };
     readonly listAvailabilityZones: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+                readonly name?: components["parameters"]["byName"];
+                readonly resource?: components["schemas"]["AnyOf"];
+                readonly state?: components["schemas"]["AnyOf"];
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description None. */
+            /** @description Every zone. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly availability_zones: components["schemas"]["None"];
+                        readonly availability_zones: readonly components["schemas"]["AvailabilityZone"][];
                     };
                 };
             };
+            readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];
         };
     };
     readonly listAgents: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+                readonly id?: components["parameters"]["byId"];
+                readonly host?: components["schemas"]["AnyOf"];
+                readonly agent_type?: components["schemas"]["AnyOf"];
+                readonly binary?: components["schemas"]["AnyOf"];
+                readonly availability_zone?: components["schemas"]["AnyOf"];
+                readonly alive?: components["schemas"]["AnyOf"];
+                readonly admin_state_up?: components["schemas"]["AnyOf"];
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description None. */
+            /** @description Every agent. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly agents: components["schemas"]["None"];
+                        readonly agents: readonly components["schemas"]["Agent"][];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly showAgent: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly agent_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The agent, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly agent: components["schemas"]["Agent"];
                     };
                 };
             };
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
     readonly listNetworks: {
@@ -1028,6 +1133,8 @@ export interface operations {
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly name?: components["parameters"]["byName"];
                 readonly description?: components["parameters"]["byDescription"];
@@ -1208,6 +1315,8 @@ export interface operations {
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly name?: components["parameters"]["byName"];
                 readonly description?: components["parameters"]["byDescription"];
@@ -1553,6 +1662,8 @@ export interface operations {
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly description?: components["parameters"]["byDescription"];
                 readonly project_id?: components["parameters"]["byProject"];
@@ -1599,19 +1710,21 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    readonly security_group_rule: components["schemas"]["NewSecurityGroupRule"];
+                    readonly security_group_rule?: components["schemas"]["NewSecurityGroupRule"];
+                    readonly security_group_rules?: readonly components["schemas"]["NewSecurityGroupRule"][];
                 };
             };
         };
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description What was asked for, in the shape it was asked for. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly security_group_rule: components["schemas"]["SecurityGroupRule"];
+                        readonly security_group_rule?: components["schemas"]["SecurityGroupRule"];
+                        readonly security_group_rules?: readonly components["schemas"]["SecurityGroupRule"][];
                     };
                 };
             };
@@ -1681,6 +1794,8 @@ export interface operations {
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly name?: components["parameters"]["byName"];
                 readonly description?: components["parameters"]["byDescription"];
@@ -1729,19 +1844,21 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    readonly security_group: components["schemas"]["NewSecurityGroup"];
+                    readonly security_group?: components["schemas"]["NewSecurityGroup"];
+                    readonly security_groups?: readonly components["schemas"]["NewSecurityGroup"][];
                 };
             };
         };
         readonly responses: {
-            /** @description It, whole or only the attributes asked for. */
+            /** @description What was asked for, in the shape it was asked for. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
                 content: {
                     readonly "application/json": {
-                        readonly security_group: components["schemas"]["SecurityGroup"];
+                        readonly security_group?: components["schemas"]["SecurityGroup"];
+                        readonly security_groups?: readonly components["schemas"]["SecurityGroup"][];
                     };
                 };
             };
@@ -1854,6 +1971,8 @@ export interface operations {
                 readonly marker?: components["parameters"]["marker"];
                 readonly sort_key?: components["parameters"]["sortKey"];
                 readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
                 readonly id?: components["parameters"]["byId"];
                 readonly name?: components["parameters"]["byName"];
                 readonly description?: components["parameters"]["byDescription"];

@@ -1,6 +1,6 @@
 import type { CellId, HostId } from '#common/ids.ts'
 import type { CellOperation } from './wire/cell.ts'
-import type { ConsoleOperation } from './wire/console.ts'
+import type { DirectOperation } from './wire/direct.ts'
 import type { HOST_OPERATIONS } from './wire/host.ts'
 
 /** Version of the contract between gateway, cells and computes; part of every request subject. */
@@ -13,13 +13,18 @@ export function cellSubject(cell: CellId, operation: CellOperation): string {
   return `cell.${cell}.v${WIRE_VERSION}.${operation}`
 }
 
+/** The same, answered by the one process of the cell that gives this id in its heartbeats. */
+export function processSubject(cell: CellId, processId: string, operation: CellOperation): string {
+  return `cell.${cell}.process.${processId}.v${WIRE_VERSION}.${operation}`
+}
+
 /** Asked by a cell's processes, answered by one compute. */
 export function hostSubject(cell: CellId, host: HostId, operation: HostOperation): string {
   return `host.${cell}.${host}.v${WIRE_VERSION}.${operation}`
 }
 
-/** Asked by gateways, answered by one compute: the bytes of consoles take no way round through the cell's processes. */
-export function consoleSubject(cell: CellId, host: HostId, operation: ConsoleOperation): string {
+/** Asked by gateways, answered by one compute: what goes only through the cell's processes would be slowed by them. */
+export function directSubject(cell: CellId, host: HostId, operation: DirectOperation): string {
   return `cell.${cell}.host.${host}.v${WIRE_VERSION}.${operation}`
 }
 

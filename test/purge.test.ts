@@ -28,6 +28,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   server_migrations: 'its server',
   server_group_members: 'its server',
   aggregate_hosts: 'its aggregate',
+  own_limits: 'its project, domain or service',
   flavor_access: 'its flavor',
   network_segments: 'its network',
   // Of a cell's.
@@ -52,6 +53,7 @@ const KEPT: Readonly<Record<string, string>> = {
   host_index: 'one row per host that ever was',
   hosts: 'one row per host that ever was',
   resource_providers: 'one row per host that ever was',
+  registered_limits: BY_OPERATORS,
   domains: BY_OPERATORS,
   projects: BY_OPERATORS,
   users: BY_OPERATORS,

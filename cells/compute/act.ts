@@ -1,4 +1,4 @@
-import type { ImageId, InstanceId, OperationId } from '#common/ids.ts'
+import type { InstanceId, OperationId } from '#common/ids.ts'
 import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts'
 import type { Act, ActName, HostAct, HostMoveAct } from '#openapi/wire/act.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
@@ -8,7 +8,7 @@ import type { Compute } from './compute.ts'
 import { configDriveFiles } from './config-drive.ts'
 import { driverPart } from './driver-part.ts'
 import type { ImageTarget } from './image-client.ts'
-import { instanceSpec } from './instance-spec.ts'
+import { imageSpec, instanceSpec } from './instance-spec.ts'
 import { type Moved, moveAct } from './move-act.ts'
 import { RANKS } from './workbench.ts'
 
@@ -132,7 +132,7 @@ function perform(
     case 'resume':
       return driverPart(driver, 'suspend').resume(id, signal)
     case 'rescue': {
-      const image = { ...asked.build.image, id: asked.build.image.id as ImageId }
+      const image = imageSpec(asked.build.image)
       const configDrive = configDriveFiles(id, asked.build)
       const { adminPassword } = asked.build
       const spec = { image, configDrive, adminPassword, graceMs }

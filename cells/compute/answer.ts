@@ -1,9 +1,10 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
+import { storageFailure } from '#drivers/storage-failure.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
 
 /**
- * What a driver's work becomes on the wire: an expected failure is an answer; `unavailable`, an abort, and a bug
+ * What a driver's work becomes on the wire: an expected failure, a full disk among them, is an answer; `unavailable`, an abort, and a bug
  * leave the outcome unknown and are thrown, so that the cell asks again.
  */
 export async function answerOf(
@@ -13,7 +14,8 @@ export async function answerOf(
 ): Promise<HostAnswer> {
   try {
     return await work()
-  } catch (error) {
+  } catch (thrown) {
+    const error = storageFailure(thrown)
     if (signal.aborted)
       throw new Failure('unavailable', 'The work was cut short.', { cause: error })
     if (isFailure(error, 'unavailable')) throw error

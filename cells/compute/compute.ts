@@ -32,6 +32,8 @@ export interface Compute {
   readonly startedAt: number
   /** Longer work is answered with 'working', and asked after again. */
   readonly answerWithinMs: number
+  /** How many guests one report names; the rest is asked for. */
+  readonly reportedGuestsMax: number
   /** As last seen; null until the backend has been seen once. */
   lastInventory: HostInventory | null
 }

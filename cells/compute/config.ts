@@ -15,6 +15,7 @@ export interface ComputeConfig {
   /** Settings of the driver's own: `COMPUTE_DRIVER_<NAME>` as `<name>`. */
   readonly driverSettings: Readonly<Record<string, string>>
   readonly answerWithinMs: number
+  readonly reportedGuestsMax: number
   readonly logLevel: string
 }
 
@@ -41,6 +42,8 @@ export function configFromEnv(env: Env): ComputeConfig {
     stateDirectory: read.text('STATE_DIRECTORY'),
     driver: read.choice('DRIVER', DRIVER_NAMES),
     answerWithinMs: read.integer('ANSWER_WITHIN_MS', 5_000, 1),
+    // Some 84 bytes each: they fit into the least that a bus takes, 1 MiB.
+    reportedGuestsMax: read.integer('REPORTED_GUESTS_MAX', 10_000, 1),
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
   }
   read.finish()

@@ -13,6 +13,7 @@ import { Fence } from './fence.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveConsoles } from './serve-consoles.ts'
+import { serveNodes } from './serve-nodes.ts'
 import { Workbench } from './workbench.ts'
 
 /** What a compute is made of besides its configuration. */
@@ -38,6 +39,7 @@ export async function startCompute(
   parts: ComputeParts,
 ): Promise<RunningCompute> {
   const log = createLogger('compute', config.logLevel).child({ host: config.hostName })
+  const { answerWithinMs, reportedGuestsMax, cellId, hostId } = config
   await using owned = new AsyncDisposableStack()
   await mkdir(config.stateDirectory, { recursive: true })
   const attempts = owned.use(
@@ -47,26 +49,24 @@ export async function startCompute(
       retentionMs: ATTEMPTS_RETENTION_MS,
     }),
   )
-  const environment: DriverEnvironment = {
-    owner: { cellId: config.cellId, hostId: config.hostId },
-    stateDirectory: config.stateDirectory,
-    images: parts.images,
-  }
+  const { images } = parts
+  const environment = { owner: { cellId, hostId }, stateDirectory: config.stateDirectory, images }
   const driver = owned.use(await parts.createDriver(environment, log))
   const fenceFile = join(config.stateDirectory, 'fence')
   const fence = owned.use(await Fence.open({ file: fenceFile, driver, clock: systemClock, log }))
   const workbench = owned.use(new Workbench(systemClock))
   const consoles = new Consoles(driver, attempts, systemClock)
   const compute: Compute = {
-    host: { id: config.hostId, cellId: config.cellId, name: config.hostName, zone: config.zone },
+    host: { id: hostId, cellId, name: config.hostName, zone: config.zone },
     driver,
-    images: parts.images,
+    images,
     attempts,
     fence,
     workbench,
     log,
     startedAt: systemClock.now(),
-    answerWithinMs: config.answerWithinMs,
+    answerWithinMs,
+    reportedGuestsMax,
     lastInventory: null,
   }
   let reporter: Reporter | undefined
@@ -76,7 +76,7 @@ export async function startCompute(
       credentialsFile: config.natsCredentialsFile,
       name: `compute ${config.hostName}`,
       // A host's credential may listen on no other inbox.
-      inboxPrefix: `_INBOX.${config.hostId}`,
+      inboxPrefix: `_INBOX.${hostId}`,
       onReconnect: () => {
         reporter?.forget()
         void reporter?.report()
@@ -86,7 +86,11 @@ export async function startCompute(
   )
   owned.defer(() => nats.close())
   owned.use(
-    servedTogether([...serveHost(compute, nats), ...serveConsoles(compute, consoles, nats)]),
+    servedTogether([
+      ...serveHost(compute, nats),
+      ...serveConsoles(compute, consoles, nats),
+      ...serveNodes(compute, nats),
+    ]),
   )
   // Before those that serve: a question that waits for a guest to show something is answered at once.
   owned.use(consoles)

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { Agent, type Dispatcher, request } from 'undici'
 import { type ErrorKind, Failure, isFailure } from '#common/errors.ts'
-import type { DiskImage, ImageSource, ImageSpec } from '#drivers/driver.ts'
+import type { DiskImage, ImageFile, ImageSource } from '#drivers/driver.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 /** The service opens a file before it answers. */
@@ -43,7 +43,7 @@ export class ImageClient implements ImageSource, AsyncDisposable {
    * The content, exactly as long as the image says. Throws `not-found`, `unauthenticated` for a ticket that is no
    * longer good, `invalid` for a content of another size, `unavailable` when the service is silent or breaks off.
    */
-  async open(image: ImageSpec, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  async open(image: ImageFile, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const { statusCode, headers, body } = await this.#ask(image, signal)
     const failure = failureOf(image, statusCode, headers['content-length'])
     if (failure === undefined) return exactly(body, image)
@@ -89,7 +89,7 @@ export class ImageClient implements ImageSource, AsyncDisposable {
     await this.#agent.destroy()
   }
 
-  async #ask(image: ImageSpec, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #ask(image: ImageFile, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const url = `${this.#baseUrl}/internal/images/${encodeURIComponent(image.id)}/file`
     try {
       return await request(url, {
@@ -121,7 +121,7 @@ const KIND_OF_REFUSAL: Readonly<Record<number, ErrorKind>> = {
 }
 
 function failureOf(
-  image: ImageSpec,
+  image: ImageFile,
   status: number,
   length: string | string[] | undefined,
 ): Failure | undefined {
@@ -141,7 +141,7 @@ function failureOf(
 /** Stops a content that is longer than it should be before it fills the host's disk. */
 async function* exactly(
   body: AsyncIterable<Uint8Array>,
-  image: ImageSpec,
+  image: ImageFile,
 ): AsyncGenerator<Uint8Array> {
   let left = image.sizeBytes
   const chunks = body[Symbol.asyncIterator]()
@@ -165,7 +165,7 @@ async function* exactly(
 
 async function nextChunk(
   chunks: AsyncIterator<Uint8Array>,
-  image: ImageSpec,
+  image: ImageFile,
 ): Promise<IteratorResult<Uint8Array>> {
   try {
     return await chunks.next()

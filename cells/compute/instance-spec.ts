@@ -1,10 +1,20 @@
 import type { ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
-import type { InstanceSpec, NicSpec } from '#drivers/driver.ts'
+import type { ImageSpec, InstanceSpec, NicSpec } from '#drivers/driver.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import { configDriveFiles } from './config-drive.ts'
 
 export function nicSpec(nic: InstanceBuild['nics'][number]): NicSpec {
   return { ...nic, portId: nic.portId as PortId, networkId: nic.networkId as NetworkId }
+}
+
+/** What a driver is told of an image that came over the wire. */
+export function imageSpec({ kernel, ramdisk, ...image }: InstanceBuild['image']): ImageSpec {
+  const file = <F extends { readonly id: string }>(of: F) => ({ ...of, id: of.id as ImageId })
+  return {
+    ...file(image),
+    ...(kernel && { kernel: file(kernel) }),
+    ...(ramdisk && { ramdisk: file(ramdisk) }),
+  }
 }
 
 /** What a driver is told of a build that came over the wire. */
@@ -18,7 +28,7 @@ export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec
     projectId: build.projectId,
     userId: build.userId,
     flavor,
-    image: { ...image, id: image.id as ImageId },
+    image: imageSpec(image),
     nics: build.nics.map(nicSpec),
     asked: { metadata, keypair, userData, adminPassword },
     ...(remarks === undefined ? {} : { remarks }),

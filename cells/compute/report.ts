@@ -6,11 +6,17 @@ import type { Compute } from './compute.ts'
 
 const BACKEND_TIMEOUT_MS = 20_000
 
-/** Looks at the backend and says all there is to say of the host. A backend that is gone is reported, not thrown. */
-export async function hostReport(compute: Compute): Promise<HostReport> {
-  const { host, driver, fence, startedAt } = compute
+/**
+ * Looks at the backend and says all there is to say of the host, of its guests as many as a report names and those that
+ * come after `after`. A backend that is gone is reported, not thrown.
+ */
+export async function hostReport(compute: Compute, after = ''): Promise<HostReport> {
+  const { host, driver, fence, startedAt, reportedGuestsMax } = compute
   const seen = await look(compute)
   if (seen.inventory !== null) compute.lastInventory = seen.inventory
+  const guests = seen.instances
+    .filter(({ id }) => id > after)
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
   return {
     hostId: host.id,
     name: host.name,
@@ -20,11 +26,14 @@ export async function hostReport(compute: Compute): Promise<HostReport> {
     capabilities: [...capabilitiesOf(driver)],
     down: seen.down,
     inventory: compute.lastInventory === null ? null : wireInventory(compute.lastInventory),
-    instances: seen.instances.map(({ id, powerState, endedWithHost = false }) => ({
-      id,
-      powerState: POWER_STATES[powerState],
-      endedWithHost: endedWithHost || fence.hasEnded(id),
-    })),
+    instances: guests
+      .slice(0, reportedGuestsMax)
+      .map(({ id, powerState, endedWithHost = false }) => ({
+        id,
+        powerState: POWER_STATES[powerState],
+        endedWithHost: endedWithHost || fence.hasEnded(id),
+      })),
+    ...(guests.length > reportedGuestsMax && { hasMore: true }),
     startedAt,
   }
 }

@@ -50,6 +50,7 @@ async function withSilentBackend(
     log,
     startedAt: 0,
     answerWithinMs: 1_000,
+    reportedGuestsMax: 10,
     lastInventory: null,
   }
   try {

@@ -7,7 +7,7 @@ import {
   type ConsoleAsk,
   type ConsoleOperation,
 } from '#openapi/wire/console.ts'
-import { consoleSubject } from '#openapi/wire.ts'
+import { directSubject } from '#openapi/wire.ts'
 import type { Compute } from './compute.ts'
 import type { Consoles } from './consoles.ts'
 
@@ -32,7 +32,7 @@ export function serveConsoles(
   return (Object.keys(handlers) as ConsoleOperation[]).map((operation) => {
     const handle = handlers[operation] as (ask: never) => unknown
     const service: Service = {
-      subject: consoleSubject(host.cellId, host.id, operation),
+      subject: directSubject(host.cellId, host.id, operation),
       parse: (payload) => checked(CONSOLE_OPERATIONS[operation].ask, payload, operation),
       handle: async (ask) => handle(ask),
     }

@@ -2,6 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { Static } from 'typebox'
 import { type Service, serve } from '#common/bus/serve.ts'
 import type { WorkContext } from '#common/context.ts'
+import { withinWork } from '#common/current-work.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { HOST_OPERATIONS } from '#openapi/wire/host.ts'
 import { type HostOperation, hostSubject } from '#openapi/wire.ts'
@@ -15,6 +16,8 @@ import { filterPorts } from './filter-ports.ts'
 import { listMoveFiles, readMoveFile, steerMove, writeMoveFile } from './move-files.ts'
 import { hostReport } from './report.ts'
 import { spawn } from './spawn.ts'
+import { strangers } from './strangers.ts'
+import { uptime } from './uptime.ts'
 
 type Handlers = {
   readonly [O in HostOperation]: (
@@ -37,7 +40,9 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'move-steer': (ask) => steerMove(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
     diagnostics: (ask) => diagnostics(compute, ask),
-    report: () => hostReport(compute),
+    strangers: () => strangers(compute),
+    uptime: () => uptime(compute),
+    report: ({ after }) => hostReport(compute, after),
     contact: async (asked) => {
       await compute.fence.contact(asked)
       return {}
@@ -47,7 +52,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     const service: Service = {
       subject: hostSubject(compute.host.cellId, compute.host.id, operation),
       parse: (payload) => checked(HOST_OPERATIONS[operation].ask, payload, operation),
-      handle: handlers[operation],
+      handle: (ask, work) => withinWork(work, () => handlers[operation](ask, work)),
     }
     return serve(nats, service, compute.log)
   })

@@ -4,10 +4,11 @@ import type { HostAnswer } from '#openapi/wire/host.ts'
 import type { InstanceBuild, OperationRef } from '#openapi/wire/instance.ts'
 import { answerOf } from './answer.ts'
 import type { Compute } from './compute.ts'
+import { driverPart } from './driver-part.ts'
 import { instanceSpec } from './instance-spec.ts'
 import { RANKS } from './workbench.ts'
 
-/** Afterwards the instance runs here, unless a newer attempt is known or this one has been destroyed. */
+/** Afterwards the instance runs here, or is here as it was if it is taken in, unless a newer attempt is known or this one has been destroyed. */
 export function spawn(
   compute: Compute,
   operation: OperationRef,
@@ -21,7 +22,12 @@ export function spawn(
     if (newer !== undefined) return { state: 'stale', attempt: newer }
     return answerOf(
       async () => {
-        await driver.spawn(instanceSpec(id, build), signal)
+        const spec = instanceSpec(id, build)
+        if (build.adopts === true) {
+          const powerState = await driverPart(driver, 'adopt').adopt(spec, signal)
+          return { state: 'done', powerState: POWER_STATES[powerState] }
+        }
+        await driver.spawn(spec, signal)
         return { state: 'done', powerState: POWER_STATES.running }
       },
       signal,

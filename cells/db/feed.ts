@@ -110,6 +110,15 @@ export async function beginFeed(db: Transactional): Promise<FeedState> {
   return readFeedState(db)
 }
 
+/** Afterwards the database is another one to the gateways, which therefore read a full copy of it. */
+export async function renewIncarnation(db: Transactional): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.orm.delete(feed)
+    await tx.orm.delete(feedState)
+  })
+  await beginFeed(db)
+}
+
 export async function readFeedState(db: Executor): Promise<FeedState> {
   return stateFrom(await db.rows<FeedState>(STATE, {}))
 }

@@ -34,7 +34,8 @@ const USAGE = statement(
       instances: resourceProviders.instances,
     })
     .from(hosts)
-    .leftJoin(resourceProviders, eq(resourceProviders.id, hosts.hostId)),
+    .leftJoin(resourceProviders, eq(resourceProviders.id, hosts.hostId))
+    .where(eq(hosts.isDeleted, false)),
 )
 
 const CUSTOM = statement(
@@ -87,7 +88,7 @@ async function customUsage(db: Executor): Promise<ReadonlyMap<HostId, CustomUsag
   return usage
 }
 
-/** Usage of every host: read often, so it leaves out what seldom changes. */
+/** Usage of every host that is not forgotten: read often, so it leaves out what seldom changes. */
 export async function hostUsage(db: Executor): Promise<readonly HostUsage[]> {
   const rows = await db.rows<UsageRow>(USAGE, {})
   const custom = await customUsage(db)

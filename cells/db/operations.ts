@@ -1,6 +1,6 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { builder, statement } from '#common/db/statement.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
@@ -84,6 +84,13 @@ const NEWEST = statement(
     .limit(1),
 )
 
+const DELETED = sqlStatement(sql`
+  select server_id, attempt from operations o
+  join json_table(${p('serverIds')}, '$[*]' columns (
+    id varchar(36) character set ascii collate ascii_bin path '$')) v on v.id = o.server_id
+  where o.slot = ${BUILD_SLOT} and o.ended = 'deleted' and not exists (
+    select 1 from operations n where n.server_id = o.server_id and n.attempt > o.attempt)`)
+
 const FIND_OTHER = statement(
   builder
     .select({ outcome: operations.outcome, reason: operations.reason })
@@ -162,6 +169,17 @@ export async function newestBuildRecord(
 ): Promise<AttemptRecord | undefined> {
   const [row] = await db.rows<RecordRow>(NEWEST, { serverId })
   return row === undefined ? undefined : fromRow(row)
+}
+
+/** Those of the servers whose newest attempt was deleted here, each with that attempt. */
+export async function deletedAttempts(
+  db: Executor,
+  serverIds: readonly string[],
+): Promise<readonly { readonly serverId: string; readonly attempt: number }[]> {
+  const rows = await db.rows<{ server_id: string; attempt: number }>(DELETED, {
+    serverIds: JSON.stringify(serverIds),
+  })
+  return rows.map((row) => ({ serverId: row.server_id, attempt: row.attempt }))
 }
 
 /** Afterwards the attempt is known to be over here. */

@@ -1,5 +1,5 @@
 import { workContext } from '#common/context.ts'
-import { isFailure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import { type HostId, type InstanceId, newId } from '#common/ids.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
 import type { ReportedGuest } from '#openapi/wire/host.ts'
@@ -32,10 +32,9 @@ export async function auditHost(
   if (guests !== undefined && auditFindings(await allOnHost(cell, hostId), guests).length === 0)
     return 0
   const instances = await allOnHost(cell, hostId)
-  const report = await askHost(conductor, hostId, 'report', {}, workContext({}))
-  // A backend that cannot be seen says nothing of its guests.
-  if (report.down !== null) return 0
-  const findings = auditFindings(instances, report.instances)
+  const seen = await allThatAreThere(conductor, hostId)
+  if (seen === undefined) return 0
+  const findings = auditFindings(instances, seen)
   for (const finding of findings) await settle(cell, hostId, finding)
   if (findings.length > 0) conductor.feedChanged()
   return findings.length
@@ -49,6 +48,23 @@ async function allOnHost({ conductor }: Cell, hostId: HostId): Promise<readonly 
     if (rows.length < PAGE) break
   }
   return all
+}
+
+/** Every guest of the host, however many reports they take; undefined when its backend cannot be seen. */
+async function allThatAreThere(
+  conductor: Conductor,
+  hostId: HostId,
+): Promise<readonly ReportedGuest[] | undefined> {
+  const all: ReportedGuest[] = []
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const after = all.at(-1)?.id
+    const ask = after === undefined ? {} : { after }
+    const report = await askHost(conductor, hostId, 'report', ask, workContext({}))
+    if (report.down !== null) return undefined
+    all.push(...report.instances)
+    if (report.hasMore !== true) return all
+  }
+  throw new Failure('internal', `Host ${hostId} reports guests without end.`)
 }
 
 async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promise<void> {

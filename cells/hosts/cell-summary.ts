@@ -16,7 +16,7 @@ export function cellSummary(hosts: readonly Host[], states: readonly HostState[]
     hostsUp: states.filter(({ isUp }) => isUp).length,
     hosts: hosts.length,
     zones: distinct(hosts.map(({ zone }) => zone)),
-    simulated: hosts.some(({ simulated }) => simulated),
+    simulated: hosts.length > 0 && hosts.every(({ simulated }) => simulated),
     hypervisorTypes: distinct(inventories.map(({ hypervisor }) => hypervisor.type)),
     architectures: distinct(inventories.map(({ architecture }) => architecture)),
     imageFormats: distinct(inventories.flatMap(({ imageFormats }) => imageFormats)),

@@ -1,3 +1,4 @@
+import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import type { Conductor } from '../conductor/conductor.ts'
@@ -10,21 +11,24 @@ const TRIES_MAX = 5
 
 /**
  * Afterwards the host is as `change` makes it of what its row says now, and the gateways are told. `change` may
- * return the host itself: then nothing happens. Throws `not-found`.
+ * return the host itself: then nothing happens. `also` is part of the same commit. Throws `not-found`.
  */
 export async function changeHost(
   { db, ratios, feedChanged }: Conductor,
   id: HostId,
   change: (host: Host) => Host,
+  also: (tx: Tx) => Promise<void> = async () => {},
 ): Promise<Host> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const [host] = await findHosts(db, [id])
-    if (host === undefined) throw new Failure('not-found', `Host ${id} could not be found.`)
+    if (host === undefined || host.isDeleted)
+      throw new Failure('not-found', `Host ${id} could not be found.`)
     const changed = change(host)
     if (changed === host) return host
     const next = { ...changed, version: host.version + 1 }
     const isWritten = await db.transaction(async (tx) => {
       if (!(await updateHost(tx, host.version, next))) return false
+      await also(tx)
       addToFeed(tx, [{ kind: 'host', view: hostView(next, ratios) }])
       return true
     })

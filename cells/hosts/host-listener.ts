@@ -1,7 +1,7 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import type { Static, TSchema } from 'typebox'
 import { workContext } from '#common/context.ts'
-import { isFailure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { HostId, InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
@@ -66,7 +66,11 @@ export class HostListener implements AsyncDisposable {
     const subject = reportSubject(this.#cell.conductor.cellId, '*', what)
     return this.#listen(
       subject,
-      (message) => heed(checked(schema, message.json(), message.subject)),
+      (message) => {
+        const said = checked(schema, message.json(), message.subject)
+        assertOwn(message.subject, said)
+        return heed(said)
+      },
       queue,
     )
   }
@@ -122,7 +126,9 @@ export class HostListener implements AsyncDisposable {
     await conductor.hosts.refresh()
     this.#hostsChanged()
     tellSiblings(conductor)
-    if (report.down === null) await this.#audit(report.hostId as HostId, report.instances)
+    if (report.down !== null) return
+    const guests = report.hasMore === true ? undefined : report.instances
+    await this.#audit(report.hostId as HostId, guests)
   }
 
   /** Every boot tells of a guest that runs; one that does not, and that nobody is changing, is looked into. */
@@ -143,4 +149,10 @@ export class HostListener implements AsyncDisposable {
       this.#audited.delete(hostId)
     }
   }
+}
+
+/** The bus lets a host speak below its own id only, so the subject says who speaks. */
+function assertOwn(subject: string, said: object): void {
+  if (!('hostId' in said) || said.hostId === subject.split('.')[2]) return
+  throw new Failure('forbidden', 'A host speaks of another one.')
 }

@@ -24,6 +24,8 @@ export interface Host {
   readonly startedAt: number
   readonly lastSeenAt: number
   readonly provider: Provider | null
+  /** It is forgotten: nothing is known to be there, and nobody is shown it. */
+  readonly isDeleted: boolean
 }
 
 /** What the host's provider offers and what is taken of it; null until the host has shown an inventory. */
@@ -52,7 +54,6 @@ export function hostView(host: Host, ratios: AllocationRatios): HostView {
         ? NOTHING
         : { ...usedOf(provider, machines), instances: provider.instances },
     metadata: {},
-    isDeleted: false,
   }
 }
 

@@ -30,6 +30,7 @@ const enabled: Host = {
   startedAt: 0,
   lastSeenAt: 0,
   provider: null,
+  isDeleted: false,
 }
 const disabled: Host = { ...enabled, version: 1, isDisabled: true }
 const usage: HostUsage = { id, version: 2, shownGeneration: 0, provider }

@@ -126,6 +126,32 @@ test('a guest that is gone is stopped, without a power state', async () => {
   expect(await settled(operation)).toEqual(['stopped', null, 0, null])
 })
 
+test('a host with more guests than one report names is asked for the others', async () => {
+  const others = await testCell('hosts_pages')
+  await using _owned = others
+  const process = await others.addProcess('one')
+  const size = { vcpus: 8, memoryMb: 1_000, diskGb: 20 }
+  const small = await others.addHost({ name: 'small', reportedGuestsMax: 2, ...size })
+  await others.waitForHosts(process, 1)
+  const servers = Array.from({ length: 5 }, () => operationOn())
+  for (const operation of servers)
+    await others.ask('instance.build', { operation, build: sampleBuild() })
+  const states = async () => {
+    const ids = servers.map(({ serverId }) => serverId as InstanceId)
+    const { db } = process.cell.conductor
+    return Promise.all(ids.map(async (id) => (await findInstance(db, id))?.vmState))
+  }
+  await expect.poll(states, { timeout: 10_000 }).toEqual(servers.map(() => 'active'))
+
+  expect(await auditHost(process.cell, small.id)).toBe(0)
+  const last = servers.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1)).at(-1)!
+  await small.driver.destroy(last.serverId as InstanceId, signal())
+  await auditHost(process.cell, small.id)
+
+  const expected = servers.map((each) => (each === last ? 'stopped' : 'active'))
+  expect(await states()).toEqual(expected)
+})
+
 test('a guest that runs though its server is stopped is stopped again', async () => {
   const operation = await activeServer()
   await cell.ask('instance.act', {
@@ -246,6 +272,36 @@ test('a disabled service takes no servers, and says why', async () => {
 
   expect(view).toMatchObject({ isDisabled: true, disabledReason: 'maintenance' })
   expect(refused).toMatchObject({ outcome: 'refused' })
+  expect(await build()).toMatchObject({ outcome: 'accepted' })
+})
+
+test('a host is forgotten once it has no servers, and is back when its compute has started anew', async () => {
+  const options = { name: 'leaving', id: newId<HostId>(), zone: 'leaving' }
+  const leaving = await cell.addHost(options)
+  const { hosts } = running.cell.conductor
+  await waitFor('the host', () => hosts.get(leaving.id)?.provider?.limits, 10_000)
+  const operation = operationOn()
+  const build = () =>
+    cell.ask('instance.build', {
+      operation: operationOn(),
+      build: sampleBuild({ zone: 'leaving' }),
+    })
+  await cell.ask('instance.build', { operation, build: sampleBuild({ zone: 'leaving' }) })
+  await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(['active', null, 1, null])
+  const forget = () => cell.ask('host.forget', { hostId: leaving.id })
+  await expect(forget()).rejects.toMatchObject({ kind: 'conflict', message: /hosting instances/ })
+  await cell.ask('instance.delete', { operation })
+  await cell.waitForFeed('deleted', ({ serverId }) => serverId === operation.serverId)
+
+  expect(await forget()).toMatchObject({ isDeleted: true, isUp: false })
+
+  await leaving.compute.report()
+  expect(hosts.get(leaving.id)).toBeUndefined()
+  await expect(forget()).rejects.toMatchObject({ kind: 'not-found' })
+  expect(await build()).toMatchObject({ outcome: 'refused' })
+  await leaving[Symbol.asyncDispose]()
+  await using _again = await cell.addHost(options)
+  await waitFor('the host', () => hosts.get(leaving.id)?.provider?.limits, 10_000)
   expect(await build()).toMatchObject({ outcome: 'accepted' })
 })
 

@@ -14,15 +14,21 @@ import { zoneOf } from './zone-of.ts'
 const TRIES_MAX = 5
 const NONE: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
-/** Afterwards the host's row and inventory are as it reported. A host never seen before appears by this. */
+/**
+ * Afterwards the host's row and inventory are as it reported. A host never seen before appears by this, and one that
+ * was forgotten by the report of a compute that has started since.
+ */
 export async function recordReport(conductor: Conductor, report: HostReport): Promise<void> {
   const { db, ratios, feedChanged } = conductor
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const [seen] = await findHosts(db, [report.hostId as HostId])
-    const next = afterReport(conductor, seen, report)
+    const [row] = await findHosts(db, [report.hostId as HostId])
+    if (row?.isDeleted === true && row.startedAt === report.startedAt) return
+    const seen = row?.isDeleted === true ? undefined : row
+    const version = row?.version ?? 0
+    const next = { ...afterReport(conductor, seen, report), version: version + 1 }
     const isWritten = await db.transaction(async (tx) => {
       const isFree =
-        seen === undefined ? await insertHost(tx, next) : await updateHost(tx, seen.version, next)
+        row === undefined ? await insertHost(tx, next) : await updateHost(tx, version, next)
       if (!isFree) return false
       if (next.inventory !== null && next.provider?.generation !== seen?.provider?.generation) {
         const { id: provider, name } = next
@@ -38,14 +44,17 @@ export async function recordReport(conductor: Conductor, report: HostReport): Pr
   throw new Failure('conflict', `Host ${report.hostId} is being changed.`)
 }
 
-function afterReport(conductor: Conductor, seen: Host | undefined, report: HostReport): Host {
+function afterReport(
+  conductor: Conductor,
+  seen: Host | undefined,
+  report: HostReport,
+): Omit<Host, 'version'> {
   const { zone, clock } = conductor
   const inventory = report.inventory ?? seen?.inventory ?? null
   const ownZone = report.zone ?? zone
   const aggregates = seen?.aggregates ?? []
   return {
     id: report.hostId as HostId,
-    version: (seen?.version ?? 0) + 1,
     name: report.name,
     zone: zoneOf(ownZone, aggregates),
     ownZone,
@@ -61,6 +70,7 @@ function afterReport(conductor: Conductor, seen: Host | undefined, report: HostR
     inventory,
     startedAt: report.startedAt,
     lastSeenAt: clock.now(),
+    isDeleted: false,
     provider: inventory === null ? null : providerAfter(conductor, seen, inventory),
   }
 }

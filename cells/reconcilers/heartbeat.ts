@@ -8,7 +8,10 @@ import { cellSummary } from '../hosts/cell-summary.ts'
 const EVERY_MS = 1_000
 
 /** Tells the gateways that the cell lives, how far its feed is, and what it could take. */
-export function heartbeat({ conductor, incarnation }: Cell, process: string): Reconciler {
+export function heartbeat(
+  { conductor, incarnation, processId }: Cell,
+  process: string,
+): Reconciler {
   const { db, nats, cellId, hosts, clock, fenceAfterMs } = conductor
   return {
     name: 'heartbeat',
@@ -20,6 +23,7 @@ export function heartbeat({ conductor, incarnation }: Cell, process: string): Re
         incarnation,
         position: last,
         process,
+        processId,
         at: clock.now(),
         summary: {
           ...cellSummary(hosts.all(), hosts.states()),

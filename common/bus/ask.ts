@@ -11,6 +11,8 @@ import { workHeaders } from './headers.ts'
 
 export interface Ask {
   readonly subject: string
+  /** Asked where nobody serves the subject. */
+  readonly otherwise?: string
   readonly payload: unknown
   readonly work: WorkContext
   readonly timeoutMs: number
@@ -24,10 +26,15 @@ export interface Ask {
  * large, is `internal`: nobody was asked.
  */
 export async function ask(nats: NatsConnection, question: Ask): Promise<unknown> {
-  const { subject, payload, work, timeoutMs, whom } = question
-  const options = { timeout: timeoutMs, headers: workHeaders(work, timeoutMs) }
+  const { subject, otherwise, payload, work, timeoutMs, whom } = question
+  const text = JSON.stringify(payload)
+  const options = () => ({ timeout: timeoutMs, headers: workHeaders(work, timeoutMs) })
   const reply = await nats
-    .request(subject, JSON.stringify(payload), options)
+    .request(subject, text, options())
+    .catch((cause: unknown) => {
+      if (otherwise === undefined || !isServedByNobody(cause)) throw cause
+      return nats.request(otherwise, text, options())
+    })
     .catch((cause: unknown) => {
       if (cause instanceof InvalidArgumentError)
         throw new Failure('internal', `${whom} could not be asked.`, { cause })
@@ -46,6 +53,9 @@ function parse(text: string): unknown {
 
 function silence(cause: unknown): string {
   if (cause instanceof TimeoutError) return 'no answer in time'
-  if (cause instanceof RequestError && cause.isNoResponders()) return 'nobody serves it'
-  return 'not connected'
+  return isServedByNobody(cause) ? 'nobody serves it' : 'not connected'
+}
+
+function isServedByNobody(cause: unknown): boolean {
+  return cause instanceof RequestError && cause.isNoResponders()
 }

@@ -1,9 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node'
+import {
+  connect,
+  credsAuthenticator,
+  hasWsProtocol,
+  type NatsConnection,
+  wsconnect,
+} from '@nats-io/transport-node'
 import type { Logger } from '../log.ts'
 
 export interface BusOptions {
-  /** nats://host:port, one or several separated by commas. */
+  /** nats://host:port, or all of them wss://host:port; one or several separated by commas. */
   readonly url: string
   /** A credentials file as NATS tools write it; absent only where the server asks for none. */
   readonly credentialsFile?: string | undefined
@@ -19,8 +25,10 @@ const PING_MS = 5_000
 /** Connects and stays: a lost connection is tried again for ever, and requests meanwhile fail at once. */
 export async function connectBus(options: BusOptions, log: Logger): Promise<NatsConnection> {
   const { url, credentialsFile, name, inboxPrefix } = options
-  const nats = await connect({
-    servers: url.split(','),
+  const servers = url.split(',')
+  const dial = hasWsProtocol({ servers }) ? wsconnect : connect
+  const nats = await dial({
+    servers,
     name,
     maxReconnectAttempts: -1,
     reconnectTimeWait: RECONNECT_MS,

@@ -25,6 +25,10 @@ await runCommand(
     local: { file: layout.cloudsFile, name: 'weir-admin' },
     out: process.stdout,
     err: process.stderr,
+    secret: async (prompt) => {
+      const { readSecret } = await import('./read-secret.ts')
+      return readSecret(prompt)
+    },
     localFiles: async () => {
       const { localFiles } = await import('../status/local-files.ts')
       return localFiles(layout)

@@ -2,11 +2,13 @@ import { Command } from 'commander'
 import { addOperatorCommands } from '#gateway/cli/add-operator-commands.ts'
 import type { Operator } from '#gateway/cli/operator.ts'
 import { addAdminCommand } from './commands/admin.ts'
+import { addBackupCommands } from './commands/backup.ts'
 import { addCellCommand } from './commands/cell.ts'
 import { addDbCommand } from './commands/db.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addDownCommand } from './commands/down.ts'
 import { addEnvCommand } from './commands/env.ts'
+import { addHostCommand } from './commands/host.ts'
 import { addLogsCommand } from './commands/logs.ts'
 import { addStatusCommand } from './commands/status.ts'
 import { addTestCommand } from './commands/test.ts'
@@ -35,9 +37,11 @@ export function createProgram(operator: Operator): Command {
   addDoctorCommand(program)
   addTestCommand(program)
   addDbCommand(program)
+  addBackupCommands(program)
   addAdminCommand(program)
   program.commandsGroup(CLOUD)
   addCellCommand(program, operator)
+  addHostCommand(program)
   addOperatorCommands(program, operator)
   return program
 }

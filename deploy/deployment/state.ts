@@ -19,6 +19,8 @@ export interface DeploymentState {
   readonly exposed?: ExposedAddress
   /** Set where this is a cell of a deployment elsewhere: there is no gateway here then. */
   readonly joined?: JoinedDeployment
+  /** Set where this is one host of a cell elsewhere: there is neither gateway nor cell here then. */
+  readonly host?: JoinedHost
   /** By program name, as last started. */
   readonly processes: Readonly<Record<string, StartedProgram>>
   /** Of every host that runs real servers: chosen once, so that what is used later does not shrink it. */
@@ -41,12 +43,25 @@ export interface JoinedDeployment {
   readonly leafUrl: string
 }
 
+/** A host, and the cell elsewhere that it belongs to. */
+export interface JoinedHost extends HostRecord {
+  readonly cell: { readonly id: CellId; readonly name: string }
+  /** Without a slash at its end. */
+  readonly gatewayUrl: string
+  /** Where its compute reaches the bus. */
+  readonly busUrl: string
+  /** The image service, without a slash at its end. */
+  readonly imageUrl: string
+}
+
 export interface ChosenDriver {
   readonly name: LaunchedDriver
   /** For people: why this one. */
   readonly why: string
   /** For people: how real guests run, and why so; known once hosts were started. */
   readonly guests?: string
+  /** What its hosts were told when they were made; absent: all that is needed was made here. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 export interface StartedProgram extends ProcessIdentity {

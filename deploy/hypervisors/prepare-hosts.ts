@@ -1,7 +1,8 @@
-import { launchedCells } from '../deployment/launched-cells.ts'
+import { launchedHosts } from '../deployment/launched-hosts.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { describeShare, hostShare } from './host-share.ts'
+import { prepareBaremetalHosts } from './prepare-baremetal-hosts.ts'
 import { prepareDockerHosts } from './prepare-docker-hosts.ts'
 import { prepareLibvirtHosts } from './prepare-libvirt-hosts.ts'
 
@@ -20,10 +21,11 @@ export async function prepareHosts(
   state: DeploymentState,
   progress: (line: string) => void,
 ): Promise<PreparedHosts> {
-  const hosts = launchedCells(state).flatMap((cell) => cell.hosts)
-  const { name: driver } = state.driver
+  const hosts = launchedHosts(state)
+  const { name: driver, settings } = state.driver
   if (driver === 'fake')
     return { settings: new Map(hosts.map(({ id, name }) => [id, { hostname: name }])) }
+  if (driver === 'baremetal') return prepareBaremetalHosts(layout, hosts, settings, progress)
   const share = state.hostShare ?? hostShare(hosts.length, layout.home)
   progress(`Starting ${hosts.length} ${driver} hosts, each with ${describeShare(share)} ...`)
   return PREPARE[driver](layout, hosts, share, progress)

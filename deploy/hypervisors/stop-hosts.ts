@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import type { DriverName } from '#drivers/driver.ts'
-import { launchedCells } from '../deployment/launched-cells.ts'
+import { launchedHosts } from '../deployment/launched-hosts.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { stopDockerEngine } from '../docker-engine/docker-engine.ts'
 import { stopLibvirtHost } from '../libvirt-host/libvirt-host.ts'
+import { stopDemoMachines } from '../machine/demo-machines.ts'
 
 const STOPS: Readonly<Partial<Record<DriverName, (directory: string) => Promise<void>>>> = {
+  baremetal: stopDemoMachines,
   docker: stopDockerEngine,
   libvirt: stopLibvirtHost,
 }
@@ -16,6 +18,6 @@ export async function stopHosts(layout: Layout, state: DeploymentState): Promise
   const { name: driver } = state.driver
   const stop = STOPS[driver]
   if (stop === undefined) return
-  const hosts = launchedCells(state).flatMap((cell) => cell.hosts)
+  const hosts = launchedHosts(state)
   await Promise.all(hosts.map(({ name }) => stop(join(layout.hosts, name, driver))))
 }

@@ -11,6 +11,7 @@ export const LIBVIRT_PACKAGES = [
   'libvirt-daemon',
   'libvirt-daemon-driver-qemu',
   'mount',
+  'ovmf',
   'procps',
   'qemu-system-x86',
   'qemu-utils',

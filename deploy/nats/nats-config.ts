@@ -17,6 +17,8 @@ export interface NatsPorts {
   readonly port: number
   /** For servers of cells elsewhere. */
   readonly leafPort: number
+  /** For computes of hosts elsewhere, at the exposed address only. */
+  readonly hostPort: number
 }
 
 /** Another server that this one dials, for one account. */
@@ -30,7 +32,7 @@ export interface Uplink {
   readonly caFile?: string | undefined
 }
 
-/** An address of this machine at which servers of cells elsewhere are taken, over TLS. */
+/** An address of this machine at which servers of cells, and computes of hosts, elsewhere are taken, over TLS. */
 export interface Exposure extends CertificateFiles {
   readonly address: string
 }
@@ -47,7 +49,7 @@ export interface NatsReach {
  */
 export async function natsConfig(
   directory: string,
-  { port, leafPort }: NatsPorts,
+  { port, leafPort, hostPort }: NatsPorts,
   keys: NatsKeys,
   { uplink, exposure }: NatsReach = {},
 ): Promise<string> {
@@ -59,11 +61,12 @@ export async function natsConfig(
     'host: "127.0.0.1"',
     `port: ${port}`,
     ...leafnodes(leafPort, uplink, exposure),
+    ...(exposure === undefined ? [] : websocket(hostPort, exposure)),
     'server_name: "weir"',
     `pid_file: ${JSON.stringify(`${directory}/nats.pid`)}`,
     `max_payload: ${PAYLOAD_MAX_BYTES}`,
     // A peer that vanished without closing is noticed in 15 s, if nothing is sent to it: what NATS 2.9 sends counts as a
-    // sign of life, so a process that hangs is handed its share of the requests for as long as it does.
+    // sign of life. Whoever asks must therefore not rely on it to pass over a process that hangs.
     'ping_interval: "5s"',
     'ping_max: 2',
     `operator: ${operatorJwt}`,
@@ -106,6 +109,20 @@ function leafnodes(
     `    credentials: ${JSON.stringify(credentialsFile)}`,
     ...(caFile === undefined ? [] : [`    tls { ca_file: ${JSON.stringify(caFile)} }`]),
     '  } ]',
+    '}',
+  ]
+}
+
+/**
+ * A second place for clients, since NATS has one address for them. A leaf node would not do for a host: NATS lets it not
+ * answer what it was asked, as a client may with permission for responses alone.
+ */
+function websocket(port: number, exposure: Exposure): readonly string[] {
+  return [
+    'websocket {',
+    `  host: ${JSON.stringify(exposure.address)}`,
+    `  port: ${port}`,
+    tlsBlock(exposure),
     '}',
   ]
 }

@@ -1,9 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '#common/errors.ts'
 import { signIn } from '../api/session.ts'
 import { cloudAccount } from '../deployment/clouds-file.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { planCell } from '../deployment/plan.ts'
-import { type DeploymentState, existingState, saveState } from '../deployment/state.ts'
+import {
+  type CellRecord,
+  type DeploymentState,
+  existingState,
+  saveState,
+} from '../deployment/state.ts'
 import { keyPair } from '../nats/nats-keys.ts'
 import { startNats } from '../nats.ts'
 import { isUp } from '../status/is-up.ts'
@@ -13,11 +19,14 @@ import { waitForHostsNamed } from '../up/wait-ready.ts'
 import type { CloudEntry } from './cloud-entry.ts'
 import { writeLogin } from './cloud-login.ts'
 
+type Settings = Readonly<Record<string, string>>
+
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
 
 /**
  * Afterwards a cell of this name serves, whose one host is the project that the entry logs in to. What runs is left as it
- * is. Throws `conflict` for a name that is taken and while the deployment does not run.
+ * is. A join that broke off goes on when the same is asked again. Throws `conflict` for a name that is taken and while the
+ * deployment does not run.
  */
 export async function joinCloud(
   layout: Layout,
@@ -26,22 +35,39 @@ export async function joinCloud(
   progress: (line: string) => void,
 ): Promise<void> {
   const state = existingState(layout)
-  await assertJoinable(layout, state, name)
+  const begun = begunCell(state, name, settings)
+  if (!(await isUp(layout, state)) && begun === undefined)
+    throw new Failure('conflict', 'The deployment does not run. Run: ./weir up')
   await writeLogin(layout, name, login)
-  const { keys } = await startNats(layout.nats, 'detached')
-  const planned = await planCell(name, 1, keyPair(keys.gatewaySeed).getPublicKey())
-  saveState(layout, { ...state, cells: [...state.cells, { ...planned, cloud: { settings } }] })
+  const planned = begun ?? (await plan(layout, state, name, settings))
   const { state: joined } = await bringUp(layout, {}, progress)
   const admin = await signIn(endpointOf(joined), cloudAccount(layout, 'weir-admin'))
   const hosts = planned.hosts.map((host) => host.name)
   await waitForHostsNamed(layout, joined, admin, hosts)
 }
 
-async function assertJoinable(layout: Layout, state: DeploymentState, name: string): Promise<void> {
+/** The cell, if the same join has begun. Throws `conflict` for another cell of the name, `invalid` for what is no name. */
+export function begunCell(
+  { cells }: Pick<DeploymentState, 'cells'>,
+  name: string,
+  settings: Settings,
+): CellRecord | undefined {
   if (!NAME.test(name))
     throw new Failure('invalid', `A cell cannot be called ${name}: letters, digits, '-', '_'.`)
-  if (state.cells.some((cell) => cell.name === name))
-    throw new Failure('conflict', `There is a cell ${name} already. Choose another name.`)
-  if (!(await isUp(layout, state)))
-    throw new Failure('conflict', 'The deployment does not run. Run: ./weir up')
+  const known = cells.find((cell) => cell.name === name)
+  if (known === undefined || isDeepStrictEqual(known.cloud?.settings, settings)) return known
+  throw new Failure('conflict', `There is a cell ${name} already. Choose another name.`)
+}
+
+async function plan(
+  layout: Layout,
+  state: DeploymentState,
+  name: string,
+  settings: Settings,
+): Promise<CellRecord> {
+  const { keys } = await startNats(layout.nats, 'detached')
+  const cell = await planCell(name, 1, keyPair(keys.gatewaySeed).getPublicKey())
+  const planned = { ...cell, cloud: { settings } }
+  saveState(layout, { ...state, cells: [...state.cells, planned] })
+  return planned
 }

@@ -4,7 +4,14 @@ import { LIBVIRT_PACKAGES } from '../libvirt-host/packages.ts'
 import { RAMDISK_PACKAGES } from '../ramdisk/packages.ts'
 
 /** What a Debian package is needed for. */
-export type Purpose = 'base' | 'libvirt' | 'docker' | 'baremetal' | 'clients' | 'browser' | 'go'
+export type Purpose =
+  | 'base'
+  | 'libvirt'
+  | 'docker'
+  | 'baremetal'
+  | 'machines'
+  | 'clients'
+  | 'browser'
 
 export interface Package {
   readonly name: string
@@ -24,14 +31,17 @@ export const PACKAGES: readonly Package[] = [
   ...[...new Set([...LIBVIRT_PACKAGES, ...GUEST_PACKAGES])].map(
     (name): Package => ({ name, purpose: 'libvirt' }),
   ),
+  { name: 'procps', purpose: 'libvirt', program: 'uptime' },
   ...DOCKER_PACKAGES.map(
     (unpacked): Package => ({ ...unpacked, purpose: 'docker', isUnpacked: true }),
   ),
   ...DOCKER_LIBRARIES.map((name): Package => ({ name, purpose: 'docker' })),
-  { name: 'openipmi', purpose: 'baremetal', program: 'ipmi_sim' },
-  { name: 'ipmitool', purpose: 'baremetal', program: 'ipmitool' },
-  { name: 'qemu-system-x86', purpose: 'baremetal', program: 'qemu-system-x86_64' },
-  ...['ipxe-qemu', ...RAMDISK_PACKAGES].map((name): Package => ({ name, purpose: 'baremetal' })),
+  ...RAMDISK_PACKAGES.map((name): Package => ({ name, purpose: 'baremetal' })),
+  { name: 'qemu-utils', purpose: 'baremetal', program: 'qemu-img' },
+  { name: 'openipmi', purpose: 'machines', program: 'ipmi_sim' },
+  { name: 'ipmitool', purpose: 'machines', program: 'ipmitool' },
+  { name: 'qemu-system-x86', purpose: 'machines', program: 'qemu-system-x86_64' },
+  { name: 'ipxe-qemu', purpose: 'machines' },
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
   { name: 'python3-novaclient', purpose: 'clients' },
   { name: 'python3-openstacksdk', purpose: 'clients' },
@@ -39,7 +49,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'ruby-fog-openstack', purpose: 'clients' },
   { name: 'python3-osc-placement', purpose: 'clients' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
+  { name: 'golang-go', purpose: 'clients', program: 'go' },
+  { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'clients' },
   { name: 'chromium', purpose: 'browser', program: 'chromium' },
-  { name: 'golang-go', purpose: 'go', program: 'go' },
-  { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'go' },
 ]

@@ -15,7 +15,11 @@ export interface ComputeFiles {
   readonly driverSettings: Readonly<Record<string, string>>
 }
 
-export function computeProgram(cell: CellRecord, host: HostRecord, files: ComputeFiles): Program {
+export function computeProgram(
+  cell: Pick<CellRecord, 'id' | 'name'>,
+  host: HostRecord,
+  files: ComputeFiles,
+): Program {
   return {
     name: `compute-${host.name}`,
     script: 'cells/compute/main.ts',

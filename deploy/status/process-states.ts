@@ -34,15 +34,19 @@ export async function processStates(
   layout: Layout,
   state: DeploymentState,
 ): Promise<readonly ProcessState[]> {
-  const hosts = state.cells.flatMap((cell) => cell.hosts.map(({ name }) => name))
+  const own = state.host === undefined ? [] : [state.host]
+  const hosts = [...state.cells.flatMap((cell) => cell.hosts), ...own].map(({ name }) => name)
   const programs = [
     ...state.gateways.map(({ name }) => name),
     ...state.cells.map(({ name }) => `cell-${name}`),
     ...hosts.map((name) => `compute-${name}`),
   ]
-  return [
+  const services = [
     describe('mariadb', runningMariadb(layout.mariadb)?.process.pid),
     describe('nats', runningNats(layout.nats)?.process.pid),
+  ]
+  return [
+    ...(state.host === undefined ? services : []),
     ...(await hypervisors(layout, state.driver.name, hosts)),
     ...programs.map((name) => {
       const identity = state.processes[name]

@@ -44,6 +44,7 @@ export async function serverPrograms(
       databaseUrlFile: databases.gateway,
       natsUrl: nats.url,
       natsCredentialsFile: credentials.gateway,
+      natsHostUrl: nats.hostUrl,
       natsLeafUrl: nats.leafUrl,
       natsOperatorSeedFile: nats.operatorSeedFile,
       natsSystemCredentialsFile: credentials.operator,

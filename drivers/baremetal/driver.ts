@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '#common/log.ts'
 import { secretsOf } from '#common/secrets.ts'
@@ -12,9 +12,9 @@ import type { BaremetalHost } from './host.ts'
 import { inventory } from './inventory.ts'
 import { list } from './list.ts'
 import { BootServer } from './netboot/boot-server.ts'
-import { type EnrolledNode, enrolledNodes } from './nodes/enrolled-node.ts'
 import { NodePool } from './nodes/node-pool.ts'
-import { provideNode } from './nodes/provide-node.ts'
+import { NodeWork } from './nodes/node-work.ts'
+import { baremetalNodes } from './nodes.ts'
 import { reboot, start, stop } from './power.ts'
 import { baremetalRebuild } from './rebuild.ts'
 import { SerialLines } from './serial/serial-lines.ts'
@@ -36,15 +36,16 @@ export async function createBaremetalDriver(
   await using owned = new AsyncDisposableStack()
   const host = await createHost(environment, settings, owned, logger)
   const ending = new AbortController()
-  const background = Promise.all([
-    watchPower(host, ending.signal),
-    ...host.nodes.all().map((node) => provideNode(host, node, ending.signal)),
-  ])
+  const watching = watchPower(host, ending.signal)
   owned.defer(async () => {
     ending.abort()
-    await background
+    await watching
   })
-  for (const node of host.nodes.all()) if (node.record.state === 'active') host.lines.start(node)
+  const work = owned.use(new NodeWork(host))
+  for (const node of host.nodes.all()) {
+    if (node.record.state === 'active') host.lines.start(node)
+    work.begin(node)
+  }
   const parts = owned.move()
   return {
     name: 'baremetal',
@@ -60,6 +61,7 @@ export async function createBaremetalDriver(
     console: baremetalConsole(host),
     consoleLog: baremetalConsoleLog(host),
     rebuild: baremetalRebuild(host),
+    nodes: baremetalNodes(host, work),
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }
@@ -72,9 +74,7 @@ async function createHost(
   logger: Logger | undefined,
 ): Promise<BaremetalHost> {
   await mkdir(stateDirectory, { recursive: true, mode: 0o700 })
-  const enrolled = await readNodes(settings.nodesFile ?? join(stateDirectory, 'nodes.json'))
-  const records = join(stateDirectory, 'nodes')
-  const nodes = owned.use(await NodePool.open(records, enrolled, secretsOf(settings.secretKey)))
+  const nodes = owned.use(await NodePool.open(stateDirectory, secretsOf(settings.secretKey)))
   const cache = owned.use(new ImageCache(join(stateDirectory, 'images'), images))
   await cache.prepare()
   const bootServer = owned.use(
@@ -97,14 +97,5 @@ async function createHost(
     taskMs: settings.taskMinutes * MINUTE_MS,
     hostname: settings.hostname,
     logger,
-  }
-}
-
-async function readNodes(path: string): Promise<readonly EnrolledNode[]> {
-  try {
-    return enrolledNodes(await readFile(path, 'utf8'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
   }
 }

@@ -3,9 +3,7 @@ import { EnvReader } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 
 export interface BaremetalSettings {
-  /** Names the nodes, with sealed passwords; absent: `nodes.json` in the host's folder, where there may be none. */
-  readonly nodesFile: string | undefined
-  /** Hexadecimal; what the key of sealed passwords is derived from. */
+  /** Hexadecimal; what the key of the BMCs' sealed passwords is derived from. */
   readonly secretKey: string
   /** What machines reach the boot server under, such as `http://192.0.2.1:8480`. */
   readonly bootUrl: string
@@ -26,7 +24,6 @@ export function baremetalSettings(settings: Readonly<Record<string, string>>): B
   const bootUrl = reader.text('boot_url')
   const url = URL.canParse(bootUrl) ? new URL(bootUrl) : undefined
   const read: BaremetalSettings = {
-    nodesFile: reader.optionalText('nodes_file'),
     secretKey: reader.secret('secret_key'),
     bootUrl,
     bootAddress: reader.text('boot_address', url?.hostname ?? ''),

@@ -1,4 +1,6 @@
+import type { Stranger } from '../adopt.ts'
 import type { Driver, DriverEnvironment, HostInventory } from '../driver.ts'
+import { fakeAdopt } from './adopt.ts'
 import { fakeConsole } from './console.ts'
 import { fakeCrashDump } from './crash-dump.ts'
 import { fakeDiagnostics } from './diagnostics.ts'
@@ -15,12 +17,15 @@ import type { FakeSettings } from './settings.ts'
 import { fakeSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { fakeSuspend } from './suspend.ts'
+import { fakeUptime } from './uptime.ts'
 
 export interface FakeDriver extends Driver {
   /** May be changed while the host runs. */
   readonly faults: Faults
   /** As if the host had lost its power and come back: every guest is off, those that were on through no wish. */
   loseHost(): void
+  /** Afterwards a guest that is nobody's is on the host. */
+  plant(stranger: Stranger): void
 }
 
 /** A host that only remembers: for tests, demos and scale. Whatever goes wrong on it was asked for. */
@@ -35,6 +40,7 @@ export function createFakeDriver(
     simulated: true,
     faults,
     loseHost: () => host.lose(),
+    plant: (stranger) => void host.strangers.set(stranger.id, stranger),
     inventory: (signal) => host.faulty('inventory', undefined, signal, () => inventoryOf(settings)),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) =>
@@ -72,6 +78,7 @@ export function createFakeDriver(
     password: fakePassword(host),
     crashDump: fakeCrashDump(host),
     diagnostics: fakeDiagnostics(host),
+    uptime: fakeUptime(host),
     interfaces: fakeInterfaces(host),
     consoleLog: {
       read: (id, maxBytes, signal) =>
@@ -86,6 +93,7 @@ export function createFakeDriver(
     resize: fakeResize(host),
     move: fakeMove(host),
     liveMove: fakeLiveMove(host),
+    adopt: fakeAdopt(host),
     [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
   }
 }

@@ -22,6 +22,7 @@ const FAULTY_METHODS = [
   'setPassword',
   'crashDump',
   'diagnostics',
+  'uptime',
   'attachNic',
   'detachNic',
   'consoleLog',
@@ -40,6 +41,8 @@ const FAULTY_METHODS = [
   'expect',
   'send',
   'land',
+  'strangers',
+  'adopt',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]
 

@@ -1,6 +1,7 @@
 import type { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
+import type { Stranger } from '../adopt.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { Faults, type FaultTarget, type FaultyMethod } from './faults.ts'
 import { FaultsFile } from './faults-file.ts'
@@ -14,6 +15,8 @@ export class FakeHost {
   readonly guests: FakeGuests
   readonly faults: Faults
   readonly locks = new InstanceLocks()
+  /** Guests that are nobody's. */
+  readonly strangers = new Map<InstanceId, Stranger>()
   /** What has come of guests that are to arrive. */
   readonly incoming = new Map<InstanceId, Buffer>()
   /** Guests that are being sent, each with what calls it off. */

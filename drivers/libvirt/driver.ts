@@ -1,10 +1,13 @@
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { Failure } from '#common/errors.ts'
 import type { Logger } from '#common/log.ts'
 import { abortable } from '../abortable.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { KeyedLock } from '../keyed-lock.ts'
+import { libvirtAdopt } from './adopt.ts'
 import { libvirtConsole } from './console.ts'
 import { libvirtConsoleLog } from './console-log.ts'
 import { libvirtCrashDump } from './crash-dump.ts'
@@ -17,9 +20,11 @@ import { listOwnDomains } from './domains/own-domains.ts'
 import { filterCalls } from './firewall/filter-calls.ts'
 import { libvirtFirewall } from './firewall/firewall.ts'
 import type { LibvirtHost } from './host.ts'
-import { screensFolder } from './instance-files.ts'
+import { arrivalsFolder, instancesFolder, screensFolder } from './instance-files.ts'
 import { libvirtInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
+import { libvirtLiveMove } from './move/live-move.ts'
+import { libvirtMove } from './move/move.ts'
 import { HostNetworks } from './networks/host-networks.ts'
 import { networkCalls } from './networks/network-calls.ts'
 import { nodeCalls } from './node-calls.ts'
@@ -33,7 +38,8 @@ import { LibvirtSession } from './session.ts'
 import { libvirtSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { libvirtSuspend } from './suspend.ts'
-import { parseLibvirtUri } from './uri.ts'
+import { libvirtUptime } from './uptime.ts'
+import { parseLibvirtUri, parsePeerUri, usualPeerUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
 import { watch } from './watch.ts'
 
@@ -47,8 +53,16 @@ export interface LibvirtSettings {
   readonly uri: string
   /** `auto`: KVM where a guest has been seen to run under it, emulation elsewhere. */
   readonly virtType: (typeof VIRT_TYPES)[number]
+  /** How the daemons of other hosts reach this host's, such as `qemu+tls://host/system`; absent: as `uri` says. */
+  readonly liveUri?: string | undefined
+  /** A folder, the same on all of them, in which this and other hosts have their state directories. */
+  readonly sharedFolder?: string | undefined
   /** A Linux kernel that `auto` may start to find out; without it the newest in /boot. */
   readonly probeKernel?: string | undefined
+  /** The CPU guests are shown: `host-model`, `host-passthrough` or one of libvirt's names; absent: as is usual. */
+  readonly cpuModel?: string | undefined
+  /** CPUs that run nothing but guests that ask for CPUs of their own; absent: none. */
+  readonly dedicatedCpus?: readonly number[] | undefined
   /** The host's share of the machine; absent: all of it. */
   readonly vcpus?: number | undefined
   readonly memoryMb?: number | undefined
@@ -82,6 +96,7 @@ export async function createLibvirtDriver(
     password: libvirtPassword(host),
     crashDump: libvirtCrashDump(host),
     diagnostics: libvirtDiagnostics(host),
+    uptime: libvirtUptime,
     interfaces: libvirtInterfaces(host),
     firewall: libvirtFirewall(host),
     consoleLog: libvirtConsoleLog(host),
@@ -89,6 +104,9 @@ export async function createLibvirtDriver(
     snapshot: libvirtSnapshot(host),
     rebuild: libvirtRebuild(host),
     resize: libvirtResize(host),
+    adopt: libvirtAdopt(host),
+    move: libvirtMove(host),
+    liveMove: libvirtLiveMove(host),
     async [Symbol.asyncDispose]() {
       await host.images[Symbol.asyncDispose]()
       await host.slowSession[Symbol.asyncDispose]()
@@ -104,7 +122,14 @@ async function createHost(
 ): Promise<LibvirtHost> {
   const { owner, stateDirectory } = environment
   const address = parseLibvirtUri(settings.uri)
-  await mkdir(screensFolder(stateDirectory), { recursive: true, mode: 0o711 })
+  const { sharedFolder } = settings
+  if (sharedFolder !== undefined && dirname(resolve(stateDirectory)) !== resolve(sharedFolder))
+    throw new Failure(
+      'invalid',
+      `shared_folder: ${stateDirectory} is not a folder in ${sharedFolder}.`,
+    )
+  for (const folder of [instancesFolder, screensFolder, arrivalsFolder])
+    await mkdir(folder(stateDirectory), { recursive: true, mode: 0o711 })
   const images = new ImageCache(join(stateDirectory, 'images'), environment.images)
   await images.prepare()
   const session = new LibvirtSession(address, logger)
@@ -113,7 +138,9 @@ async function createHost(
   return {
     owner,
     stateDirectory,
+    sharedFolder,
     address,
+    peer: parsePeerUri(settings.liveUri ?? usualPeerUri(settings.uri)),
     session,
     slowSession,
     domains: domainCalls(session, slowSession),
@@ -122,6 +149,8 @@ async function createHost(
     filters,
     images,
     locks: new InstanceLocks(),
+    cpus: { model: settings.cpuModel, dedicated: settings.dedicatedCpus ?? [] },
+    placing: new KeyedLock(),
     leaving: new Set(),
     // A probe here would say nothing about a machine elsewhere.
     virtType: address.local

@@ -11,19 +11,37 @@ export interface InstanceFiles {
   readonly ephemeralDisk: string
   readonly swapDisk: string
   readonly configDrive: string
+  /** What a guest's UEFI firmware remembers; there is none before its first start. */
+  readonly nvram: string
+  /** What it is started from, where its image names that. */
+  readonly kernel: string
+  readonly ramdisk: string
   readonly consoleLog: string
   /** Where QEMU serves the screen while the guest runs. */
   readonly vncSocket: string
+  /** Where QEMU receives a guest from a host of the same machine. */
+  readonly arrival: { readonly memory: string; readonly disks: string }
   /** What is being taken off the host. */
   readonly snapshot: string
   /** What a rescue boots from. */
-  readonly rescue: { readonly disk: string; readonly configDrive: string }
+  readonly rescue: {
+    readonly disk: string
+    readonly configDrive: string
+    readonly kernel: string
+    readonly ramdisk: string
+  }
+  /** The root disk in one file, ready to be carried to another host. */
+  readonly packed: string
+  /** What has come from another host and is not in its place yet. */
+  readonly incoming: string
   /** Disks as they were before a resize that may still be taken back. */
   readonly before: { readonly rootDisk: string; readonly ephemeralDisk: string }
 }
 
 export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceFiles {
   const folder = join(instancesFolder(stateDirectory), id)
+  // Sockets are not in the folder: with the whole id in it their paths would often be too long.
+  const shortName = Buffer.from(uuidBytes(id)).toString('base64url')
   return {
     folder,
     record: join(folder, 'instance.json'),
@@ -31,14 +49,24 @@ export function instanceFiles(stateDirectory: string, id: InstanceId): InstanceF
     ephemeralDisk: join(folder, 'ephemeral.qcow2'),
     swapDisk: join(folder, 'swap.qcow2'),
     configDrive: join(folder, 'config.iso'),
+    nvram: join(folder, 'nvram.fd'),
+    kernel: join(folder, 'kernel'),
+    ramdisk: join(folder, 'ramdisk'),
     consoleLog: join(folder, 'console.log'),
-    // Not in the folder: with the whole id in it the path would often be too long for a socket.
-    vncSocket: join(
-      screensFolder(stateDirectory),
-      Buffer.from(uuidBytes(id)).toString('base64url'),
-    ),
+    vncSocket: join(screensFolder(stateDirectory), shortName),
+    arrival: {
+      memory: join(arrivalsFolder(stateDirectory), `${shortName}.m`),
+      disks: join(arrivalsFolder(stateDirectory), `${shortName}.d`),
+    },
     snapshot: join(folder, 'snapshot.qcow2'),
-    rescue: { disk: join(folder, 'rescue.qcow2'), configDrive: join(folder, 'rescue-config.iso') },
+    rescue: {
+      disk: join(folder, 'rescue.qcow2'),
+      configDrive: join(folder, 'rescue-config.iso'),
+      kernel: join(folder, 'rescue-kernel'),
+      ramdisk: join(folder, 'rescue-ramdisk'),
+    },
+    packed: join(folder, 'packed.qcow2'),
+    incoming: join(folder, 'incoming'),
     before: {
       rootDisk: join(folder, 'root-before.qcow2'),
       ephemeralDisk: join(folder, 'ephemeral-before.qcow2'),
@@ -53,4 +81,9 @@ export function instancesFolder(stateDirectory: string): string {
 /** The sockets of the screens of all guests. */
 export function screensFolder(stateDirectory: string): string {
   return join(stateDirectory, 'vnc')
+}
+
+/** The sockets by which guests come in that run. */
+export function arrivalsFolder(stateDirectory: string): string {
+  return join(stateDirectory, 'in')
 }

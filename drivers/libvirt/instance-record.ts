@@ -3,6 +3,7 @@ import { type InstanceId, isUuid } from '#common/ids.ts'
 import type { FlavorSpec, InstanceSpec, NicSpec } from '../driver.ts'
 import type { RescueDevice } from './domains/rescue-device.ts'
 import { type InstanceFiles, instanceFiles, instancesFolder } from './instance-files.ts'
+import type { GuestPlacement } from './placement/place-guest.ts'
 
 /** What a host must remember of an instance: which networks and images it uses, and what its domain is made of. */
 export interface InstanceRecord {
@@ -12,6 +13,14 @@ export interface InstanceRecord {
   /** The image a rebuild is changing it to, or was when it was interrupted. */
   readonly nextImageSha256?: string
   readonly nics: readonly NicSpec[]
+  /** Its disks and devices are not of this host's making. */
+  readonly isAdopted?: true
+  /** Which of the host's CPUs and memory it has to itself; absent: none. */
+  readonly placement?: GuestPlacement
+  /** The flavor whose resize the disks that are kept are from before; absent: none are. */
+  readonly resizedTo?: string
+  /** The state directory of the dead host it is being taken over from. */
+  readonly takenFrom?: string
   /** From before a rescue is prepared until nothing of it is left. */
   readonly rescue?: RescueRecord
 }
@@ -29,6 +38,8 @@ export interface RescueRecord {
   readonly device: RescueDevice
   /** False: the instance's own config drive, if it has one. */
   readonly hasConfigDrive: boolean
+  /** For the kernel that its image names. */
+  readonly commandLine?: string
 }
 
 export function domainSubject({
@@ -46,10 +57,17 @@ export async function writeInstanceRecord(
   record: InstanceRecord,
 ): Promise<void> {
   // QEMU may run as a user of its own, which must pass through but not look around.
-  await mkdir(files.folder, { recursive: true, mode: 0o711 })
+  await makeFolder(files.folder)
   const partial = `${files.record}.part`
   await writeFile(partial, JSON.stringify(record), { mode: 0o600, flush: true })
   await rename(partial, files.record)
+}
+
+/** Not with all above it: then Node says that they are absent when it may not write. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { mode: 0o711 }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  })
 }
 
 /** The record, or undefined when the instance is not on this host. */
@@ -92,7 +110,8 @@ export async function imagesInUse(stateDirectory: string): Promise<ReadonlySet<s
 
 /** Afterwards no file of the instance is left. */
 export async function removeInstanceFiles(files: InstanceFiles): Promise<void> {
-  await rm(files.vncSocket, { force: true })
+  for (const socket of [files.vncSocket, files.arrival.memory, files.arrival.disks])
+    await rm(socket, { force: true })
   await rm(files.folder, { recursive: true, force: true })
 }
 

@@ -11,6 +11,11 @@ export function ownerStamp(owner: Owner, id: string, ...children: XmlElement[]):
   return element('weir:owned', attributes, ...children)
 }
 
+/** The same for a domain that is there: the daemon itself adds the prefix and the namespace. */
+export function ownerMark(owner: Owner, id: string): XmlElement {
+  return element('owned', { cell: owner.cellId, host: owner.hostId, id })
+}
+
 /** True when a stamp read back is that of exactly this owner for exactly this id. */
 export function isOwnStamp(stamp: XmlTree | undefined, owner: Owner, id: string): boolean {
   if (stamp === undefined) return false

@@ -1,6 +1,7 @@
 import { rename, rm } from 'node:fs/promises'
 import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
 import { createRootDisk, imageFormat } from './disks/root-disk.ts'
+import { writeStartFiles } from './disks/start-files.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { writeInstanceRecord } from './instance-record.ts'
@@ -39,6 +40,7 @@ async function rebuild(
   await rename(nextDisk, files.rootDisk)
   const { nextImageSha256: _before, ...kept } = record
   await writeInstanceRecord(files, { ...kept, imageSha256: sha256 })
+  await writeStartFiles(host, files, spec.image, signal)
   await createOtherDisks(files, spec, keepsEphemeral, signal)
   await hideFiles(files)
   await redefine(host, spec, runs, signal)

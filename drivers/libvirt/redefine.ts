@@ -2,8 +2,9 @@ import { stat } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { startOf } from './disks/start-files.ts'
 import { domainXml, type VirtType } from './domains/domain-xml.ts'
-import { guestOptions } from './domains/guest-options.ts'
+import { type GuestOptions, guestOptions } from './domains/guest-options.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import {
   domainSubject,
@@ -14,6 +15,9 @@ import {
   writeInstanceRecord,
 } from './instance-record.ts'
 import { nodeCalls } from './node-calls.ts'
+import { cpuElement, refuseUnknownModel } from './placement/cpu-settings.ts'
+import { placeOnHost } from './placement/place-on-host.ts'
+import { seenElements } from './placement/placement-elements.ts'
 import { powerOn } from './power.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
 import { attributeAt, elementsAt, parseXml, textAt } from './xml/parse.ts'
@@ -41,40 +45,61 @@ export async function redefine(
 export async function defineDomain(
   host: LibvirtHost,
   id: InstanceId,
-  { domain, nics, rescue }: InstanceRecord,
+  record: InstanceRecord,
   signal: AbortSignal,
 ): Promise<DomainRef> {
+  const { domain, nics, rescue } = record
   const files = filesOf(host, id)
   const ownDrive = rescue?.hasConfigDrive === true ? files.rescue.configDrive : files.configDrive
   const configDrive = (await isThere(ownDrive)) ? ownDrive : undefined
   const { owner } = host
   const virtType = await host.virtType(signal)
   const options = guestOptions(domain)
-  if (options.firmware === 'efi') await refuseWithoutUefi(host, virtType, signal)
-  const plan = { id, subject: domain, options, nics, owner, files, virtType }
+  await refuseWhatIsNotThere(host, options, virtType, signal)
+  const { asked, placement, sharedCpus } = await placeOnHost(host, id, record, signal)
+  const cpu = cpuElement(host.cpus.model, virtType, seenElements(asked.topology, placement))
+  const guest = { id, subject: domain, options, nics, owner, files, virtType }
+  const usualLine = domain.imageProperties['os_command_line']
+  const start = await (rescue === undefined
+    ? startOf(files, usualLine)
+    : startOf(files.rescue, rescue.commandLine))
+  const plan = { ...guest, cpu, placement, sharedCpus, start }
   const xml = domainXml({ ...plan, configDrive, rescue: rescue?.device })
   return host.domains.define(xml, signal)
 }
 
-async function refuseWithoutUefi(
+/** Asks the hypervisor, and only where something is asked of it that not every one has. */
+async function refuseWhatIsNotThere(
   host: LibvirtHost,
+  { firmware }: GuestOptions,
   virtType: VirtType,
   signal: AbortSignal,
 ): Promise<void> {
-  const xml = parseXml(await nodeCalls(host.session).domainCapabilities(virtType, signal))
-  const choices = elementsAt(xml, 'domainCapabilities', 'os', 'enum')
-    .filter((choice) => attributeAt(choice, 'name') === 'firmware')
-    .flatMap((choice) => elementsAt(choice, 'value').map((value) => textAt(value)))
-  if (!choices.includes('efi'))
+  const { model } = host.cpus
+  if (firmware === 'bios' && model === undefined) return
+  const capabilities = await nodeCalls(host.session).domainCapabilities(virtType, signal)
+  if (model !== undefined) refuseUnknownModel(model, capabilities)
+  if (firmware === 'efi' && !firmwares(capabilities).includes('efi'))
     throw new Failure('invalid', 'This host has no UEFI firmware for guests (package ovmf).')
 }
 
-/** The record of an instance that is here; throws `not-found` otherwise. */
+function firmwares(capabilities: string): readonly string[] {
+  return elementsAt(parseXml(capabilities), 'domainCapabilities', 'os', 'enum')
+    .filter((choice) => attributeAt(choice, 'name') === 'firmware')
+    .flatMap((choice) => elementsAt(choice, 'value').map((value) => textAt(value)))
+}
+
+/** The record of an instance that was built here; throws `not-found` otherwise, `unsupported` for one that was taken in. */
 export async function getInstanceRecord(
   host: LibvirtHost,
   id: InstanceId,
 ): Promise<InstanceRecord> {
   const record = await readInstanceRecord(filesOf(host, id))
+  if (record?.isAdopted === true)
+    throw new Failure(
+      'unsupported',
+      'This server was taken in as it is: its disks and devices are not changed here.',
+    )
   if (record !== undefined) return record
   throw new Failure('not-found', `Instance ${id} could not be found on this host.`)
 }

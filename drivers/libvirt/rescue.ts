@@ -3,6 +3,7 @@ import { errorFields } from '#common/log.ts'
 import type { Rescue, RescueSpec } from '../driver.ts'
 import { writeConfigDrive } from './disks/config-drive.ts'
 import { createRootDisk, imageFormat } from './disks/root-disk.ts'
+import { writeStartFiles } from './disks/start-files.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { rescueDevice } from './domains/rescue-device.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
@@ -52,7 +53,11 @@ async function rescue(
   const ran = !(await isOff(host, domain, signal))
   const hasConfigDrive = spec.configDrive !== undefined
   const { sha256: imageSha256 } = spec.image
-  const record = { ...usual, rescue: { imageSha256, device, hasConfigDrive } }
+  const commandLine = spec.image.properties['os_command_line']
+  const record = {
+    ...usual,
+    rescue: { imageSha256, device, hasConfigDrive, ...(commandLine && { commandLine }) },
+  }
   await writeInstanceRecord(files, record)
   try {
     await createRescueDisks(host, files, spec, signal)
@@ -114,6 +119,7 @@ async function createRescueDisks(
   await removeRescueFiles(files)
   const path = await host.images.path(image, signal)
   await createRootDisk(files.rescue.disk, path, { image, flavor: OF_IMAGE_SIZE }, signal)
+  await writeStartFiles(host, files.rescue, image, signal)
   if (configDrive !== undefined)
     await writeConfigDrive(files.rescue.configDrive, configDrive, signal)
   await hideFiles(files)

@@ -1,5 +1,6 @@
 import { EnvReader } from '#common/env.ts'
 import { type LibvirtSettings, VIRT_TYPES } from './driver.ts'
+import { cpuList } from './placement/cpu-settings.ts'
 
 /** Settings from plain text; throws one error that names every problem. */
 export function libvirtSettings(settings: Readonly<Record<string, string>>): LibvirtSettings {
@@ -7,7 +8,11 @@ export function libvirtSettings(settings: Readonly<Record<string, string>>): Lib
   const read: LibvirtSettings = {
     uri: reader.text('uri', 'qemu:///system'),
     virtType: reader.choice('virt_type', VIRT_TYPES, 'auto'),
+    liveUri: reader.optionalText('live_uri'),
+    sharedFolder: reader.optionalText('shared_folder'),
     probeKernel: reader.optionalText('probe_kernel'),
+    cpuModel: reader.optionalText('cpu_model'),
+    dedicatedCpus: cpuListIfSet(reader.optionalText('dedicated_cpus')),
     vcpus: optionalCount(reader, 'vcpus'),
     memoryMb: optionalCount(reader, 'memory_mb'),
     diskGb: optionalCount(reader, 'disk_gb'),
@@ -18,4 +23,8 @@ export function libvirtSettings(settings: Readonly<Record<string, string>>): Lib
 
 function optionalCount(reader: EnvReader, name: string): number | undefined {
   return reader.optionalText(name) === undefined ? undefined : reader.integer(name, 1, 1)
+}
+
+function cpuListIfSet(text: string | undefined): readonly number[] | undefined {
+  return text === undefined ? undefined : cpuList(text)
 }

@@ -4,12 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { DiskImage, Snapshot } from '../driver.ts'
-import { copyWhole } from './disks/qemu-img.ts'
+import { copyWhole } from '../qemu-img.ts'
 import { backupCalls } from './domains/backup-calls.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { OFF } from './power.ts'
+import { getInstanceRecord } from './redefine.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
 import { element, renderXml } from './xml/element.ts'
 
@@ -31,6 +32,7 @@ export function libvirtSnapshot(host: LibvirtHost): Snapshot {
 
 async function take(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Promise<DiskImage> {
   const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+  await getInstanceRecord(host, id)
   const { rootDisk, snapshot } = filesOf(host, id)
   const remove = () => rm(snapshot, { force: true })
   // What an interrupted one left.

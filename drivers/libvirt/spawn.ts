@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { createBlank } from '../qemu-img.ts'
+import { storageFailure } from '../storage-failure.ts'
 import { removeInstance } from './destroy.ts'
 import { writeConfigDrive } from './disks/config-drive.ts'
-import { createBlank } from './disks/qemu-img.ts'
 import { createRootDisk, imageFormat } from './disks/root-disk.ts'
+import { writeStartFiles } from './disks/start-files.ts'
 import { isOwn } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import type { InstanceFiles } from './instance-files.ts'
@@ -19,7 +21,7 @@ const CLEAN_UP_MS = 60_000
 const GIB = 1024 ** 3
 const MIB = 1024 ** 2
 /** What a guest stores and what it is told are nobody else's business on the host. */
-const SECRET_MODE = 0o600
+export const SECRET_MODE = 0o600
 
 /**
  * Afterwards the instance runs. The domain is defined last before it is started, so an instance without a domain
@@ -33,25 +35,36 @@ export async function spawn(
   await host.locks.runPreemptible(spec.id, signal, async (spawnSignal) => {
     const existing = await existingDomain(host, spec, spawnSignal)
     if (existing !== undefined) return powerOn(host, spec.id, existing, spawnSignal)
-    try {
-      await build(host, spec, spawnSignal)
-    } catch (error) {
-      // The daemon may have done what it was asked: only a later spawn or destroy can tell.
-      if (!isFailure(error, 'unavailable') || host.slowSession.connected) await cleanUp(host, spec)
-      throw error
-    }
+    await orNothing(host, spec, () => build(host, spec, spawnSignal))
   })
 }
 
-async function existingDomain(
+/** Does the work; nothing of the instance is left on the host when it fails. The caller holds the instance's lock. */
+export async function orNothing(
+  host: LibvirtHost,
+  spec: InstanceSpec,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    // The daemon may have done what it was asked: only a later spawn or destroy can tell.
+    if (!isFailure(error, 'unavailable') || host.slowSession.connected) await cleanUp(host, spec)
+    throw storageFailure(error)
+  }
+}
+
+/** The instance's domain, if there is one. Throws `conflict` for one of somebody else's. */
+export async function existingDomain(
   host: LibvirtHost,
   spec: InstanceSpec,
   signal: AbortSignal,
 ): Promise<DomainRef | undefined> {
-  const domain = await host.domains.find(spec.id, signal)
+  const domain =
+    (await host.domains.find(spec.id, signal)) ?? (await host.domains.findNamed(spec.id, signal))
   if (domain === undefined || (await isOwn(host.domains, host.owner, domain, signal))) return domain
   throw new Failure('conflict', `Instance ${spec.id} cannot be built on this host.`, {
-    detail: `a domain ${domain.name} that is not of this cell and host has its UUID`,
+    detail: `a domain ${domain.name} that is not of this cell and host has its UUID or name`,
   })
 }
 
@@ -64,6 +77,7 @@ async function build(host: LibvirtHost, spec: InstanceSpec, signal: AbortSignal)
   const record = { version: 1, imageSha256, nics, domain: domainSubject(spec) } as const
   await writeInstanceRecord(files, record)
   const imagePath = await host.images.path(spec.image, signal)
+  await writeStartFiles(host, files, spec.image, signal)
   await createDisks(files, imagePath, spec, signal)
   for (const nic of nics) await host.networks.plug(nic, signal)
   const domain = await defineDomain(host, spec.id, record, signal)

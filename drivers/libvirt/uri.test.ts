@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseLibvirtUri } from './uri.ts'
+import { parseLibvirtUri, parsePeerUri, usualPeerUri } from './uri.ts'
 
 describe('parseLibvirtUri()', () => {
   test.each([
@@ -22,4 +22,36 @@ describe('parseLibvirtUri()', () => {
       expect(() => parseLibvirtUri(uri)).toThrow(expect.objectContaining({ kind: 'invalid' }))
     },
   )
+})
+
+describe('usualPeerUri()', () => {
+  test.each([
+    ['qemu:///system', 'qemu+unix:///system?socket=%2Frun%2Flibvirt%2Flibvirt-sock'],
+    ['qemu+unix:///system?socket=/a/b%20c', 'qemu+unix:///system?socket=%2Fa%2Fb%20c'],
+    ['qemu+tcp://lv.example/system', 'qemu+tcp://lv.example/system'],
+  ])('%s', (uri, peer) => {
+    expect(usualPeerUri(uri)).toBe(peer)
+    expect(parsePeerUri(peer).uri).toBe(peer)
+  })
+})
+
+describe('parsePeerUri()', () => {
+  test('an encrypted one is known as such', () => {
+    expect(parsePeerUri('qemu+tls://b.example/system')).toMatchObject({
+      transport: 'tls',
+      hostname: 'b.example',
+    })
+  })
+
+  test.each([
+    'qemu+ext:///system?command=/bin/sh',
+    'qemu+ssh://host/system',
+    'qemu+unix:///system?socket=/a&command=/bin/sh',
+    'qemu+tls://host/system?no_verify=1',
+    'qemu+tcp:///system',
+    'qemu:///system',
+    'x',
+  ])('%s is refused', (uri) => {
+    expect(() => parsePeerUri(uri)).toThrow(expect.objectContaining({ kind: 'invalid' }))
+  })
 })

@@ -10,6 +10,13 @@ export interface LibvirtAddress {
   readonly local: boolean
 }
 
+/** How the daemon of one host reaches that of another. */
+export interface PeerAddress {
+  readonly uri: string
+  readonly transport: 'unix' | 'tcp' | 'tls'
+  readonly hostname: string
+}
+
 const SYSTEM_SOCKET = '/run/libvirt/libvirt-sock'
 const TCP_PORT = 16_509
 /** sockaddr_un.sun_path of Linux, without the closing zero byte. */
@@ -37,4 +44,34 @@ export function parseLibvirtUri(uri: string): LibvirtAddress {
     return { dial: { host: parsed.hostname, port }, driverUri, local: false }
   }
   throw new Failure('invalid', `uri: transport ${transport} of ${uri} is neither unix nor tcp.`)
+}
+
+/**
+ * The URI by which other hosts' daemons reach a daemon that is at `uri` for its driver: as it is over TCP, and by its
+ * socket on the same machine.
+ */
+export function usualPeerUri(uri: string): string {
+  const { dial, driverUri, local } = parseLibvirtUri(uri)
+  if (!local || !('path' in dial)) return uri
+  const [driver, path] = driverUri.split('://')
+  return `${driver}+unix://${path}?socket=${encodeURIComponent(dial.path)}`
+}
+
+/**
+ * Reads what another host says it is reached by. Throws `invalid` for anything that could run a command here, as some
+ * transports and parameters of libvirt's URIs do, or turn its checks off.
+ */
+export function parsePeerUri(uri: string): PeerAddress {
+  const parsed = URL.parse(uri)
+  const transport = (['unix', 'tcp', 'tls'] as const).find(
+    (known) => parsed?.protocol.endsWith(`+${known}:`) === true,
+  )
+  const parameters = [...(parsed?.searchParams.keys() ?? [])]
+  const allowed = transport === 'unix' ? ['socket'] : []
+  const isNamed = transport === 'unix' ? parameters.length === 1 : parsed?.hostname !== ''
+  if (parsed === null || transport === undefined || !isNamed)
+    throw new Failure('invalid', `live_uri: ${uri} leads to no libvirt daemon of another host.`)
+  if (!parameters.every((name) => allowed.includes(name)))
+    throw new Failure('invalid', `live_uri: ${uri} has a parameter that is not allowed.`)
+  return { uri, transport, hostname: parsed.hostname }
 }

@@ -1,7 +1,6 @@
 import { errorFields } from '#common/log.ts'
 import type { InstanceReport } from '../driver.ts'
-import { instanceOfDomainName } from './domains/domain-name.ts'
-import { isOwn } from './domains/own-domains.ts'
+import { instanceOfDomain, isOwn } from './domains/own-domains.ts'
 import { powerStateAfter } from './domains/power-state.ts'
 import type { LibvirtHost } from './host.ts'
 import type { LifecycleEvent } from './session.ts'
@@ -16,9 +15,9 @@ export function watch(
   let tail = Promise.resolve()
   let stopped = false
   const deliver = async (event: LifecycleEvent) => {
-    const id = instanceOfDomainName(event.domain.name)
+    const id = instanceOfDomain(event.domain)
     const powerState = powerStateAfter(event.event, event.detail)
-    if (id === undefined || powerState === undefined || stopped) return
+    if (powerState === undefined || stopped) return
     try {
       const signal = AbortSignal.timeout(LOOK_UP_MS)
       if (!(await isOwn(host.domains, host.owner, event.domain, signal)) || stopped) return

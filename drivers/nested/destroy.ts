@@ -57,8 +57,9 @@ async function recordFromPorts(
 /** Afterwards the cloud itself says that there is no such server. */
 async function removeServer(host: NestedHost, id: string, signal: AbortSignal): Promise<void> {
   const { cloud, view } = host
-  await ask(() => cloud.call('compute', 'DELETE', `/servers/${id}`, { signal }))
   for (;;) {
+    // What rests and is still there was refused for the moment.
+    await ask(() => cloud.call('compute', 'DELETE', `/servers/${id}`, { signal }))
     const left = await view.until(id, (seen) => !isBusy(seen), signal)
     const shown = left ?? (await showServer(cloud, id, signal))
     if (shown === undefined) break

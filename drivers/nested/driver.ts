@@ -2,8 +2,9 @@ import { mkdir } from 'node:fs/promises'
 import { errorFields, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { nestedAdopt } from './adopt.ts'
 import { Cloud } from './cloud/cloud.ts'
-import { FLAVOR_SHOWN_SINCE } from './compute/cloud-server.ts'
+import { FLAVOR_SHOWN_SINCE, showServer } from './compute/cloud-server.ts'
 import { ComputeVersions } from './compute/compute-versions.ts'
 import { listServers } from './compute/list-servers.ts'
 import { removeSeconds } from './compute/remove-seconds.ts'
@@ -71,6 +72,7 @@ export async function createNestedDriver(
     snapshot: nestedSnapshot(host),
     rebuild: nestedRebuild(host),
     resize: nestedResize(host),
+    adopt: nestedAdopt(host),
     async [Symbol.asyncDispose]() {
       await host.view[Symbol.asyncDispose]()
       await host.images[Symbol.asyncDispose]()
@@ -93,6 +95,10 @@ async function createHost(
     list: async (since, signal) => {
       const microversion = await versions.ifServed(FLAVOR_SHOWN_SINCE, signal)
       return listServers(cloud, { since, microversion }, signal)
+    },
+    show: async (serverId, signal) => {
+      const microversion = await versions.ifServed(FLAVOR_SHOWN_SINCE, signal)
+      return showServer(cloud, serverId, signal, microversion)
     },
     everyMs: settings.pollMs,
     onList: (seen) => {

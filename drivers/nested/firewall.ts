@@ -3,46 +3,64 @@ import { errorFields } from '#common/log.ts'
 import type { Firewall, PortFilter } from '../driver.ts'
 import type { NestedHost } from './host.ts'
 
+type FilteringHost = Pick<NestedHost, 'groups' | 'locks' | 'logger' | 'networks' | 'records'>
+
+/** What the cloud has refused is told again and again; it is asked for the same only so often. */
+const ASK_AGAIN_MS = 60_000
+
+/** Filters that the cloud has refused, by the ids of their ports. */
+type Refused = Map<string, { readonly filter: string; readonly until: number }>
+
 /** Ports below have the groups that ports have here, with the same rules; the cloud below holds up what they do not let. */
-export function nestedFirewall(host: NestedHost): Firewall {
+export function nestedFirewall(host: FilteringHost): Firewall {
+  const refused: Refused = new Map()
   return {
     apply: async (ports, signal) => {
       const applied: string[] = []
       const groups = new Map<string, string>()
-      for (const port of ports)
-        if (await applyOne(host, port, groups, signal)) applied.push(port.nic.portId)
+      for (const port of ports) {
+        const { portId } = port.nic
+        const filter = JSON.stringify(port)
+        const before = refused.get(portId)
+        if (before?.filter === filter && performance.now() < before.until) continue
+        refused.delete(portId)
+        const outcome = await applyOne(host, port, groups, signal)
+        if (outcome === 'applied') applied.push(portId)
+        if (outcome === 'refused')
+          refused.set(portId, { filter, until: performance.now() + ASK_AGAIN_MS })
+      }
       return applied
     },
   }
 }
 
-/** Not true for what has to be told again. `groups`: by our ids those below that have their rules already. */
+/** Undefined for a port that is not here or is busy. `groups`: by our ids those below that have their rules already. */
 async function applyOne(
-  host: NestedHost,
+  host: FilteringHost,
   port: PortFilter,
   groups: Map<string, string>,
   signal: AbortSignal,
-): Promise<boolean | undefined> {
+): Promise<'applied' | 'refused' | undefined> {
   return host.locks.runIfFree(port.instance, signal, async () => {
     const isHere = host.records.get(port.instance)?.portIds.includes(port.nic.portId) === true
-    if (!isHere || port.groupIds === undefined) return false
+    if (!isHere || port.groupIds === undefined) return undefined
     try {
       await remember(host, port)
       const below = port.rules === null ? null : await groupsBelow(host, port, groups, signal)
-      return await host.networks.changePort(port.nic, below, signal)
+      const isThere = await host.networks.changePort(port.nic, below, signal)
+      return isThere ? 'applied' : undefined
     } catch (error) {
       if (!isFailure(error) || error.kind === 'unavailable') throw error
       const where = { instance: port.instance, port: port.nic.portId }
       host.logger?.warn({ ...where, ...errorFields(error) }, 'the cloud below refuses a filter')
-      // More room may be found for it; it will not be understood.
-      return error.kind !== 'no-capacity' && error.kind !== 'conflict'
+      return 'refused'
     }
   })
 }
 
 /** Afterwards the record names every group that may be made for the port. */
 async function remember(
-  { records }: NestedHost,
+  { records }: FilteringHost,
   { instance, rules, groupIds = [] }: PortFilter,
 ): Promise<void> {
   const record = records.get(instance)
@@ -54,7 +72,7 @@ async function remember(
 }
 
 async function groupsBelow(
-  host: NestedHost,
+  host: FilteringHost,
   { rules, groupIds = [] }: PortFilter,
   known: Map<string, string>,
   signal: AbortSignal,

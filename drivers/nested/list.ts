@@ -8,7 +8,7 @@ export async function list(
   host: NestedHost,
   signal: AbortSignal,
 ): Promise<readonly InstanceReport[]> {
-  await host.view.refresh(signal)
+  await host.view.catchUp(signal)
   const reports = new Map<InstanceId, InstanceReport>()
   for (const server of host.view.all()) {
     const id = host.view.instanceOf(server)

@@ -25,6 +25,11 @@ export function instanceOfMarker(value: string | undefined): InstanceId | undefi
   return isUuid(id) ? (id as InstanceId) : undefined
 }
 
+/** True of a server that is a host's of some Weir. */
+export function isMarked(metadata: Readonly<Record<string, string>>): boolean {
+  return Object.keys(metadata).some((key) => key.startsWith(MARK))
+}
+
 /** The cells that have sent a server down to this one, from its metadata. */
 export function viaOf(metadata: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(metadata)

@@ -72,7 +72,7 @@ function diskImage(host: NestedHost, { id, disk_format, size }: CloudImage): Dis
     diskFormat,
     sizeBytes: size,
     async *content() {
-      yield* await host.cloud.open('image', `/images/${id}/file`, reading.signal)
+      yield* await host.cloud.open('image', `/images/${id}/file`, { signal: reading.signal })
     },
     async [Symbol.asyncDispose]() {
       reading.abort(new Failure('unavailable', 'The snapshot is not read any more.'))

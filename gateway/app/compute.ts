@@ -4,7 +4,7 @@ import type { Logger } from '#common/log.ts'
 import type { SagaEngine } from '#common/saga/engine.ts'
 import type { Secrets } from '#common/secrets.ts'
 import type { AskCell } from '../cells/client.ts'
-import type { AskConsole } from '../cells/console-client.ts'
+import type { AskHost } from '../cells/host-client.ts'
 import type { CellRegistry } from '../cells/registry.ts'
 import type { PromisedSpecs } from './sagas/promised-specs.ts'
 import type { ServerImages } from './servers/server-images.ts'
@@ -15,7 +15,7 @@ export interface ComputeDeps {
   readonly db: Transactional
   readonly cells: CellRegistry
   readonly askCell: AskCell
-  readonly askConsole: AskConsole
+  readonly askHost: AskHost
   readonly secrets: Secrets
   readonly clock: Clock
   readonly log: Logger

@@ -7,7 +7,7 @@ import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#comm
 import { SagaEngine } from '#common/saga/engine.ts'
 import type { Secrets } from '#common/secrets.ts'
 import { cellClient } from '../cells/client.ts'
-import { consoleClient } from '../cells/console-client.ts'
+import { hostClient } from '../cells/host-client.ts'
 import { CellRegistry } from '../cells/registry.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { numberNewEvents } from './events/number-events.ts'
@@ -17,6 +17,7 @@ import { carryOutIntents } from './reconcilers/carry-out-intents.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
 import { drainHosts } from './reconcilers/drain-hosts.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
+import { endMissing } from './reconcilers/end-missing.ts'
 import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
 import { keptServers } from './reconcilers/kept-servers.ts'
@@ -70,12 +71,12 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
       deadlineMs === undefined ? registryOptions : { ...registryOptions, deadlineMs },
     ),
   )
-  const askCell = cellClient(nats)
+  const askCell = cellClient(nats, (id) => cells.processOf(id))
   const deps: ComputeDeps = {
     db,
     cells,
     askCell,
-    askConsole: consoleClient(nats),
+    askHost: hostClient(nats),
     secrets,
     clock,
     log,
@@ -106,6 +107,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     tellAggregates(compute),
     settleResizes(compute),
     keptServers(compute),
+    endMissing(compute),
     tidySnapshots(compute),
     dueActs(compute, options.dueTimes),
     filterPorts(compute),

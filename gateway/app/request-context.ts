@@ -25,6 +25,8 @@ export interface Caller {
   readonly mayDelegate: boolean
   /** The only requests the token may make, by its application credential; null: any. */
   readonly accessRules: readonly AccessRule[] | null
+  /** True where an identity service elsewhere vouches for it, which alone knows projects. */
+  readonly isExternal: boolean
   /** SHA-256 of the token, hexadecimal; the token itself is never kept. */
   readonly tokenId: string
 }
@@ -52,5 +54,6 @@ export const ANONYMOUS: Caller = {
   isAdmin: false,
   mayDelegate: false,
   accessRules: null,
+  isExternal: false,
   tokenId: '',
 }

@@ -10,7 +10,7 @@ import {
   type CellOperation,
 } from '#openapi/wire/cell.ts'
 import { checked } from '#openapi/wire/checked.ts'
-import { cellSubject } from '#openapi/wire.ts'
+import { cellSubject, processSubject } from '#openapi/wire.ts'
 
 export interface CellRef {
   readonly id: CellId
@@ -28,14 +28,22 @@ export type AskCell = <O extends CellOperation>(
 const TIMEOUT_MS = 10_000
 
 /**
- * A cell that does not answer in time, is not there, or answers outside the contract is `unavailable`: what was
+ * Asks the process of the cell that `processOf` names, and any where it names none or that one has ended. A cell that does not answer in time, is not there, or answers outside the contract is `unavailable`: what was
  * asked may or may not have happened. Any other failure is the cell's own.
  */
-export function cellClient(nats: NatsConnection): AskCell {
+export function cellClient(
+  nats: NatsConnection,
+  processOf: (cell: CellId) => string | undefined,
+): AskCell {
   return async (cell, operation, payload, { work, timeoutMs = TIMEOUT_MS }) => {
     const whom = `Cell ${cell.name}`
-    const subject = cellSubject(cell.id, operation)
-    const answer = await ask(nats, { subject, payload, work, timeoutMs, whom })
+    const processId = processOf(cell.id)
+    const any = cellSubject(cell.id, operation)
+    const at =
+      processId === undefined
+        ? { subject: any }
+        : { subject: processSubject(cell.id, processId, operation), otherwise: any }
+    const answer = await ask(nats, { ...at, payload, work, timeoutMs, whom })
     try {
       // The table's entry of `operation` has the type the operation's name stands for.
       return checked(CELL_OPERATIONS[operation].answer, answer, operation) as never

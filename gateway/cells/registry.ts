@@ -9,6 +9,7 @@ import { CellHeartbeat } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
 import { type CellMapping, listCellMappings } from '../db/cell-mappings.ts'
 import type { Cell, Resources } from './cell.ts'
+import { LiveProcesses } from './live-processes.ts'
 
 export interface CellRegistryOptions {
   readonly db: Executor
@@ -37,7 +38,8 @@ const NOTHING: Resources = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 /** All cells there are, and what each said of itself last. Every gateway hears every heartbeat. */
 export class CellRegistry implements AsyncDisposable {
   readonly #options: CellRegistryOptions
-  readonly #heard = new Map<string, Heard>()
+  readonly #heard = new Map<CellId, Heard>()
+  readonly #processes: LiveProcesses
   readonly #listeners = new Set<HeartbeatListener>()
   readonly #deadlineMs: number
   #mappings: ReadonlyMap<string, CellMapping> = new Map()
@@ -46,6 +48,7 @@ export class CellRegistry implements AsyncDisposable {
   private constructor(options: CellRegistryOptions) {
     this.#options = options
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS
+    this.#processes = new LiveProcesses(options.clock)
   }
 
   static async open(options: CellRegistryOptions): Promise<CellRegistry> {
@@ -62,7 +65,7 @@ export class CellRegistry implements AsyncDisposable {
   async refresh(): Promise<number> {
     const mappings = await listCellMappings(this.#options.db)
     this.#mappings = new Map(mappings.map((mapping) => [mapping.id, mapping]))
-    for (const id of this.#heard.keys()) if (!this.#mappings.has(id)) this.#heard.delete(id)
+    for (const id of this.#heard.keys()) if (!this.#mappings.has(id)) this.#forget(id)
     return mappings.length
   }
 
@@ -76,8 +79,13 @@ export class CellRegistry implements AsyncDisposable {
     return mapping === undefined ? undefined : this.#cell(mapping)
   }
 
+  /** A process of the cell to be asked next, each in its turn; undefined when none was heard lately. */
+  processOf(id: CellId): string | undefined {
+    return this.#processes.next(id)
+  }
+
   /** Counts what was just given to a cell against what it last said is free. */
-  promise(id: string, resources: Resources): void {
+  promise(id: CellId, resources: Resources): void {
     const heard = this.#heard.get(id)
     if (heard === undefined) return
     const { vcpus, memoryMb, diskGb } = heard.promised
@@ -119,12 +127,18 @@ export class CellRegistry implements AsyncDisposable {
     const id = message.subject.split('.')[1]! as CellId
     try {
       const beat = checked(CellHeartbeat, message.json(), 'heartbeat')
+      if (beat.processId !== undefined) this.#processes.heard(id, beat.processId)
       this.#heard.set(id, { beat, at: this.#options.clock.now(), promised: NOTHING })
       if (!this.#mappings.has(id)) this.#refresh?.nudge()
       for (const listener of this.#listeners) listener(id, beat)
     } catch (error) {
       this.#options.log.warn({ cell: id, ...errorFields(error) }, 'heartbeat not understood')
     }
+  }
+
+  #forget(id: CellId): void {
+    this.#heard.delete(id)
+    this.#processes.forget(id)
   }
 
   #cell(mapping: CellMapping): Cell {

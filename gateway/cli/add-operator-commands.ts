@@ -6,6 +6,7 @@ import { addDriverCommands } from './commands/driver.ts'
 import { addEventsCommand } from './commands/events.ts'
 import { addHostCommands } from './commands/host.ts'
 import { addIntentCommands } from './commands/intent.ts'
+import { addNodeCommands } from './commands/node.ts'
 import { addOperationCommands } from './commands/operation.ts'
 import { addServerCommands } from './commands/server.ts'
 import { addTokenCommands } from './commands/token.ts'
@@ -17,6 +18,7 @@ import type { Operator } from './operator.ts'
 export function addOperatorCommands(program: Command, operator: Operator): void {
   addCellCommands(program, operator)
   addHostCommands(program, operator)
+  addNodeCommands(program, operator)
   addServerCommands(program, operator)
   addWhyCommand(program, operator)
   addEventsCommand(program, operator)

@@ -27,6 +27,8 @@ export interface Operator {
   readonly out: Screen
   /** For everything else: progress, warnings. */
   readonly err: Screen
+  /** What is typed unseen after the prompt, or comes in at standard input where there is no terminal. */
+  secret(prompt: string): Promise<string>
   /** What this machine knows of the deployment in this checkout; nothing where there is none. */
   localFiles(): Promise<readonly BundleFile[]>
   /** How the command ends if it does not throw; the last call decides. */

@@ -88,6 +88,11 @@ export async function deleteAggregateHost(
     .where(and(eq(aggregateHosts.aggregateId, aggregateId), eq(aggregateHosts.hostId, hostId)))
 }
 
+/** Afterwards the host is in no aggregate. */
+export async function deleteHostMemberships(tx: Tx, hostId: string): Promise<void> {
+  await tx.orm.delete(aggregateHosts).where(eq(aggregateHosts.hostId, hostId))
+}
+
 async function named<T>(name: string, written: Promise<T>): Promise<T> {
   try {
     return await written

@@ -11,6 +11,8 @@ export interface HostRecord {
   /** The small number by which clients below microversion 2.53 know the host and its service. */
   readonly serial: number
   readonly view: HostView
+  /** When it was first heard of. */
+  readonly createdAt: Date
 }
 
 /** More hosts than this are not shown in one answer that has no pages. */
@@ -64,13 +66,18 @@ async function select(
   limit: number,
 ): Promise<readonly HostRecord[]> {
   const rows = await db.orm
-    .select({ cellId: hostIndex.cellId, serial: hostIndex.serial, view: hostIndex.view })
+    .select({
+      cellId: hostIndex.cellId,
+      serial: hostIndex.serial,
+      view: hostIndex.view,
+      createdAt: hostIndex.createdAt,
+    })
     .from(hostIndex)
     .where(and(where, isThere))
     .orderBy(asc(hostIndex.serial))
     .limit(limit)
-  return rows.map(({ cellId, serial, view }) => {
-    return { cellId: cellId as CellId, serial, view: view as HostView }
+  return rows.map(({ cellId, view, ...row }) => {
+    return { ...row, cellId: cellId as CellId, view: view as HostView }
   })
 }
 

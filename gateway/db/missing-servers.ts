@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
-import type { CellId } from '#common/ids.ts'
+import type { CellId, InstanceId } from '#common/ids.ts'
 import { ascii } from './server-attempts.ts'
 
 const cellId = sql.placeholder('cellId')
@@ -24,6 +24,19 @@ const COUNT = sqlStatement(sql`
   select cell_id, count(*) as servers from server_index
   where missing_since is not null and deleted_at is null group by cell_id`)
 
+const LIST = sqlStatement(sql`
+  select m.cell_id, m.server_id, m.attempt
+  from server_index s join instance_mappings m on m.server_id = s.server_id
+  where s.missing_since is not null and s.deleted_at is null and m.cell_id is not null
+    and m.is_deleting = false and m.saga_id is null
+  order by s.missing_since desc limit ${sql.placeholder('max')}`)
+
+export interface MissingServer {
+  readonly cellId: CellId
+  readonly serverId: InstanceId
+  readonly attempt: number
+}
+
 export interface IdRange {
   /** Exclusive; null: from the beginning. */
   readonly after: string | null
@@ -45,6 +58,18 @@ export async function markMissing(tx: Tx, cell: CellId, range: IdRange): Promise
   }
   await tx.run(UNMARK, values)
   return (await tx.run(MARK, values)).affectedRows
+}
+
+/** Servers that are marked, at most `max`, each with the cell that is said to have it; those being changed are left out. */
+export async function missingServers(db: Executor, max: number): Promise<readonly MissingServer[]> {
+  const rows = await db.rows<{ cell_id: CellId; server_id: InstanceId; attempt: number }>(LIST, {
+    max: String(max),
+  })
+  return rows.map((row) => ({
+    cellId: row.cell_id,
+    serverId: row.server_id,
+    attempt: row.attempt,
+  }))
 }
 
 /** How many servers each cell is said to have and does not; cells that have all of theirs are not there. */

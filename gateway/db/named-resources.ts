@@ -1,12 +1,13 @@
 import { eq, or } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
+import { projects } from './schema/identity.ts'
 import { images } from './schema/image.ts'
 import { networks } from './schema/network.ts'
 import { flavors } from './schema/resources.ts'
 
-export type Named = 'flavor' | 'image' | 'network'
+export type Named = 'flavor' | 'image' | 'network' | 'project'
 
-const TABLES = { flavor: flavors, image: images, network: networks } as const
+const TABLES = { flavor: flavors, image: images, network: networks, project: projects } as const
 
 /** Ids, at most `max`, of what has this id or name. */
 export async function idsNamed(

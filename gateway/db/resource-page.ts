@@ -17,6 +17,8 @@ export interface ResourcePage {
   readonly limit: number
   /** Id of the last object of the page before. */
   readonly marker: string | undefined
+  /** Read from the end: the objects before the marker, the nearest first. */
+  readonly isReversed: boolean
 }
 
 /** A collection as the database has it. */
@@ -67,11 +69,12 @@ function columnOf(collection: Collection, attribute: string): MySqlColumn {
 }
 
 function sortKeys(collection: Collection, page: ResourcePage): readonly SortColumn[] {
+  const { isReversed } = page
   const asked = page.sort.map(({ attribute, direction }) => ({
     column: columnOf(collection, attribute),
-    isDescending: direction === 'desc',
+    isDescending: (direction === 'desc') !== isReversed,
   }))
-  return [...asked, { column: collection.id, isDescending: false }]
+  return [...asked, { column: collection.id, isDescending: isReversed }]
 }
 
 async function markerValues(

@@ -113,7 +113,7 @@ async function runStages(
   const { service, single } = endpoint
   refuseRing(exchange.input.header, gateway.compute.cells)
   const isPublic = single !== undefined && single.check === undefined
-  const caller = isPublic ? ANONYMOUS : await authenticate(gateway.identity, exchange.input)
+  const caller = isPublic ? ANONYMOUS : await authenticate(gateway.verifier, exchange.input)
   if (!isPublic) refuseTooMany(gateway, caller)
   exchange.caller = caller
   if (single !== undefined) exchange.operation = single.operation

@@ -16,6 +16,10 @@ test('a body is parsed', async () => {
   expect(await read('{"a":[1]}')).toEqual({ a: [1] })
 })
 
+test('a character that is written as two escapes is one', async () => {
+  expect(await read(String.raw`{"a":"\ud83d\ude00"}`)).toEqual({ a: '😀' })
+})
+
 test('an empty body is none', async () => {
   expect(await read('')).toBeUndefined()
 })
@@ -24,6 +28,8 @@ test.each([
   ['cut off', '{"a":'],
   ['not JSON', '<xml/>'],
   ['too deep', '['.repeat(40) + ']'.repeat(40)],
+  ['with half a character', String.raw`{"a":["\ud800"]}`],
+  ['with half a character in a key', String.raw`{"\udc00":1}`],
   ['so deep that recursion would end', '['.repeat(200_000) + ']'.repeat(200_000)],
 ])('a body that is %s is a malformed request', async (_name, text) => {
   await expect(read(text)).rejects.toMatchObject({

@@ -9,13 +9,15 @@ export const BODY_BYTES_MAX = 1_048_576
 const BODY_TIME_MAX_MS = 60_000
 /** Deeper than any document describes; keeps recursion over a body bounded. */
 const DEPTH_MAX = 32
+/** JSON can write half of a surrogate pair, which is no character: neither UTF-8 nor the database has it. */
+const SURROGATE = /\\u[dD][89a-fA-F]/
 
 /** `application/json`, its `+json` kin, and Glance's `application/openstack-images-v2.1-json-patch`. */
 const JSON_MEDIA = /^application\/[\w.+-]*json\b/i
 
 /**
  * The parsed body, or undefined when there is none. Throws `too-large` beyond BODY_BYTES_MAX, `invalid` for
- * what is not JSON or nests too deep; refuses with 415 what declares to be something else, and with 408 what has not
+ * what is not JSON, nests too deep or holds what is no text; refuses with 415 what declares to be something else, and with 408 what has not
  * come within `timeMaxMs`.
  */
 export async function readJsonBody(
@@ -62,8 +64,21 @@ function parse(text: string): unknown {
   } catch {
     throw new Failure('invalid', 'Malformed request body: it is not valid JSON.')
   }
-  if (isWithinDepth(value, DEPTH_MAX)) return value
-  throw new Failure('invalid', `Malformed request body: it nests deeper than ${DEPTH_MAX} levels.`)
+  if (!isWithinDepth(value, DEPTH_MAX))
+    throw new Failure(
+      'invalid',
+      `Malformed request body: it nests deeper than ${DEPTH_MAX} levels.`,
+    )
+  if (SURROGATE.test(text) && !isWellFormed(value))
+    throw new Failure('invalid', 'Malformed request body: it holds half of a surrogate pair.')
+  return value
+}
+
+/** Of a value within bounded depth: keys and texts alike. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).every(([key, child]) => key.isWellFormed() && isWellFormed(child))
 }
 
 function isWithinDepth(value: unknown, left: number): boolean {

@@ -6,6 +6,8 @@ export interface Links {
   readonly root: string
   /** An absolute URL for a path that starts with a slash. */
   to(path: string): string
+  /** The identity service, wherever it is. */
+  readonly identity: string
 }
 
 /** `host`, `host:port`, `[v6]:port`: anything else in a Host header could break out of the link it is put in. */
@@ -19,24 +21,25 @@ export type LinksSource = (
 
 /**
  * Links start with the configured public URL, else with what the client says it called. X-Forwarded-* counts
- * only from a peer that `isTrustedProxy` knows.
+ * only from a peer that `isTrustedProxy` knows. `identityUrl`: of an identity service elsewhere.
  */
 export function linksSource(
   publicUrl: string | undefined,
   isTrustedProxy: (address: string | undefined) => boolean,
+  identityUrl?: string,
 ): LinksSource {
   if (publicUrl !== undefined) {
-    const fixed = linksFrom(publicUrl.replace(/\/+$/, ''))
+    const fixed = linksFrom(publicUrl.replace(/\/+$/, ''), identityUrl)
     return () => fixed
   }
   return ({ header, peerAddress, isEncrypted = false }) => {
     const forwarded = isTrustedProxy(peerAddress) ? forwardedRoot(header) : undefined
-    return linksFrom(forwarded ?? calledRoot(header, isEncrypted))
+    return linksFrom(forwarded ?? calledRoot(header, isEncrypted), identityUrl)
   }
 }
 
-function linksFrom(root: string): Links {
-  return { root, to: (path) => root + path }
+function linksFrom(root: string, identityUrl = `${root}/identity`): Links {
+  return { root, to: (path) => root + path, identity: identityUrl }
 }
 
 function calledRoot(header: HeaderReader, isEncrypted: boolean): string {

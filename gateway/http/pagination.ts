@@ -9,7 +9,7 @@ export function pageLimit(asked: number | undefined): number {
 }
 
 export interface PageLink {
-  readonly rel: 'next'
+  readonly rel: 'next' | 'previous'
   readonly href: string
 }
 

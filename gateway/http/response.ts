@@ -48,7 +48,7 @@ export function failureResponse(
   headers['Content-Type'] = fault.contentType
   if (fault.retryAfter !== undefined) headers['Retry-After'] = String(fault.retryAfter)
   if (fault.status === 401)
-    headers['WWW-Authenticate'] = `Keystone uri="${exchange.links.to('/identity')}"`
+    headers['WWW-Authenticate'] = `Keystone uri="${exchange.links.identity}"`
   return new Response(fault.body, { status: fault.status, headers })
 }
 

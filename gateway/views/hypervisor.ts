@@ -14,6 +14,8 @@ export interface HypervisorViewOptions {
   readonly cells: Cells
   /** By host id, where they were asked for. */
   readonly servers?: ReadonlyMap<string, readonly HostedServer[]>
+  /** By host id, of those that tell. */
+  readonly uptimes?: ReadonlyMap<string, string>
 }
 
 export function hypervisorSummary(
@@ -41,8 +43,7 @@ export function hypervisorView(host: HostRecord, options: HypervisorViewOptions)
     hypervisor_version: inventory?.hypervisor.version ?? 0,
     host_ip: null,
     cpu_info: cpuInfo(host, options.context),
-    // Not known to any driver; Nova answers the same for those that cannot tell.
-    uptime: null,
+    uptime: options.uptimes?.get(view.hostId) ?? null,
     service: {
       id: hostRecordId(host, options.context),
       host: view.name,

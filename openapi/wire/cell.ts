@@ -3,7 +3,7 @@ import { CellAct } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
 import { PortFilter } from './firewall.ts'
-import { HostAggregate, HostView } from './host.ts'
+import { HostAggregate, HostView, Stranger } from './host.ts'
 import {
   FlavorSnapshot,
   ImageSnapshot,
@@ -80,10 +80,21 @@ export const CELL_OPERATIONS = {
     answer: Type.Object({ output: Type.String() }),
   },
   /** Afterwards the applied ports let through what they say; those that are not there, or not yet, are passed over. */
+  'host.strangers': {
+    ask: Type.Object({ hostId: Uuid }),
+    answer: Type.Object({ guests: Type.Array(Stranger) }),
+  },
   'host.filter-ports': {
     ask: Type.Object({ hostId: Uuid, ports: Type.Array(PortFilter) }),
     answer: Type.Object({ applied: Type.Array(Uuid) }),
   },
+  /** How long the host has been up, in its own words. */
+  'host.uptime': {
+    ask: Type.Object({ hostId: Uuid }),
+    answer: Type.Object({ text: Type.String() }),
+  },
+  /** Afterwards the host is not there, until its compute starts anew. */
+  'host.forget': { ask: Type.Object({ hostId: Uuid }), answer: HostView },
   'host.set-service': {
     ask: Type.Object({
       hostId: Uuid,
@@ -135,6 +146,13 @@ export const CELL_OPERATIONS = {
       incarnation: Uuid,
       hosts: Type.Array(HostView),
       isLast: Type.Boolean(),
+    }),
+  },
+  /** Of these servers those whose delete the cell has committed: whoever asks may have forgotten that it was told. */
+  'snapshot.ended': {
+    ask: Type.Object({ serverIds: Type.Array(Uuid, { maxItems: 500 }) }),
+    answer: Type.Object({
+      ended: Type.Array(Type.Object({ serverId: Uuid, attempt: Type.Integer({ minimum: 1 }) })),
     }),
   },
 } as const

@@ -54,6 +54,7 @@ export const CellSummary = Type.Object({
   hostsUp: Type.Integer(),
   hosts: Type.Integer(),
   zones: Type.Array(Type.String()),
+  /** True where no host runs real guests. */
   simulated: Type.Boolean(),
   hypervisorTypes: Type.Array(Type.String()),
   architectures: Type.Array(Type.String()),
@@ -74,6 +75,8 @@ export const CellHeartbeat = Type.Object({
   incarnation: Uuid,
   position: Type.Integer(),
   process: Type.String(),
+  /** By which this process can be asked by itself; absent: only any of the cell can. */
+  processId: Type.Optional(Uuid),
   at: Time,
   summary: CellSummary,
   labels: Texts,

@@ -54,6 +54,17 @@ export const ReportedGuest = Type.Object({
 })
 export type ReportedGuest = Static<typeof ReportedGuest>
 
+/** A guest of nobody, as seen from outside. Memory in MiB, disk in GiB; null: not shown. */
+export const Stranger = Type.Object({
+  id: Uuid,
+  name: Type.String(),
+  powerState: Type.Integer(),
+  vcpus: Nullable(Type.Integer()),
+  memoryMb: Nullable(Type.Integer()),
+  rootGb: Nullable(Type.Integer()),
+})
+export type Stranger = Static<typeof Stranger>
+
 /** Sent by a compute every minute, on change, and when its cell asks. */
 export const HostReport = Type.Object({
   hostId: Uuid,
@@ -66,7 +77,10 @@ export const HostReport = Type.Object({
   down: Nullable(Type.String()),
   /** As last known while the backend is down; null when it was never seen. */
   inventory: Nullable(Inventory),
+  /** By id. */
   instances: Type.Array(ReportedGuest),
+  /** True: there are more than one message names, and those after the last one have to be asked for. */
+  hasMore: Type.Optional(Type.Boolean()),
   startedAt: Time,
 })
 export type HostReport = Static<typeof HostReport>
@@ -156,12 +170,15 @@ export const HOST_OPERATIONS = {
     answer: Type.Object({}),
   },
   diagnostics: { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
+  uptime: { ask: Type.Object({}), answer: Type.Object({ text: Type.String() }) },
   'console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     /** Bytes as Latin-1 text: a guest may print anything. */
     answer: Type.Object({ output: Type.String() }),
   },
-  report: { ask: Type.Object({}), answer: HostReport },
+  strangers: { ask: Type.Object({}), answer: Type.Object({ guests: Type.Array(Stranger) }) },
+  /** `after`: only the instances whose ids come after it. */
+  report: { ask: Type.Object({ after: Type.Optional(Uuid) }), answer: HostReport },
   /** A gateway was in touch so long ago; guests shall stop once none has been for `fenceAfterMs`, 0: never. */
   contact: {
     ask: Type.Object({

@@ -24,16 +24,25 @@ export const FlavorSnapshot = Type.Object({
 })
 export type FlavorSnapshot = Static<typeof FlavorSnapshot>
 
-export const ImageSnapshot = Type.Object({
+/** A content of the image service, and the right to read it. */
+export const ImageFile = Type.Object({
   id: Uuid,
-  name: Type.String(),
-  diskFormat: Type.String(),
   sizeBytes: Type.Integer({ minimum: 0 }),
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  ticket: Type.String(),
+})
+export type ImageFile = Static<typeof ImageFile>
+
+export const ImageSnapshot = Type.Object({
+  ...ImageFile.properties,
+  name: Type.String(),
+  diskFormat: Type.String(),
   minDiskGb: Type.Integer({ minimum: 0 }),
   minRamMb: Type.Integer({ minimum: 0 }),
   properties: Texts,
-  ticket: Type.String(),
+  /** What a guest is started from instead of what its disk begins with; absent: nothing. */
+  kernel: Type.Optional(ImageFile),
+  ramdisk: Type.Optional(ImageFile),
 })
 export type ImageSnapshot = Static<typeof ImageSnapshot>
 
@@ -114,6 +123,8 @@ export const InstanceBuild = Type.Object({
   /** Servers it is to share no host with; absent: none. */
   differentHost: Type.Optional(Type.Array(Type.String())),
   remarks: Type.Optional(ServerRemarks),
+  /** The guest is on its host already, with the server's id, and is taken in as it is; absent: it is built. */
+  adopts: Type.Optional(Type.Literal(true)),
 })
 export type InstanceBuild = Static<typeof InstanceBuild>
 

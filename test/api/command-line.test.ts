@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { verifyBoot } from '#deploy/nested/verify-boot.ts'
 import { createServer, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { WeirCommand } from '#test/env/weir-command.ts'
@@ -37,6 +38,18 @@ describe('the weir command', () => {
     expect(disabled).toMatchObject({ name: 'south', is_enabled: false, disabled_reason: 'works' })
     expect(await admin.json('cell enable south')).toMatchObject({ disabled_reason: null })
     expect(await admin.json('cell update south --weight 2')).toMatchObject({ weight: 2 })
+  })
+
+  test('builds a server in a cell to see whether it works, and leaves nothing', async () => {
+    const session = { endpoint: cloud.endpoints[0]!, token: await cloud.login('admin') }
+    expect(await verifyBoot(session, 'north')).toEqual([
+      { check: 'host', result: 'ok', detail: 'north-1 takes m1.tiny with tiny' },
+      { check: 'boot', result: 'ok', detail: expect.stringContaining('active after') },
+      { check: 'delete', result: 'ok', detail: expect.stringContaining('gone after') },
+    ])
+    expect((await admin.run('host cordon north-1')).code).toBe(0)
+    expect(await verifyBoot(session, 'north')).toMatchObject([{ check: 'host', result: 'failed' }])
+    expect((await admin.run('host uncordon north-1')).code).toBe(0)
   })
 
   test('shows hosts by their cell and cordons them by name', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Failure } from '#common/errors.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { applyHostViews } from '#gateway/db/host-index.ts'
 import type { Microversion } from '#openapi/microversions.ts'
@@ -11,18 +12,20 @@ let admin: ApiClient
 let alice: ApiClient
 let west: HostView
 let east: HostView
+const UPTIME = ' 08:32:11 up 93 days, 18:25,  0 users,  load average: 0.20, 0.12, 0.14'
 
 beforeAll(async () => {
   api = await computeApi('hypervisors', ['west', 'east'])
   admin = await api.user('admin', 'admin', 'admin')
   alice = await api.user('alice', 'blue', 'member')
-  west = sampleHost('west-1', { zone: 'left' })
+  west = sampleHost('west-1', { zone: 'left', capabilities: ['uptime'] })
   east = sampleHost('east-1', { zone: 'right', isDisabled: true, disabledReason: 'fan' })
   const gone = sampleHost('gone', { isDeleted: true })
   await api.gateway.db.transaction(async (tx) => {
     await applyHostViews(tx, api.cells[0]!.id, [west, gone])
     await applyHostViews(tx, api.cells[1]!.id, [east])
   })
+  api.cells[0]!.overrides['host.uptime'] = () => ({ text: UPTIME })
 })
 
 afterAll(() => api?.[Symbol.asyncDispose]())
@@ -72,7 +75,7 @@ test('a hypervisor shows what it has, and from 2.88 on only what does not change
   expect(modern!['cpu_info']).toMatchObject({ vendor: 'AMD', topology: { cores: 8 } })
   const [newest] = (await list('', '2.88', 'listHypervisorsDetail')).body.hypervisors
   expect(newest).not.toHaveProperty('vcpus')
-  expect(newest).toHaveProperty('uptime', null)
+  expect(newest).toHaveProperty('uptime', UPTIME)
 })
 
 test('hypervisors are paged from 2.33 on', async () => {
@@ -100,12 +103,45 @@ test('hypervisors are searched by part of their name', async () => {
   expect((await list(`${pattern}&limit=1`, '2.53')).status).toBe(400)
 })
 
-test('statistics add up what is enabled; no driver tells an uptime', async () => {
+test('statistics add up what is enabled', async () => {
   const { body } = await admin.call<{ hypervisor_statistics: object }>('showHypervisorStatistics')
   expect(body.hypervisor_statistics).toMatchObject({ count: 1, vcpus: 8, memory_mb_used: 1_024 })
   expect((await admin.call('showHypervisorStatistics', { version: '2.88' })).status).toBe(404)
-  const params = { hypervisor_id: west.hostId }
-  expect((await admin.call('showHypervisorUptime', { params, version: '2.53' })).status).toBe(501)
+})
+
+test('an uptime is told by hosts that know it, alone until 2.87 and with the rest since', async () => {
+  const uptime = (hypervisor_id: string, version: Microversion = '2.53') =>
+    admin.call<{ hypervisor: object }>('showHypervisorUptime', {
+      params: { hypervisor_id },
+      version,
+    })
+  const shown = async ({ hostId }: HostView) =>
+    (
+      await admin.call<{ hypervisor: object }>('showHypervisor', {
+        params: { hypervisor_id: hostId },
+        version: '2.88',
+      })
+    ).body.hypervisor
+  expect((await uptime(west.hostId)).body.hypervisor).toMatchObject({ state: 'up', uptime: UPTIME })
+  expect((await uptime(east.hostId)).status).toBe(501)
+  expect((await uptime(west.hostId, '2.88')).status).toBe(404)
+  expect(await shown(west)).toHaveProperty('uptime', UPTIME)
+  expect(await shown(east)).toHaveProperty('uptime', null)
+
+  api.cells[0]!.overrides['host.uptime'] = () => {
+    throw new Failure('unavailable', 'Host west-1 did not answer.')
+  }
+  const silent = await uptime(west.hostId)
+  expect([silent.status, silent.body]).toEqual([
+    400,
+    {
+      badRequest: {
+        code: 400,
+        message: 'Compute service of west-1 is unavailable at this time.',
+      },
+    },
+  ])
+  expect(await shown(west)).toHaveProperty('uptime', null)
 })
 
 test('users see no hypervisors, but zones', async () => {

@@ -18,6 +18,18 @@ const REQUEST_MS = 500
 const ASKED_MIN = 100
 const PAUSE_MS = 2
 
+/** Of a host whose backend was never seen. */
+const SILENT_REPORT = {
+  zone: null,
+  driver: 'fake',
+  simulated: true,
+  capabilities: [],
+  down: 'never seen',
+  inventory: null,
+  instances: [],
+  startedAt: 0,
+} as const
+
 let cloud: Cloud
 let admin: ApiClient
 const connections: NatsConnection[] = []
@@ -42,7 +54,7 @@ interface JoinToken {
 
 interface Joined {
   readonly cell: { readonly id: string; readonly name: string }
-  readonly host: { readonly id: string } | null
+  readonly host: { readonly id: string; readonly name: string } | null
   readonly credential: string
   readonly bus: { readonly url: string; readonly leaf_url: string }
 }
@@ -183,6 +195,27 @@ describe('joining', () => {
       host.subscribe(subject, { callback: (error) => void refused.push(String(error?.name)) })
     await waitFor('the refusals', () => refused.length === subjects.length, QUICK_MS)
     expect(new Set(refused)).toEqual(new Set(['PermissionViolationError']))
+  })
+
+  test('lets a host speak of itself alone, whatever it says and where', async () => {
+    const { body: made } = await makeToken({ cell: 'north', host: 'north-8' })
+    const key = createUser()
+    const { body } = await join(made.token, key)
+    const host = await connectAs(body, key)
+    const victim = cloud.cell('north').computes[0]!.id
+    const { cell, host: own } = body
+    const report = { ...SILENT_REPORT, hostId: victim, name: 'forged' }
+    for (const id of [victim, own?.id])
+      host.publish(`up.${cell.id}.${id}.v${WIRE_VERSION}.report`, JSON.stringify(report))
+    const honest = { ...report, hostId: own?.id, name: own?.name }
+    host.publish(`up.${cell.id}.${own?.id}.v${WIRE_VERSION}.report`, JSON.stringify(honest))
+
+    const names = async () =>
+      (await get<{ hosts: readonly { name: string }[] }>('/v1/hosts')).body.hosts
+        .map(({ name }) => name)
+        .toSorted()
+    await waitFor('it to be listed', async () => (await names()).includes('north-8'), QUICK_MS)
+    expect(await names()).toEqual(['north-1', 'north-8'])
   })
 })
 

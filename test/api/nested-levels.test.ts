@@ -5,11 +5,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { createDriver } from '#drivers/registry.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
-import { startNestedHost } from '../env/nested-host.ts'
+import { startDrivenHost } from '../env/driven-host.ts'
+import { isFullRun } from '../env/full-run.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
 
 const STATE_MS = 30_000
 const NEWEST = { version: '2.100' } as const
+/** As hosts are set unless told otherwise: what is seen sooner, a cloud has told of. */
+const ASKED_SELDOM = { poll_ms: '1000', idle_poll_ms: '5000' }
+/** How long after the bottom the top knows of a change there: a second, and more where three clouds share a busy core. */
+const TOLD_MS = 3_000
+/** Of the acts, those that every run does. */
+const ACTS_IN_SHORT = 2
+const POLL = { timeout: STATE_MS, interval: 20 }
 const PUBLIC_KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIO7oZSgXG2kXLHzpIEJPoAyN1X0w1ZMLOMmSyrpMTnYb somebody'
 const ADDRESS = '10.86.0.77'
@@ -51,9 +59,7 @@ describe('a server that goes down through three clouds', () => {
   }
   const untilStatus = (id: string, status: string) =>
     expect
-      .poll(async () => (await serversOf(top())).find((server) => server.id === id)?.status, {
-        timeout: STATE_MS,
-      })
+      .poll(async () => (await serversOf(top())).find((server) => server.id === id)?.status, POLL)
       .toBe(status)
   const act = (id: string, body: object) =>
     top().as('demo').post(`/compute/v2.1/servers/${id}/action`, body)
@@ -62,8 +68,10 @@ describe('a server that goes down through three clouds', () => {
     const small = { gateways: 1, cells: 1, processesPerCell: 1 }
     for (const hostsPerCell of [0, 0, 1])
       clouds.push(owned.use(await startCloud({ ...small, hostsPerCell })))
-    for (const [index, child] of clouds.entries())
-      if (index > 0) owned.use(await startNestedHost(clouds[index - 1]!, nestedSettingsFor(child)))
+    for (const [index, child] of clouds.entries()) {
+      const settings = { ...nestedSettingsFor(child), ...ASKED_SELDOM }
+      if (index > 0) owned.use(await startDrivenHost(clouds[index - 1]!, 'nested', settings))
+    }
     const keypair = { name: 'mine', public_key: PUBLIC_KEY }
     await top().as('demo').post('/compute/v2.1/os-keypairs', { keypair })
     await makeGroup(top())
@@ -101,11 +109,14 @@ describe('a server that goes down through three clouds', () => {
     const { id } = created.body.server
     await untilStatus(id, 'ACTIVE')
 
+    const requestId = String(created.headers['x-openstack-request-id'])
     const levels = await Promise.all(clouds.map((cloud) => serversOf(cloud)))
     expect(levels.map(({ length }) => length)).toEqual([1, 1, 1])
     const [atTop, , atBottom] = levels.map(([server]) => server!)
     expect(comparable(atBottom!)).toEqual(comparable(atTop!))
     expect(Object.keys(atBottom!.metadata)).toHaveLength(2 + clouds.length - 1)
+    for (const [level, [server]] of levels.entries())
+      expect(await actionOf(clouds[level]!, server!.id, requestId)).toBe('create')
     expect(await insides(clouds[2]!, atBottom!)).toEqual({
       hostname: order['hostname'],
       userData: order['user_data'],
@@ -122,6 +133,19 @@ describe('a server that goes down through three clouds', () => {
     await act(id, { 'os-start': null })
     await untilStatus(id, 'ACTIVE')
 
+    const bottom = clouds[2]!.as('demo')
+    const untilTold = async () => {
+      await bottom.post(`${path}/${atBottom!.id}/action`, { 'os-stop': null })
+      await expect.poll(async () => (await serversOf(clouds[2]!))[0]?.status, POLL).toBe('SHUTOFF')
+      const seenAt = performance.now()
+      await untilStatus(id, 'SHUTOFF')
+      const tookMs = performance.now() - seenAt
+      await act(id, { 'os-start': null })
+      await untilStatus(id, 'ACTIVE')
+      return tookMs
+    }
+    await expect.poll(untilTold, { timeout: STATE_MS }).toBeLessThan(TOLD_MS)
+
     await top().as('demo').delete(`${path}/${id}`)
     await expect
       .poll(async () => (await Promise.all(clouds.map((cloud) => serversOf(cloud)))).flat(), {
@@ -129,6 +153,37 @@ describe('a server that goes down through three clouds', () => {
       })
       .toEqual([])
     for (const cloud of clouds.slice(1)) expect(await leftOf(cloud)).toEqual([])
+  })
+
+  test('does below what it is told to above, and while the cloud between is away it waits', async () => {
+    const path = '/compute/v2.1/servers'
+    const { tiny, image } = top().catalog
+    const server = { name: 'told', flavorRef: tiny, imageRef: image, networks: 'none' }
+    const made = await top().as('demo').post<{ server: { id: string } }>(path, { server }, NEWEST)
+    const { id } = made.body.server
+    await untilStatus(id, 'ACTIVE')
+    const below = async () => (await serversOf(clouds[2]!)).find(({ name }) => name === 'told')
+    const statusOf = async (cloud: Cloud) =>
+      (await serversOf(cloud)).find(({ name }) => name === 'told')?.status
+
+    for (const [body, status] of actsOf(top()).slice(0, isFullRun ? undefined : ACTS_IN_SHORT)) {
+      expect((await act(id, body)).status).toBeLessThan(300)
+      await expect.poll(() => statusOf(clouds[2]!), POLL).toBe(status)
+      await untilStatus(id, status)
+      await untilAtRest(top(), id)
+    }
+    const log = await act(id, { 'os-getConsoleOutput': {} })
+    expect(JSON.stringify(log.body)).toContain((await below())?.id)
+
+    const [middle] = clouds[1]!.gateways
+    await middle!.stop()
+    await act(id, { 'os-stop': null })
+    expect(await statusOf(top())).toBe('ACTIVE')
+    await middle!.start()
+    await untilStatus(id, 'SHUTOFF')
+    expect(await statusOf(clouds[2]!)).toBe('SHUTOFF')
+    await top().as('demo').delete(`${path}/${id}`)
+    await expect.poll(below, POLL).toBeUndefined()
   })
 
   test('is not sent to a cloud that it came from', async () => {
@@ -145,6 +200,41 @@ describe('a server that goes down through three clouds', () => {
     })
   })
 })
+
+/** Acts that the bottom can do, and the status that each leads to. */
+function actsOf({ catalog }: Cloud): readonly (readonly [body: object, status: string])[] {
+  return [
+    [{ pause: null }, 'PAUSED'],
+    [{ unpause: null }, 'ACTIVE'],
+    [{ suspend: null }, 'SUSPENDED'],
+    [{ resume: null }, 'ACTIVE'],
+    [{ reboot: { type: 'HARD' } }, 'ACTIVE'],
+    [{ rescue: { rescue_image_ref: catalog.image } }, 'RESCUE'],
+    [{ unrescue: null }, 'ACTIVE'],
+    [{ resize: { flavorRef: catalog.small } }, 'VERIFY_RESIZE'],
+    [{ confirmResize: null }, 'ACTIVE'],
+    [{ changePassword: { adminPass: 'a-password-of-mine' } }, 'ACTIVE'],
+    [{ rebuild: { imageRef: catalog.image } }, 'ACTIVE'],
+    [{ createImage: { name: 'saved' } }, 'ACTIVE'],
+  ]
+}
+
+/** Resolves once nothing more is being done to the server. */
+async function untilAtRest(cloud: Cloud, id: string): Promise<void> {
+  type Shown = { readonly server: { readonly 'OS-EXT-STS:task_state': string | null } }
+  const task = async () => {
+    const { body } = await cloud.as('demo').get<Shown>(`/compute/v2.1/servers/${id}`)
+    return body.server['OS-EXT-STS:task_state']
+  }
+  await expect.poll(task, POLL).toBeNull()
+}
+
+/** What was done to a server under a request id. */
+async function actionOf(cloud: Cloud, id: string, requestId: string): Promise<string> {
+  type Action = { readonly instanceAction: { readonly action: string } }
+  const path = `/compute/v2.1/servers/${id}/os-instance-actions/${requestId}`
+  return (await cloud.as('demo').get<Action>(path)).body.instanceAction.action
+}
 
 /** What of a server is the same at every level. */
 function comparable({ name, config_drive, flavor, addresses, metadata, ...said }: Server) {

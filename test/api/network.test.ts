@@ -1,6 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listOf, textOf } from './json.ts'
+import { newId } from '#common/ids.ts'
+import { applyHostViews } from '#gateway/db/host-index.ts'
+import { sampleHost } from '#test/env/sample-host.ts'
+import { listOf } from './json.ts'
 import { idOf, keyOf, type NetworkApi, networkApi } from './network-api.ts'
 
 let api: NetworkApi
@@ -40,9 +43,37 @@ describe('discovery', () => {
     expect((await api.ask(api.demo, 'GET', 'extensions/quota_details')).status).toBe(200)
   })
 
-  test('zones and agents are empty', async () => {
-    expect(await api.list(api.demo, 'availability_zones')).toEqual([])
-    expect(await api.list(api.admin, 'agents')).toEqual([])
+  test('zones and agents are those of the hosts', async () => {
+    const [left, right] = [
+      sampleHost('agent-1', { zone: 'left', capabilities: ['firewall'] }),
+      sampleHost('agent-2', { zone: 'right', isDisabled: true }),
+    ]
+    await api.face.gateway.db.transaction((tx) => applyHostViews(tx, newId(), [left, right]))
+
+    // Nothing is heard of their cell.
+    expect(await api.list(api.demo, 'availability_zones')).toEqual([
+      { name: 'left', resource: 'network', state: 'unavailable' },
+      { name: 'right', resource: 'network', state: 'unavailable' },
+    ])
+    expect(await api.list(api.demo, 'availability_zones', 'name=left&fields=name')).toEqual([
+      { name: 'left' },
+    ])
+    expect(await api.list(api.demo, 'availability_zones', 'resource=router')).toEqual([])
+    const [agent, ...others] = await api.list(api.admin, 'agents', 'admin_state_up=true')
+    expect(others).toEqual([])
+    expect(agent).toMatchObject({
+      id: left.hostId,
+      host: 'agent-1',
+      availability_zone: 'left',
+      alive: false,
+      started_at: '2026-11-21 07:00:00',
+      configurations: { driver: 'fake', filters_ports: true },
+    })
+    expect(await api.list(api.admin, 'agents', 'alive=true')).toEqual([])
+    const shown = await api.ask(api.admin, 'GET', `agents/${right.hostId}?fields=host`)
+    expect(shown.body).toEqual({ agent: { host: 'agent-2' } })
+    expect((await api.ask(api.admin, 'GET', 'agents/none')).status).toBe(404)
+    expect((await api.ask(api.admin, 'GET', 'agents?colour=red')).status).toBe(400)
     expect((await api.ask(api.demo, 'GET', 'agents')).status).toBe(403)
   })
 })
@@ -104,6 +135,32 @@ describe('a network', () => {
       expect((await api.ask(api.demo, 'POST', 'networks', body)).status).toBe(400)
   })
 
+  test('has groups and rules that are made together, too', async () => {
+    const made = await api.ask(api.demo, 'POST', 'security-groups', {
+      security_groups: [{ name: 'bulk-a' }, { name: 'bulk-b' }],
+    })
+    const [one, two] = listOf(made.body['security_groups'])
+    const rule = (security_group_id: string, port_range_min: number) => {
+      const port = { port_range_min, port_range_max: port_range_min }
+      return { security_group_id, direction: 'ingress', protocol: 'tcp', ...port }
+    }
+    const make = (rules: readonly object[]) =>
+      api.ask(api.demo, 'POST', 'security-group-rules', { security_group_rules: rules })
+    const rules = await make([rule(idOf(one!), 22), rule(idOf(one!), 80)])
+    const twice = await make([rule(idOf(two!), 22), rule(idOf(two!), 22)])
+    const apart = await make([rule(idOf(one!), 443), rule(idOf(two!), 443)])
+
+    expect([made.status, rules.status, twice.status, apart.status]).toEqual([201, 201, 409, 400])
+    const ports = listOf(rules.body['security_group_rules']).map((each) => each['port_range_min'])
+    expect(ports).toEqual([22, 80])
+    const query = `security_group_id=${idOf(two!)}&direction=ingress`
+    expect(await api.list(api.demo, 'security-group-rules', query)).toEqual([])
+    const named = [{ name: 'bulk-c' }, { name: 'default' }]
+    const refused = await api.ask(api.demo, 'POST', 'security-groups', { security_groups: named })
+    expect(refused.status).toBe(409)
+    expect(await api.list(api.demo, 'security-groups', 'name=bulk-c')).toEqual([])
+  })
+
   test('takes its subnets with it, and stays while ports are on it', async () => {
     const id = idOf(await api.networkWithSubnet())
     const port = await api.make(api.demo, 'ports', { network_id: id })
@@ -135,68 +192,6 @@ describe('a network', () => {
     const reply = await api.ask(api.admin, 'PUT', `networks/${id}`, { network: { shared: false } })
 
     expect(reply.status).toBe(409)
-  })
-})
-
-describe('a list', () => {
-  test('is filtered by any of several values, sorted, cut to fields and paged with links', async () => {
-    const name = `net-${randomBytes(4).toString('hex')}`
-    const ids = await Promise.all(
-      [1, 2, 3].map(async () => idOf(await api.network(api.demo, { name }))),
-    )
-
-    const some = await api.list(
-      api.demo,
-      'networks',
-      `id=${ids[0]}&id=${ids[2]}&fields=id&fields=name`,
-    )
-    const firstPage = await api.ask(
-      api.demo,
-      'GET',
-      `networks?name=${name}&limit=2&sort_key=name&sort_dir=desc`,
-    )
-    const [link] = listOf(firstPage.body['networks_links'])
-    const href = textOf(link?.['href']).replace('http://cloud.test:8774', '')
-    const secondPage = await api.face.ask('GET', href, { token: api.demo })
-
-    expect(some).toHaveLength(2)
-    expect(some[0]).toEqual({ id: expect.any(String), name })
-    const seen = [firstPage, secondPage].flatMap((page) => listOf(page.body['networks']))
-    expect(new Set(seen.map(idOf))).toEqual(new Set(ids))
-    expect(secondPage.body).not.toHaveProperty('networks_links')
-  })
-
-  test.each([
-    'networks?secret=1',
-    'networks?limit=x',
-    'networks?marker=nothing',
-    'networks?sort_key=secret',
-    'networks?sort_key=name&sort_dir=up',
-    'networks?shared=perhaps',
-    'ports?fixed_ips=nonsense',
-  ])('%s is refused', async (path) => {
-    expect((await api.ask(api.demo, 'GET', path)).status).toBe(400)
-  })
-
-  test('of ports finds them by device, address, subnet and group', async () => {
-    const made = await api.network()
-    const onIt = await api.subnet(idOf(made))
-    const port = await api.make(api.demo, 'ports', {
-      network_id: idOf(made),
-      device_id: 'my-device',
-    })
-    const [fixedIp] = listOf(port['fixed_ips'])
-    const [group] = port['security_groups'] as unknown as readonly string[]
-
-    for (const query of [
-      'device_id=my-device',
-      `fixed_ips=ip_address=${textOf(fixedIp?.['ip_address'])}`,
-      `fixed_ips=subnet_id=${idOf(onIt)}`,
-      `fixed_ips=ip_address_substr=${textOf(fixedIp?.['ip_address']).slice(1)}&network_id=${idOf(made)}`,
-      `security_groups=${group}&network_id=${idOf(made)}`,
-      `mac_address=${textOf(port['mac_address']).toUpperCase()}`,
-    ])
-      expect((await api.list(api.demo, 'ports', query)).map(idOf), query).toEqual([idOf(port)])
   })
 })
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { findServer } from '#gateway/db/find-server.ts'
-import { type BootWorld, bootWorld } from '../env/boot-world.ts'
+import { addImage, type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
 
 let world: BootWorld
@@ -63,6 +63,30 @@ test('a server that was asked for is promised, built with its address, and ACTIV
   expect(asked.build.image.ticket).toMatch(/^v1\./)
 })
 
+test('a server whose image names a kernel is built with it, and one that names none there is refused', async () => {
+  const { images } = world.api.gateway
+  const kernel = await addImage(images, { name: 'kernel' })
+  const ramdisk = await addImage(images, { name: 'ramdisk' })
+  const named = await addImage(images, { name: 'a', kernel_id: kernel, ramdisk_id: ramdisk })
+  const broken = await addImage(images, { name: 'b', kernel_id: newId<string>() })
+  const user = await member()
+
+  const id = await boot(user, { imageRef: named })
+  const refused = await user.call<Refused>('createServer', {
+    body: world.body({ imageRef: broken }),
+  })
+
+  await world.until(id, ({ vmState }) => vmState === 'active')
+  const { build } = world.cell.builds.find(({ operation }) => operation.serverId === id)!
+  const readable = { sizeBytes: 1024, ticket: expect.stringMatching(/^v1\./) }
+  expect(build.image).toMatchObject({
+    kernel: { id: kernel, ...readable },
+    ramdisk: { id: ramdisk, ...readable },
+  })
+  expect(refused.status).toBe(400)
+  expect(refused.body['badRequest']!.message).toBe('Can not find requested image')
+})
+
 test('several servers of one request are numbered and share a reservation', async () => {
   const user = await member()
   const { body } = await user.call<{ readonly reservation_id: string }>('createServer', {
@@ -83,8 +107,12 @@ test('a request for more than the quota leaves makes as many as fit, and none be
   const user = await member()
   const many = { body: world.body({ min_count: 1, max_count: 30 }), version: '2.1' } as const
   await user.call('createServer', many)
-  const built = () => world.cell.builds.filter(({ build }) => build.projectId === user.projectId)
-  await expect.poll(() => built().length).toBe(10)
+  // A build is asked again where its answer is late.
+  const built = () => {
+    const own = world.cell.builds.filter(({ build }) => build.projectId === user.projectId)
+    return new Set(own.map(({ operation }) => operation.serverId)).size
+  }
+  await expect.poll(built, { timeout: 10_000 }).toBe(10)
 
   const { status, body } = await user.call<Refused>('createServer', { body: world.body() })
 
@@ -205,6 +233,34 @@ test('what a cell refuses to do with a server is answered as its kind of failure
     body: { 'os-stop': null },
   })
   expect(stopped).toBe(202)
+})
+
+test('a forced reboot begins over what its cell has not accepted yet; nothing else does', async () => {
+  const user = await member()
+  const id = await active(user)
+  const asked: string[] = []
+  const accepted = Promise.withResolvers<void>()
+  world.cell.overrides = {
+    'instance.act': async (ask) => {
+      asked.push(ask.act.name)
+      if (ask.act.name === 'reboot-soft') await accepted.promise
+      return world.cell.act(ask)
+    },
+  }
+  const reboot = async (type: string) => {
+    const params = { server_id: id }
+    return (await user.call('rebootServer', { params, body: { reboot: { type } } })).status
+  }
+
+  const soft = reboot('SOFT')
+  await expect.poll(() => asked).toEqual(['reboot-soft'])
+  expect(await reboot('SOFT')).toBe(409)
+  const hard = reboot('HARD')
+  accepted.resolve()
+
+  expect(await Promise.all([soft, hard])).toEqual([202, 202])
+  expect(asked).toEqual(['reboot-soft', 'reboot-hard'])
+  world.cell.overrides = {}
 })
 
 test('a console log is what the cell says', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Failure } from '#common/errors.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { applyHostViews } from '#gateway/db/host-index.ts'
 import type { Microversion } from '#openapi/microversions.ts'
@@ -103,8 +104,44 @@ test('a service that is not there, or is there twice, is refused', async () => {
   expect((await byName('enableService', { ...onHost, host: 'none' })).status).toBe(404)
   expect((await byName('enableService', { ...onHost, binary: 'nova-conductor' })).status).toBe(404)
   expect((await byName('enableService', { ...onHost, host: 'twin' })).status).toBe(400)
-  const params = { service_id: host.hostId }
-  expect((await admin.call('deleteService', { params, version: '2.53' })).status).toBe(409)
+})
+
+test('a service is forgotten unless its host has servers, and leaves its aggregates', async () => {
+  const forget = (service_id: string, version: Microversion = '2.53', client = admin) =>
+    client.call('deleteService', { params: { service_id }, version })
+  const aggregate = { name: 'racks', availability_zone: null }
+  const made = await admin.call<{ aggregate: { id: number } }>('createAggregate', {
+    body: { aggregate },
+  })
+  const params = { aggregate_id: String(made.body.aggregate.id) }
+  api.cells[0]!.overrides['host.set-aggregates'] = () => host
+  await admin.call('addAggregateHost', { params, body: { add_host: { host: 'west-1' } } })
+  api.cells[0]!.overrides['host.forget'] = () => {
+    throw new Failure('conflict', 'Unable to delete compute service that is hosting instances.')
+  }
+  const refused = await forget(host.hostId)
+  expect([refused.status, refused.body]).toMatchObject([
+    409,
+    { conflictingRequest: { message: /hosting instances/ } },
+  ])
+  expect((await forget(host.hostId, '2.53', alice)).status).toBe(403)
+  expect((await forget('7', '2.53')).status).toBe(400)
+  expect((await forget(api.cells[0]!.id)).status).toBe(404)
+  const serial = String((await service('2.1'))['id'])
+
+  const there = host
+  api.cells[0]!.overrides['host.forget'] = () => {
+    return { ...there, version: there.version + 1, isDeleted: true }
+  }
+  expect((await forget(serial, '2.52')).status).toBe(204)
+
+  expect(await services('?host=west-1')).toEqual([])
+  expect((await forget(host.hostId)).status).toBe(404)
+  const shown = await admin.call<{ aggregate: object }>('showAggregate', { params })
+  expect(shown.body.aggregate).toHaveProperty('hosts', [])
+  host = { ...host, version: host.version + 2 }
+  await api.gateway.db.transaction((tx) => applyHostViews(tx, api.cells[0]!.id, [host]))
+  expect(await services('?host=west-1')).toHaveLength(1)
 })
 
 test('the services of a silent cell are listed as down, and cannot be changed for now', async () => {

@@ -1,4 +1,10 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ensureImage } from '#deploy/catalog/ensure-image.ts'
+import { freePort } from '#deploy/process/free-port.ts'
 import type { ApiClient, Loose } from '#test/env/api/client.ts'
 import {
   activeServer,
@@ -9,7 +15,10 @@ import {
   untilStatus,
 } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { startDrivenHost } from '#test/env/driven-host.ts'
 import { expectInvariants } from '#test/env/invariants.ts'
+import { NetbootMachine } from '#test/env/netboot-machine.ts'
+import { WeirCommand } from '#test/env/weir-command.ts'
 
 let cloud: Cloud
 let demo: ApiClient
@@ -91,4 +100,95 @@ test('servers of a class of machines get one each, and there are no more than th
   const again = await activeServer(cloud, demo, { flavorRef })
   await demo.delete(`${SERVERS}/${again.id}`)
   await untilGone(demo, again.id)
+})
+
+async function rawImage(content: Buffer): Promise<string> {
+  const [endpoint = ''] = cloud.endpoints
+  const name = 'machine'
+  await ensureImage(
+    { endpoint, token: await admin.token() },
+    {
+      name,
+      diskFormat: 'raw',
+      containerFormat: 'bare',
+      minDiskGb: 0,
+      minRamMb: 0,
+      properties: {},
+      content: () => Readable.from([content]),
+    },
+  )
+  const { body } = await admin.get<{ images: readonly [{ id: string }] }>(
+    `/image/v2/images?name=${name}`,
+  )
+  return body.images[0].id
+}
+
+test('machines are given to a host while it runs, get servers, and are taken away', async () => {
+  const port = await freePort()
+  const bootUrl = `http://127.0.0.1:${port}`
+  await using host = await startDrivenHost(cloud, 'baremetal', {
+    boot_url: bootUrl,
+    ramdisk_kernel: '/dev/null',
+    ramdisk_initrd: '/dev/null',
+    secret_key: 'ab'.repeat(32),
+  })
+  const macAddress = '52:54:00:aa:bb:01'
+  await using machine = new NetbootMachine(bootUrl, macAddress)
+  const weir = new WeirCommand(cloud, 'admin')
+  const { directory } = cloud.foundation
+  const nodeIs = (name: string, like: object) =>
+    expect.poll(() => weir.json(`node show ${name}`), { timeout: 20_000 }).toMatchObject(like)
+
+  // Its name is found on the only host that keeps machines, and its class is what flavors ask for.
+  const added = await weir.json(`node add rack-1 --mac 52:54:00:AA:BB:01 --class CUSTOM_METAL`)
+  expect(added).toMatchObject({ name: 'rack-1', mac_address: macAddress, bmc: null })
+  await nodeIs('rack-1', { state: 'available', parts: { cpus: 4, memory_mb: 8192 } })
+  expect((await weir.run('node list')).out).toMatch(/^rack-1 +baremetal-\w+ +available/m)
+  expect(await weir.json('node sensors rack-1')).toEqual([])
+
+  // A BMC that nobody answers for: the reason is shown, the password nowhere.
+  const password = 'not-to-be-seen'
+  await writeFile(join(directory, 'password'), `${password}\n`)
+  const silent = '--mac 52:54:00:aa:bb:02 --bmc 127.0.0.1:9 --bmc-user weir'
+  const run = await weir.run(`node add rack-2 ${silent} --bmc-password-file password -o json`)
+  expect(run).toMatchObject({ code: 0 })
+  await nodeIs('rack-2', { state: 'inspect-failed', bmc: { port: 9, user: 'weir' } })
+  const listed = await weir.run('node list -o json')
+  expect(listed.out).toContain('rack-2')
+  const kept = await readFile(join(directory, host.name, 'nodes.json'), 'utf8')
+  expect(kept).toContain('rack-2')
+  for (const text of [run.out, listed.out, kept]) expect(text).not.toContain(password)
+  expect(await weir.run('node sensors rack-2')).toMatchObject({ code: 1 })
+  expect(await weir.run(`node add rack-3 ${silent}`)).toMatchObject({ code: 1 })
+
+  const imageRef = await rawImage(randomBytes(4096))
+  const flavorRef = await flavorWith('metal', { ...WHOLE, 'resources:CUSTOM_METAL': '1' })
+  await admin.delete(`/compute/v2.1/flavors/${flavorRef}/os-extra_specs/resources:CUSTOM_GOLD`)
+  const hasRoom = async () => (await providers('resources=CUSTOM_METAL:1')).length
+  await expect.poll(hasRoom, { timeout: 30_000 }).toBe(1)
+  const server = await activeServer(cloud, demo, { flavorRef, imageRef })
+  expect(machine.disk).toHaveLength(4096)
+  await nodeIs('rack-1', { state: 'active', server_id: server.id, is_on: true })
+  for (const refused of ['inspect rack-1', 'remove rack-1']) {
+    const { code, err } = await weir.run(`node ${refused}`)
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(server.id) })
+  }
+  await demo.delete(`${SERVERS}/${server.id}`)
+  await untilGone(demo, server.id)
+  await nodeIs('rack-1', { state: 'available', server_id: null })
+  expect(machine.disk).toBeNull()
+
+  const maintained = await weir.json('node maintenance rack-1 --reason fan')
+  expect(maintained).toMatchObject({ maintenance: 'fan', state: 'available' })
+  expect(await weir.run('node inspect rack-1')).toMatchObject({ code: 1 })
+  await expect.poll(hasRoom, { timeout: 30_000 }).toBe(0)
+  expect(await weir.json('node maintenance rack-1 --off')).toMatchObject({ maintenance: null })
+  expect(await weir.json('node inspect rack-1')).toMatchObject({ name: 'rack-1' })
+  await nodeIs('rack-1', { state: 'available' })
+
+  for (const name of ['rack-1', 'rack-2'])
+    expect(await weir.run(`node remove ${name}`)).toMatchObject({ code: 0 })
+  expect(await weir.json('node list')).toEqual([])
+  expect(await weir.run('node show rack-1')).toMatchObject({ code: 3 })
+  expect(await weir.run('node maintenance rack-1')).toMatchObject({ code: 2 })
 })

@@ -3,6 +3,7 @@ import { cpus } from 'node:os'
 import type { Comparison } from './compare.ts'
 import { startFloor } from './floor.ts'
 import { type Options, parseOptions } from './options.ts'
+import { type FirstFigures, measureFirst } from './phases/first.ts'
 import { type IdleFigures, measureIdle } from './phases/idle.ts'
 import { LOOP_PHASES, measureLoop } from './phases/reads.ts'
 import { bootStorm, deleteStorm, measureStorms } from './phases/storms.ts'
@@ -28,6 +29,11 @@ async function run(options: Options, owned: AsyncDisposableStack): Promise<Resul
   if (phases.includes('idle')) Object.assign(idle, await measureIdle(product))
   progress('Making servers to read, and starting the floor ...')
   await bootStorm(product, SERVERS_LISTED, 'bench-read')
+  const first: Record<string, FirstFigures> = {}
+  if (phases.includes('first')) {
+    progress('Asking once at each microversion ...')
+    first['GET /servers/detail?limit=100'] = await measureFirst(product)
+  }
   const floor = await startFloor(owned, product)
   const sides = { product, floor }
   const comparisons: Record<string, Comparison> = {}
@@ -42,7 +48,7 @@ async function run(options: Options, owned: AsyncDisposableStack): Promise<Resul
       await deleteStorm(side, (await bootStorm(side, WARM_UP_SERVERS, 'bench-warm')).ids)
     Object.assign(comparisons, await measureStorms(sides, servers, stormRounds))
   }
-  return { startedAt, machine: machine(), readyMs: product.readyMs, idle, comparisons }
+  return { startedAt, machine: machine(), readyMs: product.readyMs, idle, first, comparisons }
 }
 
 function machine(): Results['machine'] {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-export const PHASES = ['idle', 'token', 'get', 'list', 'storms'] as const
+export const PHASES = ['idle', 'first', 'token', 'get', 'list', 'storms'] as const
 export type Phase = (typeof PHASES)[number]
 
 export interface Options {

@@ -13,6 +13,7 @@ import { freePort } from '#deploy/process/free-port.ts'
 import { endpointOf } from '#deploy/up/endpoint.ts'
 import { bringUp } from '#deploy/up/up.ts'
 import { waitForHosts } from '#deploy/up/wait-ready.ts'
+import type { Microversion } from '#openapi/microversions.ts'
 import { requestBytes } from './request.ts'
 import { ServerCounter } from './server-counter.ts'
 import type { Target } from './target.ts'
@@ -20,6 +21,8 @@ import type { Target } from './target.ts'
 /** The product at work, as `./weir up --driver fake` starts it, in a folder of its own. */
 export interface Product extends Target {
   readonly layout: Layout
+  /** The request `hundred` at another microversion. */
+  readonly listAt: (version: Microversion) => Buffer
   readonly mariadb: Mariadb
   readonly nats: Nats
   readonly projectId: string
@@ -63,6 +66,7 @@ export async function startProduct(
     origin: new URL(endpoint),
     processes: state.processes,
     requests: await requestsOf(session, layout),
+    listAt: (version) => listAt(session, version),
     count: () => count.read(),
     layout,
     mariadb,
@@ -101,12 +105,18 @@ async function unlimit(layout: Layout, state: DeploymentState, name: string): Pr
   return id
 }
 
+function headersAt({ token }: Session, version: Microversion): Readonly<Record<string, string>> {
+  return { 'X-Auth-Token': token, 'OpenStack-API-Version': `compute ${version}` }
+}
+
+function listAt(session: Session, version: Microversion): Buffer {
+  const path = '/compute/v2.1/servers/detail?limit=100'
+  return requestBytes({ method: 'GET', path, headers: headersAt(session, version) })
+}
+
 async function requestsOf(session: Session, layout: Layout): Promise<Target['requests']> {
   const compute = '/compute/v2.1/servers'
-  const headers = {
-    'X-Auth-Token': session.token,
-    'OpenStack-API-Version': `compute ${MICROVERSION}`,
-  }
+  const headers = headersAt(session, MICROVERSION)
   const [server, image] = await Promise.all([
     callApi<{ servers: readonly [{ readonly id: string }] }>(session, {
       method: 'GET',
@@ -123,7 +133,7 @@ async function requestsOf(session: Session, layout: Layout): Promise<Target['req
   const domain = { id: 'default' }
   return {
     one: requestBytes({ method: 'GET', path: `${compute}/${server.servers[0].id}`, headers }),
-    hundred: requestBytes({ method: 'GET', path: `${compute}/detail?limit=100`, headers }),
+    hundred: listAt(session, MICROVERSION),
     token: requestBytes({
       method: 'POST',
       path: '/identity/v3/auth/tokens',

@@ -1,4 +1,5 @@
 import type { Comparison } from './compare.ts'
+import type { FirstFigures } from './phases/first.ts'
 import type { IdleFigures } from './phases/idle.ts'
 
 /** Everything one run of the bench found out. */
@@ -7,6 +8,8 @@ export interface Results {
   readonly machine: Readonly<Record<string, string | number>>
   readonly readyMs: number
   readonly idle: Readonly<Record<string, IdleFigures>>
+  /** The first request at each microversion. */
+  readonly first: Readonly<Record<string, FirstFigures>>
   /** By phase. */
   readonly comparisons: Readonly<Record<string, Comparison>>
 }
@@ -27,12 +30,17 @@ const HEADINGS = [
 
 /** The results for people: lines of text. */
 export function report(results: Results): readonly string[] {
-  const { readyMs, idle, comparisons, machine, startedAt } = results
+  const { readyMs, idle, first, comparisons, machine, startedAt } = results
   return [
     `${startedAt}  ${Object.values(machine).join(', ')}`,
     `ready ${(readyMs / 1_000).toFixed(2)} s after the start of database, bus and all processes`,
     '',
     ...table(['idle', 'PSS MiB', 'CPU %'], Object.entries(idle).map(idleRow)),
+    '',
+    ...table(
+      ['first at', 'microversions', 'p50 ms', 'max ms', 'again p50', 'again max'],
+      Object.entries(first).map(firstRow),
+    ),
     '',
     ...table(HEADINGS, Object.entries(comparisons).map(comparisonRow)),
   ]
@@ -40,6 +48,12 @@ export function report(results: Results): readonly string[] {
 
 function idleRow([name, { pssMiB, cpuPercent }]: [string, IdleFigures]): readonly string[] {
   return [name, pssMiB.toFixed(0), cpuPercent.toFixed(1)]
+}
+
+function firstRow([what, figures]: [string, FirstFigures]): readonly string[] {
+  const { microversions, p50Ms, maxMs, again } = figures
+  const latencies = [p50Ms, maxMs, again.p50Ms, again.maxMs].map((ms) => ms.toFixed(1))
+  return [what, String(microversions), ...latencies]
 }
 
 function comparisonRow([phase, { product, floor, ratio }]: [

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { compiledDirectory } from '#deploy/paths.ts'
 import { clientSettings, runClient, whyNoClient } from '#test/env/client-program.ts'
 import { startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
@@ -9,22 +10,45 @@ const GO = '/usr/bin/go'
 const SOURCES = '/usr/share/gocode'
 const PROGRAM = new URL('gophercloud', import.meta.url).pathname
 
-const why = isFullRun
-  ? (whyNoClient('golang-go', GO) ?? whyNoClient('golang-github-gophercloud-gophercloud-dev'))
-  : 'the compiler is for the long way'
+const why = whyNoClient('golang-go', GO) ?? whyNoClient('golang-github-gophercloud-gophercloud-dev')
+
+/** What is done, and the status after it; the short way does the first two. */
+const STATES = [
+  ['stop', 'SHUTOFF'],
+  ['start', 'ACTIVE'],
+  ['reboot', 'ACTIVE'],
+  ['reboot', 'ACTIVE'],
+  ['pause', 'PAUSED'],
+  ['unpause', 'ACTIVE'],
+  ['suspend', 'SUSPENDED'],
+  ['resume', 'ACTIVE'],
+  ['resize', 'VERIFY_RESIZE'],
+  ['revertResize', 'ACTIVE'],
+  ['resize', 'VERIFY_RESIZE'],
+  ['confirmResize', 'ACTIVE'],
+  ['rebuild', 'ACTIVE'],
+  ['rescue', 'RESCUE'],
+  ['unrescue', 'ACTIVE'],
+  ['shelve', 'SHELVED_OFFLOADED'],
+  ['unshelve', 'ACTIVE'],
+  ['lock', 'ACTIVE'],
+  ['unlock', 'ACTIVE'],
+  ['changePassword', 'ACTIVE'],
+]
 
 test.skipIf(why !== undefined)(`gophercloud drives a server (${why ?? 'installed'})`, async () => {
   await using cloud = await startCloud({ gateways: 1, cells: 1, processesPerCell: 1 })
   const { directory, accounts } = cloud.foundation
   const program = join(directory, 'gophercloud')
   const settings = clientSettings(`${cloud.endpoints[0]}/identity/v3`, accounts.demo)
-  const build = { GOPATH: SOURCES, GO111MODULE: 'off', GOCACHE: join(directory, 'go-cache') }
+  const build = { GOPATH: SOURCES, GO111MODULE: 'off', GOCACHE: compiledDirectory }
   await runClient(GO, ['build', '-o', program, `${PROGRAM}/main.go`, `${PROGRAM}/every.go`], {
     ...settings,
     ...build,
   })
 
-  const seen = JSON.parse(await runClient(program, ['full'], { ...settings, PUBLIC_KEY })) as object
+  const args = isFullRun ? ['full'] : []
+  const seen = JSON.parse(await runClient(program, args, { ...settings, PUBLIC_KEY })) as object
 
   expect(seen).toMatchObject({
     flavor: { id: '1', ram: 128, 'os-flavor-access:is_public': true },
@@ -38,6 +62,12 @@ test.skipIf(why !== undefined)(`gophercloud drives a server (${why ?? 'installed
     },
     listed: 1,
     members: 1,
+    snapshot: 'go-snap',
+    gone: true,
+  })
+  expect(seen).toHaveProperty('states', isFullRun ? STATES : STATES.slice(0, 2))
+  if (!isFullRun) return
+  expect(seen).toMatchObject({
     changed: { name: 'go-3', metadata: { c: 'd' }, flavor: { id: cloud.catalog.small } },
     ports: 2,
     group: 'default',
@@ -47,29 +77,5 @@ test.skipIf(why !== undefined)(`gophercloud drives a server (${why ?? 'installed
     limits: { absolute: { maxTotalInstances: 10, totalInstancesUsed: 1 } },
     quota: { instances: 10 },
     tags: ['blue'],
-    snapshot: 'go-snap',
-    gone: true,
   })
-  expect(seen).toHaveProperty('states', [
-    ['stop', 'SHUTOFF'],
-    ['start', 'ACTIVE'],
-    ['reboot', 'ACTIVE'],
-    ['reboot', 'ACTIVE'],
-    ['pause', 'PAUSED'],
-    ['unpause', 'ACTIVE'],
-    ['suspend', 'SUSPENDED'],
-    ['resume', 'ACTIVE'],
-    ['resize', 'VERIFY_RESIZE'],
-    ['revertResize', 'ACTIVE'],
-    ['resize', 'VERIFY_RESIZE'],
-    ['confirmResize', 'ACTIVE'],
-    ['rebuild', 'ACTIVE'],
-    ['rescue', 'RESCUE'],
-    ['unrescue', 'ACTIVE'],
-    ['shelve', 'SHELVED_OFFLOADED'],
-    ['unshelve', 'ACTIVE'],
-    ['lock', 'ACTIVE'],
-    ['unlock', 'ACTIVE'],
-    ['changePassword', 'ACTIVE'],
-  ])
 })

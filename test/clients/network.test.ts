@@ -109,8 +109,13 @@ describe.skipIf(why !== undefined)(`networks with openstack (${why ?? 'installed
   })
 
   test('what a cloud has of everything is listed', async () => {
-    expect(await admin.json('network agent list')).toEqual([])
-    expect(await admin.json('availability zone list --network')).toEqual([])
+    const agents = await admin.json<Row[]>('network agent list')
+    expect(new Set(column(agents, 'Host'))).toEqual(new Set(cloud.hosts.map(({ name }) => name)))
+    expect(agents[0]).toMatchObject({ Alive: true, State: true, Binary: 'weir-compute' })
+    expect(await admin.json('availability zone list --network')).toEqual([
+      { 'Zone Name': 'north', 'Zone Status': 'available' },
+      { 'Zone Name': 'south', 'Zone Status': 'available' },
+    ])
     const names = column(await demo.json('extension list --network'), 'Alias')
     expect(names).toContain('standard-attr-tag')
     expect(names).not.toContain('router')

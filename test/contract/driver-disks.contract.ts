@@ -112,6 +112,22 @@ export function driverDisksContract(name: string, start: () => Promise<DriverHar
       expect(await stateOf(spec.id)).toBe('running')
     })
 
+    test('a resize over one that nobody ended goes back to the disks from between the two', async () => {
+      const spec = await spawnNew()
+      const [second, third] = [2, 3].map((rootGb) =>
+        withFlavor(spec, { id: `gb-${rootGb}`, name: `gb-${rootGb}`, rootGb }),
+      )
+      const resize = driver.resize!
+      await resize.resize(second!, HOW, signal())
+      await resize.resize(third!, HOW, signal())
+
+      await resize.revert(second!, HOW, signal())
+
+      const smaller = resize.resize(spec, HOW, signal())
+      await expect(smaller).rejects.toMatchObject({ kind: 'invalid' })
+      expect(await stateOf(spec.id)).toBe('running')
+    })
+
     test('work on the disks of an absent instance is not-found', async () => {
       const absent = { kind: 'not-found' }
       const spec = instanceSpec(harness.image, { id: newId() })

@@ -1,13 +1,15 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
+import { type InstanceId, newId } from '#common/ids.ts'
 import { createFakeDriver, type FakeDriver } from '#drivers/fake/driver.ts'
 import type { Fault } from '#drivers/fake/faults.ts'
 import { fakeSettings } from '#drivers/fake/settings.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { adoptionContract } from './driver-adoption.contract.ts'
 import { driverDisksContract } from './driver-disks.contract.ts'
 import { driverMovesContract } from './driver-moves.contract.ts'
 import { type DriverHarness, driversContract } from './drivers.contract.ts'
@@ -40,6 +42,22 @@ async function startFake(): Promise<DriverHarness> {
 driversContract('fake', startFake, ['asks for a real guest'])
 driverDisksContract('fake', startFake)
 driverMovesContract('fake', startFake)
+
+describe('a fake host', () => {
+  const driver = createFakeDriver({ stateDirectory: tmpdir() }, fakeSettings({ persist: 'false' }))
+  afterAll(() => driver[Symbol.asyncDispose]())
+
+  adoptionContract(() => ({
+    driver,
+    image,
+    plant: async () => {
+      const size = { vcpus: 1, memoryMb: 64, rootGb: null }
+      const id = newId<InstanceId>()
+      driver.plant({ id, name: 'old', powerState: 'running', ...size })
+      return id
+    },
+  }))
+})
 
 describe('faults of the fake driver', () => {
   let stateDirectory: string

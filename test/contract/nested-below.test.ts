@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type InstanceId, type NetworkId, newId } from '#common/ids.ts'
+import { type CellId, type HostId, type InstanceId, type NetworkId, newId } from '#common/ids.ts'
 import type {
   AskedOfGuest,
   Driver,
@@ -9,6 +9,8 @@ import type {
   PortFilter,
 } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { createServer, untilStatus } from '../env/api/servers.ts'
+import { adoptionContract } from './driver-adoption.contract.ts'
 import { type NestedHarness, startNestedHarness } from './nested-harness.ts'
 
 const PUBLIC_KEY =
@@ -165,6 +167,13 @@ describe('what a nested host makes in the cloud below', () => {
     expect(harness.shelf.opened.get(image.id)).toBe(1)
   })
 
+  adoptionContract(() => ({
+    driver,
+    image: harness.image,
+    plant: () => bootBelow(harness),
+    openOther: () => harness.openAs({ cellId: newId<CellId>(), hostId: newId<HostId>() }),
+  }))
+
   test('a guest is rescued and back, and given a password', async () => {
     const { id } = await spawnNew()
     const rescue = { image: harness.image, adminPassword: 'rescued', graceMs: 0 }
@@ -189,6 +198,14 @@ describe('what a nested host makes in the cloud below', () => {
     expect(await portOf(nic)).toEqual([])
   })
 })
+
+/** A server that a user of the cloud below has made there. */
+async function bootBelow({ child }: NestedHarness): Promise<InstanceId> {
+  const demo = child.as('demo')
+  const id = await createServer(child, demo, { name: 'old' })
+  await untilStatus(demo, id, 'ACTIVE')
+  return id as InstanceId
+}
 
 function nicOn(networkId: NetworkId, nth: number): NicSpec {
   return {

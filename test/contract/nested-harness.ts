@@ -41,7 +41,7 @@ export async function startNestedHarness(): Promise<NestedHarness> {
     hostsPerCell: 1,
     driver: { faults: JSON.stringify([HANG]) },
   })
-  await addFlavor(child)
+  await addFlavors(child)
   const directory = await mkdtemp(join(tmpdir(), 'weir-nested-'))
   const shelf = new ImageShelf()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
@@ -77,9 +77,13 @@ export async function startNestedHarness(): Promise<NestedHarness> {
   }
 }
 
-async function addFlavor(child: Cloud): Promise<void> {
-  const flavor = { name: 'other', vcpus: 2, ram: 192, disk: 2 }
-  await child.as('admin').post('/compute/v2.1/flavors', { flavor })
+async function addFlavors(child: Cloud): Promise<void> {
+  const flavors = [
+    { name: 'other', vcpus: 2, ram: 192, disk: 2 },
+    { name: 'gb-2', vcpus: 1, ram: 128, disk: 2 },
+    { name: 'gb-3', vcpus: 1, ram: 128, disk: 3 },
+  ]
+  for (const flavor of flavors) await child.as('admin').post('/compute/v2.1/flavors', { flavor })
 }
 
 function refusedImages(shelf: ImageShelf): Record<(typeof REFUSED_IMAGES)[number], ImageSpec> {

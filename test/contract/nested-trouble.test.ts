@@ -9,7 +9,7 @@ import { nestedSettings } from '#drivers/nested/settings.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
-import { StubCloud } from '../env/stub-cloud.ts'
+import { type Disturbance, StubCloud } from '../env/stub-cloud.ts'
 
 const CREATE = /^POST \/compute\/servers$/
 const LIST = /^GET \/compute\/servers\/detail$/
@@ -17,6 +17,25 @@ const LOGIN = /^POST \/v3\/auth\/tokens$/
 const SETTLES_MS = 400
 const { flavor: FLAVOR } = instanceSpec(new ImageShelf().add(Buffer.from('x')))
 const HTML = { body: '<html><title>Oops</title></html>' }
+/** What a cloud may do to any request, twice in a row. */
+const TROUBLES: readonly (readonly [what: string, does: Disturbance])[] = [
+  ['401', { answer: 401 }],
+  ['403', { answer: 403 }],
+  ['404', { answer: 404 }],
+  ['404 in HTML', { answer: 404, ...HTML }],
+  ['409', { answer: 409 }],
+  ['413', { answer: 413 }],
+  ['413 and a time', { answer: 413, headers: { 'retry-after': '0' } }],
+  ['429', { answer: 429, headers: { 'retry-after': '0' } }],
+  ['500', { answer: 500 }],
+  ['502 in HTML', { answer: 502, ...HTML }],
+  ['503', { answer: 503 }],
+  ['200 in HTML', { answer: 200, ...HTML }],
+  ['200 and nothing', { answer: 200, body: '{}' }],
+  ['silence', { slow: 1_500 }],
+  ['no answer', { lose: 'answer' }],
+  ['no connection', { lose: 'request' }],
+]
 
 describe('a cloud below that', () => {
   let cloud: StubCloud
@@ -266,6 +285,32 @@ describe('a cloud below that', () => {
 
     expect(there()).toEqual([])
   })
+
+  test.each(TROUBLES)(
+    'answers lists, actions and deletes with %s has one server until it is told to delete it',
+    async (_what, does) => {
+      const spec = newSpec()
+      await driver.spawn(spec, signal())
+      const inTrouble = async (what: RegExp, work: () => Promise<unknown>) => {
+        cloud.disturb(what, does, 2)
+        await expect
+          .poll(async () => work().then(() => 'done', kindOf), { timeout: 10_000 })
+          .toBe('done')
+        expect(cloud.count(CREATE)).toBe(1)
+        cloud.calm()
+      }
+
+      await inTrouble(LIST, () => driver.list(signal()))
+      expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+      await inTrouble(/^POST .*action$/, () => driver.stop(spec.id, 0, signal()))
+      expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'shutdown' }])
+      await inTrouble(LOGIN, () => driver.spawn(spec, signal()))
+      expect(there()).toHaveLength(1)
+      await inTrouble(/^DELETE /, () => driver.destroy(spec.id, signal()))
+      expect(there()).toEqual([])
+      expect(await driver.list(signal())).toEqual([])
+    },
+  )
 
   test.each(['http://169.254.169.254/compute', 'http://10.0.0.1:8774', 'file:///etc/passwd'])(
     'says that it is at %s is not asked there',

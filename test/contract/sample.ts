@@ -14,6 +14,7 @@ const TEXTS = [
   '02:00:00:00:00:01',
   '1',
   `U${'A'.repeat(55)}`,
+  'CUSTOM_SAMPLE',
 ]
 
 const FORMATS: Readonly<Record<string, string>> = {

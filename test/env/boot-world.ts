@@ -81,12 +81,27 @@ async function seedCatalog({ gateway: { db, images, networks } }: ComputeApi) {
     isPublic: true,
     description: null,
   })
+  const imageId = await addImage(images, { name: 'tiny' })
+  const network = await createNetwork(networks, ADMIN, { name: 'private', shared: true })
+  await createSubnet(networks, ADMIN, {
+    network_id: network.id,
+    cidr: '10.0.0.0/16',
+    ip_version: 4,
+  })
+  return { flavorId: flavor.id, imageId, networkId: network.id }
+}
+
+/** A public image with some content, for simulated guests; returns its id. */
+export async function addImage(
+  images: ComputeApi['gateway']['images'],
+  draft: Readonly<Record<string, string>>,
+): Promise<string> {
   const image = await createImage(images, ADMIN, {
-    name: 'tiny',
     visibility: 'public',
     disk_format: 'raw',
     container_format: 'bare',
     hypervisor_type: 'fake',
+    ...draft,
   })
   await uploadContent(images, ADMIN, {
     imageId: image.id,
@@ -95,11 +110,5 @@ async function seedCatalog({ gateway: { db, images, networks } }: ComputeApi) {
     })(),
     declaredBytes: 1024,
   })
-  const network = await createNetwork(networks, ADMIN, { name: 'private', shared: true })
-  await createSubnet(networks, ADMIN, {
-    network_id: network.id,
-    cidr: '10.0.0.0/16',
-    ip_version: 4,
-  })
-  return { flavorId: flavor.id, imageId: image.id, networkId: network.id }
+  return image.id
 }

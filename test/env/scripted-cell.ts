@@ -188,8 +188,13 @@ export class ScriptedCell implements AsyncDisposable {
         return this.#snapshot(ask)
       case 'snapshot.hosts':
         return { incarnation: this.incarnation, hosts: [], isLast: true }
+      case 'snapshot.ended':
+        return { ended: [] }
+      case 'host.uptime':
+      case 'host.forget':
       case 'host.set-service':
       case 'host.set-aggregates':
+      case 'host.strangers':
         throw new Error('A scripted cell has no hosts')
     }
   }

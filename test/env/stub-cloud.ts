@@ -37,7 +37,7 @@ interface Asked {
 const POWER: Readonly<Record<string, number>> = { ACTIVE: 1, SHUTOFF: 4 }
 const TOKEN_LIFE_MS = 3_600_000
 
-/** A small OpenStack that does as it is told: it keeps servers, and disturbs requests. Not another Weir. */
+/** A small OpenStack that does as it is told: it keeps servers, and disturbs requests. */
 export class StubCloud implements AsyncDisposable {
   readonly servers = new Map<string, StubServer>()
   /** Every request, such as `GET /compute/servers/detail`, in order. */
@@ -46,6 +46,12 @@ export class StubCloud implements AsyncDisposable {
   tellsTime = true
   /** Where its catalog says that Compute is; absent: here. */
   computeUrl: string | undefined
+  /** It is another Weir: it says so, and tells of events those who listen. */
+  isWeir = false
+  /** The Last-Event-ID of everybody who came to listen; undefined: none. */
+  readonly listened: (string | undefined)[] = []
+  readonly #listeners = new Set<ServerResponse>()
+  #events = 0
   readonly #rules: Rule[] = []
   readonly #http: Server
   #tokens = 0
@@ -71,6 +77,19 @@ export class StubCloud implements AsyncDisposable {
     this.#rules.push({ what, does, times })
   }
 
+  /** Whoever listens is told that something has happened to the server. */
+  tell(serverId: string): void {
+    this.#events += 1
+    const data = JSON.stringify({ type: 'server.state', server_id: serverId })
+    for (const listener of this.#listeners)
+      listener.write(`id: ${this.#events}\nevent: server.state\ndata: ${data}\n\n`)
+  }
+
+  /** The connections of those who listen break. */
+  hangUp(): void {
+    for (const listener of this.#listeners) listener.destroy()
+  }
+
   calm(): void {
     this.#rules.length = 0
   }
@@ -92,6 +111,9 @@ export class StubCloud implements AsyncDisposable {
     const body = request.method === 'POST' ? ((await json(request)) as Asked) : {}
     const work = () => this.#work(what, body, url.searchParams)
     const rule = this.#rules.find((each) => each.times > 0 && each.what.test(what))
+    if (this.isWeir) response.setHeader('x-weir-via', String(request.headers['x-weir-via']))
+    if (rule === undefined && url.pathname === '/federation/v1/events')
+      return this.#stream(request, response)
     if (rule === undefined) return this.#answer(response, work())
     rule.times -= 1
     const { does } = rule
@@ -107,6 +129,14 @@ export class StubCloud implements AsyncDisposable {
     if ('late' in does) setTimeout(work, does.late)
     else if (does.lose === 'answer') work()
     request.socket.destroy()
+  }
+
+  #stream(request: IncomingMessage, response: ServerResponse): void {
+    this.listened.push(request.headers['last-event-id']?.toString())
+    this.#listeners.add(response)
+    response.on('close', () => this.#listeners.delete(response))
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(`retry: 1000\n\nid: ${this.#events}\n\n`)
   }
 
   #answer(response: ServerResponse, answer: unknown): void {
@@ -148,7 +178,8 @@ export class StubCloud implements AsyncDisposable {
   #token(): object {
     this.#tokens += 1
     const now = Date.now()
-    const catalog = ['compute', 'image', 'network'].map((type) => ({
+    const services = ['compute', 'image', 'network', ...(this.isWeir ? ['federation'] : [])]
+    const catalog = services.map((type) => ({
       type,
       endpoints: [
         {

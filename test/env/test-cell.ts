@@ -41,6 +41,8 @@ export interface TestHostOptions {
   readonly memoryMb?: number
   readonly diskGb?: number
   readonly zone?: string
+  /** How many guests one report names. */
+  readonly reportedGuestsMax?: number
 }
 
 const ASK_TIMEOUT_MS = 10_000
@@ -88,7 +90,7 @@ export class TestCell implements AsyncDisposable {
 
   /** Another host, simulated, known to the cell once this resolves. */
   async addHost(options: TestHostOptions): Promise<TestHost> {
-    const { name, id = newId<HostId>(), zone, ...capacity } = options
+    const { name, id = newId<HostId>(), zone, reportedGuestsMax, ...capacity } = options
     const { directory } = await testServices()
     const stateDirectory = options.stateDirectory ?? mkdtempSync(join(directory, 'host-'))
     const config = computeConfigFromEnv({
@@ -96,6 +98,7 @@ export class TestCell implements AsyncDisposable {
       COMPUTE_HOST_ID: id,
       COMPUTE_HOST_NAME: name,
       ...(zone === undefined ? {} : { COMPUTE_ZONE: zone }),
+      ...(reportedGuestsMax && { COMPUTE_REPORTED_GUESTS_MAX: String(reportedGuestsMax) }),
       COMPUTE_NATS_URL: this.#bus.url,
       COMPUTE_NATS_CREDENTIALS_FILE: await this.#bus.computeCredentialsFile(this.id, id),
       COMPUTE_IMAGE_URL: 'http://127.0.0.1:1',

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import { Checkout, type ListedServer } from '../env/checkout.ts'
@@ -144,5 +145,34 @@ describe('./weir', () => {
     expect(after?.id).not.toBe(before?.id)
     expect([...(await other.processes()).keys()]).toContain('gateway-2')
     expect(await firstServer()).toEqual(first)
+  })
+
+  test('a database that was backed up is restored, and all comes up again', async () => {
+    const file = join(checkout.home, 'north.backup')
+    expect(await checkout.weir('backup', 'west', '--file', file)).toMatchObject({ code: 3 })
+    await checkout.succeed('backup', 'north', '--file', file)
+    const again = await checkout.weir('backup', 'north', '--file', file)
+    expect(again.stderr).toContain('nothing is overwritten')
+    expect((await checkout.weir('restore', file)).stderr).toContain('--yes')
+
+    expect(await checkout.succeed('restore', file, '--yes')).toContain('The deployment runs.')
+    expect([...(await checkout.processes()).keys()]).toEqual(PROCESSES)
+    expect(await firstServer()).toEqual(first)
+  })
+
+  test('a host joins a cell that runs, with a token, and comes back after a stop', async () => {
+    await using machine = new Checkout()
+    const line = await checkout.succeed('token', 'create', 'north', '--host', 'extra')
+    const [, ...joining] = line.trim().split(' ')
+    expect(joining.slice(0, 3)).toEqual(['host', 'join', '--gateway'])
+    const ofCell = await machine.weir('cell', ...joining.slice(1), '--driver', 'fake')
+    expect(ofCell.stderr).toContain('Give it to: ./weir host join')
+    expect(await machine.succeed(...joining, '--driver', 'fake')).toContain(
+      'Host extra of cell north',
+    )
+    expect([...(await machine.processes()).keys()]).toEqual(['compute-extra'])
+    expect((await checkout.succeed('host', 'list', '-o', 'name')).split('\n')).toContain('extra')
+    await machine.succeed('down')
+    expect(await machine.succeed('up')).toContain('Host extra of cell north is up again.')
   })
 })

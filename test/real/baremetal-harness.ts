@@ -1,17 +1,16 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
-import { secretsOf } from '#common/secrets.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { homeDirectory } from '#deploy/paths.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { buildRamdisk } from '#deploy/ramdisk/build-ramdisk.ts'
 import { createBaremetalDriver } from '#drivers/baremetal/driver.ts'
-import { type EnrolledNode, sealedPassword } from '#drivers/baremetal/nodes/enrolled-node.ts'
 import type { NodeRecord } from '#drivers/baremetal/nodes/node-record.ts'
-import { baremetalSettings } from '#drivers/baremetal/settings.ts'
-import type { Driver, ImageSpec } from '#drivers/driver.ts'
+import { type BaremetalSettings, baremetalSettings } from '#drivers/baremetal/settings.ts'
+import type { Driver, DriverEnvironment, ImageSpec } from '#drivers/driver.ts'
+import type { NewNode } from '#drivers/nodes.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { qcow2Header } from '#drivers/testing/qcow2-header.ts'
 import type { DriverHarness } from '../contract/drivers.contract.ts'
@@ -23,6 +22,7 @@ export const REFUSED_IMAGES = [
   'is not what its checksum says',
   'is of a format no machine boots',
   'is declared raw and is not',
+  'has damaged data',
 ] as const
 
 export const RESOURCE_CLASS = 'CUSTOM_TEST'
@@ -55,9 +55,7 @@ export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHa
       startMachine(machineOptions(index, bootUrl, quick)),
     ),
   )
-  await mkdir(stateDirectory, { recursive: true })
-  const nodes = machines.map((machine, index) => enrolled(machine, index))
-  await writeFile(join(stateDirectory, 'nodes.json'), JSON.stringify({ nodes }), { mode: 0o600 })
+  const nodes = machines.map((machine, index) => newNode(machine, index))
   const ramdisk = quick ? undefined : await buildRamdisk(join(homeDirectory, 'images'))
   const settings = baremetalSettings({
     boot_url: bootUrl,
@@ -76,7 +74,7 @@ export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHa
     shelf,
     stateDirectory,
     record,
-    open: () => openProvided({ owner, stateDirectory, images: shelf }, settings),
+    open: () => openProvided({ owner, stateDirectory, images: shelf }, settings, nodes),
     image: shelf.add(echoDisk()),
     extraSpecs: { [`resources:${RESOURCE_CLASS}`]: '1' },
     consoles: ['serial'],
@@ -103,10 +101,9 @@ export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHa
 }
 
 async function openProvided(
-  ...[environment, settings]: [
-    Parameters<typeof createBaremetalDriver>[0],
-    ReturnType<typeof baremetalSettings>,
-  ]
+  environment: DriverEnvironment,
+  settings: BaremetalSettings,
+  nodes: readonly NewNode[],
 ): Promise<Driver> {
   const driver = await createBaremetalDriver(environment, settings)
   const provided = async () => {
@@ -114,6 +111,7 @@ async function openProvided(
     return machines[0]?.total === NODES
   }
   try {
+    for (const node of nodes) await driver.nodes!.add(node, AbortSignal.timeout(PROVIDE_MS))
     await waitFor('the machines to be inspected and clean', provided, PROVIDE_MS)
   } catch (error) {
     await driver[Symbol.asyncDispose]()
@@ -130,16 +128,9 @@ function machineOptions(index: number, bootUrl: string, quick: boolean) {
   return { diskMb: EMULATED_DISK_MB, qemu: ['-nic', nic] }
 }
 
-function enrolled({ bmc }: SimulatedMachine, index: number): EnrolledNode {
-  const name = `node-${index}`
-  const password = sealedPassword(secretsOf(SECRET_KEY), name, bmc.password)
-  return {
-    name,
-    resourceClass: RESOURCE_CLASS,
-    macAddress: macOf(index),
-    usesEfi: false,
-    bmc: { ...bmc, password, privilege: 'administrator' },
-  }
+function newNode({ bmc }: SimulatedMachine, index: number): NewNode {
+  const macAddress = macOf(index)
+  return { name: `node-${index}`, resourceClass: RESOURCE_CLASS, macAddress, usesEfi: false, bmc }
 }
 
 function macOf(index: number): string {
@@ -166,5 +157,6 @@ function refusedImages(shelf: ImageShelf): Record<(typeof REFUSED_IMAGES)[number
     'is not what its checksum says': shelf.add(echoDisk(), { sha256: 'a'.repeat(64) }),
     'is of a format no machine boots': shelf.add(echoDisk(), { diskFormat: 'vhd' }),
     'is declared raw and is not': shelf.add(qcow2Header({ virtualSize: 512n })),
+    'has damaged data': shelf.add(qcow2Header({ virtualSize: 512n }), { diskFormat: 'qcow2' }),
   }
 }

@@ -115,6 +115,24 @@ describe.skipIf(why !== undefined)(
       expect((await act({ 'os-getConsoleOutput': {} })).output).toContain('booted')
     })
 
+    test('one more host joins the gateway’s own cell from there', async () => {
+      await using machine = new Checkout(network.within)
+      const { token, join_token } = await asked<{ token: string; join_token: { gateway: string } }>(
+        admin,
+        'POST',
+        '/federation/v1/tokens',
+        { cell: 'north', host: 'extra' },
+      )
+      const join = ['host', 'join', '--gateway', join_token.gateway, '--token', token]
+      await machine.succeed(...join, '--driver', 'fake')
+      const { hosts } = await asked<{ hosts: readonly { name: string; is_up: boolean }[] }>(
+        admin,
+        'GET',
+        '/federation/v1/hosts?cell=north',
+      )
+      expect(hosts).toContainEqual(expect.objectContaining({ name: 'extra', is_up: true }))
+    })
+
     test('goes on without the link, and all is as it should be soon after it is back', async ({
       annotate,
     }) => {

@@ -7,8 +7,9 @@ import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import { startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
 import type { Driver, ImageSpec, InstanceSpec, NicSpec } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { adoptionContract } from '../contract/driver-adoption.contract.ts'
 import { driversContract } from '../contract/drivers.contract.ts'
-import { startForeignGuest } from './foreign-guest.ts'
+import { defineForeignGuest, startForeignGuest } from './foreign-guest.ts'
 import { type LibvirtHarness, REFUSED_IMAGES, startLibvirtHarness } from './libvirt-harness.ts'
 import { whyNoGuests } from './requirements.ts'
 
@@ -53,6 +54,13 @@ describe.skipIf(why !== undefined)(
         await driver?.[Symbol.asyncDispose]()
         await harness?.[Symbol.asyncDispose]()
       })
+
+      adoptionContract(() => ({
+        driver,
+        image: guest,
+        plant: () => defineForeignGuest((...args) => harness.virsh(...args)),
+        openOther: () => harness.openAs({ cellId: newId<CellId>(), hostId: newId() }),
+      }))
 
       test("its consoles are the guest's own: typed text is answered, the screen speaks VNC", async () => {
         const spec = instanceSpec(guest)

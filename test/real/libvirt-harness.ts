@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
 import { type RunningLibvirtHost, startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
 import type { Driver, ImageSpec, Owner } from '#drivers/driver.ts'
-import { createLibvirtDriver } from '#drivers/libvirt/driver.ts'
+import { createLibvirtDriver, type LibvirtSettings } from '#drivers/libvirt/driver.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { qcow2Header } from '#drivers/testing/qcow2-header.ts'
 import type { DriverHarness } from '../contract/drivers.contract.ts'
@@ -29,7 +29,7 @@ export interface LibvirtHarness extends DriverHarness {
   readonly host: RunningLibvirtHost
   readonly shelf: ImageShelf
   readonly owner: Owner
-  openAs(owner: Owner): Promise<Driver>
+  openAs(owner: Owner, settings?: Partial<LibvirtSettings>, state?: string): Promise<Driver>
   /** virsh on the host, for looking at it from outside the driver. */
   virsh(...args: string[]): Promise<string>
 }
@@ -43,10 +43,10 @@ export async function startLibvirtHarness(name: string): Promise<LibvirtHarness>
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const stateDirectory = stateOf(owner)
   const endless = shelf.addEndless()
-  const openAs = (as: Owner) =>
+  const openAs = (as: Owner, settings: Partial<LibvirtSettings> = {}, state = stateOf(as)) =>
     createLibvirtDriver(
-      { owner: as, stateDirectory: stateOf(as), images: shelf },
-      { uri: host.uri, virtType: 'qemu', vcpus: 2, memoryMb: 1024, diskGb: 20 },
+      { owner: as, stateDirectory: state, images: shelf },
+      { uri: host.uri, virtType: 'qemu', vcpus: 2, memoryMb: 1024, diskGb: 20, ...settings },
     )
   const virsh = async (...args: string[]) =>
     (await host.run('virsh', ['-q', ...args], { timeoutMs: COMMAND_MS })).stdout
@@ -64,7 +64,7 @@ export async function startLibvirtHarness(name: string): Promise<LibvirtHarness>
     leftovers: async (id) => {
       const domains = (await virsh('list', '--all', '--name')).split('\n')
       const folders = await readdir(join(stateDirectory, 'instances')).catch(() => [])
-      const images = await readdir(join(stateDirectory, 'images'))
+      const images = await readdir(join(stateDirectory, 'images')).catch(() => [])
       const networks = (await virsh('net-list', '--all', '--name')).split('\n')
       const filters = (await virsh('nwfilter-list')).split('\n')
       return [

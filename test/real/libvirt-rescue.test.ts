@@ -77,6 +77,7 @@ describe.skipIf(why !== undefined)(
       expect(disks[0]!.readBytes).toBeGreaterThan(1_000_000)
       expect(memory.usedMb).toBeLessThan(128)
       expect(uptime).toBeLessThan(BOOT_MS / 1_000)
+      expect(await driver.uptime!.read(signal())).toMatch(/ up .* load average: /)
 
       const properties = { hw_rescue_device: 'disk', hw_rescue_bus: 'virtio' }
       const configDrive = drive('saved', '#!/bin/sh\n')

@@ -32,6 +32,7 @@ CREATE TABLE `hosts` (
 	`disabled_reason` varchar(255),
 	`is_forced_down` boolean NOT NULL DEFAULT false,
 	`inventory` json,
+	`is_deleted` boolean NOT NULL DEFAULT false,
 	`shown_generation` int NOT NULL,
 	`started_at` datetime(3) NOT NULL,
 	`last_seen_at` datetime(3) NOT NULL,

@@ -24,6 +24,8 @@ export const hosts = mysqlTable(
     disabledReason: text255('disabled_reason'),
     isForcedDown: boolean('is_forced_down').notNull().default(false),
     inventory: json('inventory'),
+    /** An operator has had it forgotten; it is back once its compute has started anew. */
+    isDeleted: boolean('is_deleted').notNull().default(false),
     /** The provider's generation when its usage was last put into the feed. */
     shownGeneration: int('shown_generation').notNull(),
     startedAt: time('started_at').notNull(),

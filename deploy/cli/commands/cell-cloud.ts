@@ -3,6 +3,7 @@ import { Failure } from '#common/errors.ts'
 import type { Finding } from '#drivers/nested/verify/finding.ts'
 import { withExamples } from '#gateway/cli/examples.ts'
 import type { Operator } from '#gateway/cli/operator.ts'
+import type { Session } from '../../api/session.ts'
 import { cloudAccount } from '../../deployment/clouds-file.ts'
 import { type Layout, layoutIn } from '../../deployment/layout.ts'
 import { lockDeployment } from '../../deployment/lock.ts'
@@ -19,13 +20,14 @@ export interface CloudFlags {
 /** Commands about cells that are projects of other clouds. */
 export function addCloudCommands(cell: Command, operator: Operator): void {
   withExamples(
-    withCloud(cell.command('verify')),
+    withSettings(cell.command('verify [name]')),
     './weir cell verify --cloud lab --set projects=any',
+    './weir cell verify lab --boot',
   )
-    .description('look whether a cloud of clouds.yaml can be a cell, and make nothing')
-    .action(async (flags: CloudFlags) => {
-      await verified(layoutIn(), await entryOf(operator, flags))
-    })
+    .description('look whether a cloud of clouds.yaml can be a cell, or whether a cell works')
+    .option('--cloud <name>', 'the entry of clouds.yaml')
+    .option('--boot', 'build a server of the smallest flavor in the cell, and delete it')
+    .action((name: string | undefined, flags: VerifyFlags) => verify(operator, name, flags))
   withExamples(
     withCloud(cell.command('login').argument('<name>')),
     './weir cell login lab --cloud lab-new',
@@ -43,6 +45,34 @@ export function addCloudCommands(cell: Command, operator: Operator): void {
       await writeLogin(layout, name, login)
       say(`Cell ${name} uses it from its next login on. Its former one may go when that has been.`)
     })
+}
+
+interface VerifyFlags extends Pick<CloudFlags, 'set'> {
+  readonly cloud?: string
+  readonly boot?: true
+}
+
+async function verify(
+  operator: Operator,
+  name: string | undefined,
+  { cloud, set, boot }: VerifyFlags,
+): Promise<void> {
+  const layout = layoutIn()
+  if ((name === undefined) === (cloud === undefined) || (name === undefined && boot === true))
+    throw new Failure(
+      'invalid',
+      'Name a cell to look at, and --boot, or --cloud for one to come. See: ./weir cell verify --help',
+    )
+  if (name === undefined)
+    return verified(layout, await entryOf(operator, { cloud: cloud ?? '', set }))
+  const { cloudSettings } = await import('../../nested/cloud-login.ts')
+  const { verifyBoot } = await import('../../nested/verify-boot.ts')
+  const cell = existingState(layout).cells.find((each) => each.name === name)
+  const settings = cell === undefined ? undefined : cloudSettings(layout, cell)
+  if (settings !== undefined) await verified(layout, { login: {}, settings })
+  else if (boot !== true)
+    throw new Failure('invalid', `Cell ${name} is no cloud: of it only --boot shows that it works.`)
+  if (boot === true) sayAll(await verifyBoot(await administrator(layout), name))
 }
 
 /** Afterwards a project of the cloud is a cell, if it was found to be able to. */
@@ -67,7 +97,7 @@ function withCloud(command: Command): Command {
 export function withSettings(command: Command): Command {
   return command.option(
     '--set <name=value>',
-    'a setting of the driver nested; may be repeated',
+    'a setting of the driver; may be repeated',
     setting,
     {},
   )
@@ -96,19 +126,21 @@ async function entryOf(operator: Operator, { cloud, set }: CloudFlags): Promise<
   return { login, settings: { ...settings, ...set } }
 }
 
-/** Says what was found; throws `conflict` when the cloud cannot be a cell. */
 async function verified(layout: Layout, entry: CloudEntry): Promise<void> {
-  const { signIn } = await import('../../api/session.ts')
-  const { endpointOf } = await import('../../up/endpoint.ts')
   const { verifyEntry } = await import('../../nested/verify-entry.ts')
-  const endpoint = endpointOf(existingState(layout))
-  const admin = await signIn(endpoint, cloudAccount(layout, 'weir-admin'))
-  const findings = await verifyEntry(admin, entry)
-  for (const finding of findings) say(lineOf(finding))
-  if (findings.some(({ result }) => result === 'failed'))
-    throw new Failure('conflict', 'The cloud cannot be a cell as it is. Nothing was made.')
+  sayAll(await verifyEntry(await administrator(layout), entry))
 }
 
-function lineOf({ check, result, detail }: Finding): string {
-  return `${result.padEnd(8)} ${check.padEnd(11)} ${detail}`
+async function administrator(layout: Layout): Promise<Session> {
+  const { signIn } = await import('../../api/session.ts')
+  const { endpointOf } = await import('../../up/endpoint.ts')
+  return signIn(endpointOf(existingState(layout)), cloudAccount(layout, 'weir-admin'))
+}
+
+/** Says what was found; throws `conflict` where something does not work. */
+function sayAll(findings: readonly Finding[]): void {
+  for (const { check, result, detail } of findings)
+    say(`${result.padEnd(8)} ${check.padEnd(11)} ${detail}`)
+  if (findings.some(({ result }) => result === 'failed'))
+    throw new Failure('conflict', 'It does not work as it is. Nothing was left there.')
 }

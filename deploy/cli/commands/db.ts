@@ -25,7 +25,7 @@ export function addDbCommand(program: Command): void {
       const { cellDatabase } = await import('../../up/prepare-databases.ts')
       const { purgeCell, purgeGateway } = await import('../../upkeep/purge-all.ts')
       const signal = AbortSignal.timeout(LIMIT_MS)
-      if (state.joined === undefined) {
+      if (state.gateways.length > 0) {
         await using global = openDatabase(layout, 'weir')
         report('global database', await purgeGateway(global, process.env, signal))
       }

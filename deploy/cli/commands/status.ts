@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { layoutIn } from '../../deployment/layout.ts'
-import { existingState } from '../../deployment/state.ts'
+import { type DeploymentState, existingState } from '../../deployment/state.ts'
 import type { ProcessState } from '../../status/process-states.ts'
 import { endpointOf } from '../../up/endpoint.ts'
 import { say } from '../say.ts'
@@ -23,13 +23,18 @@ export function addStatusCommand(program: Command): void {
       const memoryMib = processes.reduce((sum, each) => sum + each.memoryMib, 0)
       say()
       say(
-        `${state.joined === undefined ? 'Endpoint' : 'Cell of'} ${endpointOf(state)}/identity/v3, driver ${state.driver.name}, ${memoryMib} MiB`,
+        `${whatIs(state)} ${endpointOf(state)}/identity/v3, driver ${state.driver.name}, ${memoryMib} MiB`,
       )
       const dead = processes.filter(({ isAlive }) => !isAlive)
       if (dead.length === 0) return
       say(`${dead.length} not running. ./weir up starts them.`)
       process.exitCode = EXIT_PARTIAL
     })
+}
+
+function whatIs({ joined, host }: DeploymentState): string {
+  if (host !== undefined) return 'Host of'
+  return joined === undefined ? 'Endpoint' : 'Cell of'
 }
 
 function lineOf({ name, isAlive, pid, memoryMib }: ProcessState): string {

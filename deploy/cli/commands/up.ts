@@ -32,11 +32,14 @@ export function addUpCommand(program: Command): void {
     .action(async (options: UpOptions) => {
       const { bringUp } = await import('../../up/up.ts')
       const { describeCell } = await import('../describe-cell.ts')
+      const { describeHost } = await import('../describe-host.ts')
       const { describeUp } = await import('../describe-up.ts')
       const layout = layoutIn()
       using _lock = lockDeployment(layout)
       const result = await bringUp(layout, options, progress)
-      const lines = result.state.joined === undefined ? describeUp : describeCell
-      for (const line of lines(layout, result)) say(line)
+      const { joined, host } = result.state
+      const ofCell = joined === undefined ? describeUp : describeCell
+      const describe = host === undefined ? ofCell : describeHost
+      for (const line of describe(layout, result)) say(line)
     })
 }

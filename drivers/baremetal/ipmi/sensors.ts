@@ -1,14 +1,8 @@
+import type { SensorReading } from '../../nodes.ts'
 import type { Bmc } from './bmc.ts'
 import { BmcRefusal, COMPLETIONS, isRefusal } from './bmc-failure.ts'
 import { NET_FUNCTIONS } from './message.ts'
 import { type SensorRecord, sensorRecord, sensorValue } from './sensor-record.ts'
-
-export interface SensorReading {
-  readonly name: string
-  readonly unit: string | null
-  /** Null while it measures nothing, such as in a machine that is off. */
-  readonly value: number | null
-}
 
 /** IPMI 2.0, 33.11, 33.12 and 35.14. */
 const RESERVE = 0x22

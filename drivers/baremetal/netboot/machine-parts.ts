@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import type { MachineParts } from './tasks.ts'
+import type { MachineParts } from '../../nodes.ts'
 
 const MAC = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/
 const KIB_PER_MIB = 1024

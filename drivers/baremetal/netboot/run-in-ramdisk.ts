@@ -1,9 +1,10 @@
 import { Failure } from '#common/errors.ts'
+import type { MachineParts } from '../../nodes.ts'
 import type { Management } from '../parts/management.ts'
 import type { Power } from '../parts/power.ts'
 import type { BootServer } from './boot-server.ts'
 import { machineParts } from './machine-parts.ts'
-import type { DiskContent, MachineParts, RamdiskTask } from './tasks.ts'
+import type { DiskContent, RamdiskTask } from './tasks.ts'
 
 /** A machine that can be switched, and that boots from the network with this MAC address. */
 export interface Machine {

@@ -13,13 +13,3 @@ export interface DiskContent {
   readonly sizeBytes: number
   readonly sha256: string
 }
-
-/** What a machine is made of, as its own kernel sees it. */
-export interface MachineParts {
-  readonly cpus: number
-  readonly cpuModel: string
-  readonly architecture: string
-  readonly memoryMb: number
-  readonly disks: readonly { readonly name: string; readonly sizeBytes: number }[]
-  readonly macAddresses: readonly string[]
-}

@@ -1,15 +1,22 @@
 import { expect, test } from 'vitest'
 import { secretsOf } from '#common/secrets.ts'
-import { bmcSettings, type EnrolledNode, enrolledNodes, sealedPassword } from './enrolled-node.ts'
+import {
+  bmcSettings,
+  type EnrolledNode,
+  enrolledNode,
+  enrolledNodes,
+  isSameNode,
+} from './enrolled-node.ts'
 
 const secrets = secretsOf('ab'.repeat(32))
 const bmc = { address: '192.0.2.7', port: 623, user: 'weir', privilege: 'operator' } as const
-const node: EnrolledNode = {
+const added = {
   name: 'rack1-07',
   macAddress: '52:54:00:12:34:56',
   usesEfi: true,
-  bmc: { ...bmc, password: sealedPassword(secrets, 'rack1-07', 'known to nobody') },
+  bmc: { ...bmc, password: 'known to nobody' },
 }
+const node: EnrolledNode = enrolledNode(added, secrets)
 const fileOf = (...nodes: readonly object[]) => JSON.stringify({ nodes })
 
 test('a password stands sealed in the file of nodes, and is good for its node and key alone', () => {
@@ -20,6 +27,12 @@ test('a password stands sealed in the file of nodes, and is good for its node an
   expect(bmcSettings(read!, secrets)).toEqual({ ...bmc, password: 'known to nobody' })
   expect(() => bmcSettings({ ...read!, name: 'other' }, secrets)).toThrow()
   expect(() => bmcSettings(read!, secretsOf('cd'.repeat(32)))).toThrow(/keys configured/)
+})
+
+test('the same machine is known again, whatever happened to it since', () => {
+  expect(isSameNode({ ...node, maintenance: 'loud' }, added, secrets)).toBe(true)
+  const other = { ...added, bmc: { ...added.bmc, password: 'another' } }
+  expect(isSameNode(node, other, secrets)).toBe(false)
 })
 
 test('a node without a BMC has none', () => {

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
 import type { Secrets } from '#common/secrets.ts'
 import { checked } from '#openapi/wire/checked.ts'
+import type { NewNode } from '../../nodes.ts'
 import type { BmcSettings } from '../ipmi/bmc-settings.ts'
 
 const EnrolledBmc = Type.Object(
@@ -46,9 +48,23 @@ export function enrolledNodes(text: string): readonly EnrolledNode[] {
   return nodes
 }
 
-/** As it stands in the file of nodes: good for that node alone. */
-export function sealedPassword(secrets: Secrets, node: string, password: string): string {
-  return secrets.seal(password, purposeOf(node))
+/** As it stands in the file of nodes, its password sealed for that node alone. Throws `invalid`. */
+export function enrolledNode(added: NewNode, secrets: Secrets): EnrolledNode {
+  const { bmc, ...rest } = added
+  const password = secrets.seal(bmc?.password ?? '', purposeOf(added.name))
+  const node = bmc === undefined ? rest : { ...rest, bmc: { ...bmc, password } }
+  return checked(EnrolledNode, structuredClone(node), 'The node')
+}
+
+/** True when it is the same machine, enrolled in the same way. */
+export function isSameNode(
+  { maintenance: _why, ...enrolled }: EnrolledNode,
+  added: NewNode,
+  secrets: Secrets,
+): boolean {
+  const settings = bmcSettings(enrolled, secrets)
+  const { bmc: _sealed, ...rest } = enrolled
+  return isDeepStrictEqual(settings === undefined ? rest : { ...rest, bmc: settings }, added)
 }
 
 /** How to speak to the node's BMC; undefined when it has none. Throws when the password was sealed with another key. */

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -30,13 +30,24 @@ beforeEach(async () => {
 })
 afterAll(() => rm(root, { recursive: true, force: true }))
 
+const macOf = (name: string) =>
+  `52:54:${[...Buffer.from(name.padEnd(4)).subarray(0, 4)].map((byte) => byte.toString(16)).join(':')}`
 const node = (name: string, change: Partial<EnrolledNode> = {}): EnrolledNode => {
-  return { name, macAddress: '52:54:00:12:34:56', usesEfi: false, ...change }
+  return { name, macAddress: macOf(name), usesEfi: false, ...change }
 }
-const open = (...nodes: readonly EnrolledNode[]) =>
-  NodePool.open(folder, nodes, secretsOf('ab'.repeat(32)))
-const seen = (name: string, state: 'available' | 'active', instance: InstanceId | null = null) =>
-  writeFile(join(folder, `${name}.json`), JSON.stringify({ ...NEW_NODE, state, instance, parts }))
+const open = async (...nodes: readonly EnrolledNode[]) => {
+  await writeFile(join(folder, 'nodes.json'), JSON.stringify({ nodes }))
+  return NodePool.open(folder, secretsOf('ab'.repeat(32)))
+}
+const seen = async (
+  name: string,
+  state: 'available' | 'active',
+  instance: InstanceId | null = null,
+) => {
+  const record = { ...NEW_NODE, state, instance, parts }
+  await mkdir(join(folder, 'nodes'), { recursive: true })
+  await writeFile(join(folder, 'nodes', `${name}.json`), JSON.stringify(record))
+}
 
 test('a server gets one of the machines like it, and no two get the same', async () => {
   for (const name of ['one', 'two']) await seen(name, 'available')
@@ -73,4 +84,27 @@ test('a node with a server cannot be forgotten', async () => {
 
   await expect(open(node('other'))).rejects.toThrow(new RegExp(`Node gone has server ${id}`))
   await expect(open(node('gone', { maintenance: 'loud' }))).resolves.toBeDefined()
+})
+
+test('nodes come and go while it is open, and what was decided of them is kept', async () => {
+  const bmc = { address: '192.0.2.7', port: 623, user: 'weir', privilege: 'operator' } as const
+  const added = { ...node('added'), bmc: { ...bmc, password: 'known to nobody' } }
+  const pool = await open()
+
+  const both = await Promise.all([pool.add(added), pool.add(added)])
+  expect(both[0]).toBe(both[1])
+  const twin = pool.add({ ...node('twin'), macAddress: added.macAddress })
+  await expect(twin).rejects.toMatchObject({ kind: 'conflict' })
+  await expect(pool.add(node('../etc'))).rejects.toMatchObject({ kind: 'invalid' })
+  await pool.maintain(pool.named('added'), 'loud')
+  await pool.add(node('gone'))
+  await pool.remove(pool.named('gone'))
+
+  expect(() => pool.named('gone')).toThrow(/no node gone/)
+  expect(await readFile(join(folder, 'nodes.json'), 'utf8')).not.toContain('known to nobody')
+  const again = await NodePool.open(folder, secretsOf('ab'.repeat(32)))
+  expect(again.all().map(({ name, enrolled }) => [name, enrolled.maintenance])).toEqual([
+    ['added', 'loud'],
+  ])
+  for (const each of [pool, again]) await each[Symbol.asyncDispose]()
 })

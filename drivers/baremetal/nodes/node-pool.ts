@@ -1,14 +1,17 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { Secrets } from '#common/secrets.ts'
-import { bmcSettings, type EnrolledNode } from './enrolled-node.ts'
+import type { NewNode } from '../../nodes.ts'
+import { bmcSettings, type EnrolledNode, enrolledNode, isSameNode } from './enrolled-node.ts'
 import { isOffered, type Node, nodeParts, resourceClassOf } from './node.ts'
 import { type NodeRecord, readNodeRecord, writeNodeRecord } from './node-record.ts'
 import { type NodeEvent, nextNodeState } from './node-states.ts'
+import { readNodesFile, writeNodesFile } from './nodes-file.ts'
 
 interface Kept extends Node {
+  enrolled: EnrolledNode
   record: NodeRecord
   readonly path: string
   /** Writes of one node's record, one after the other. */
@@ -20,24 +23,76 @@ export type NodeChange = Partial<Pick<NodeRecord, 'instance' | 'parts' | 'failur
 
 /** The nodes of a host. What it says has been done to one is on disk. */
 export class NodePool implements AsyncDisposable {
-  readonly #nodes: readonly Kept[]
+  readonly #folder: string
+  readonly #secrets: Secrets
+  #nodes: readonly Kept[] = []
+  /** Writes of the list of nodes, one after the other. */
+  #listed: Promise<void> = Promise.resolve()
 
-  private constructor(nodes: readonly Kept[]) {
-    this.#nodes = nodes
+  private constructor(folder: string, secrets: Secrets) {
+    this.#folder = folder
+    this.#secrets = secrets
   }
 
-  /** `secrets` opens the passwords. Throws for a node that has a server and is not enrolled any more. */
-  static async open(
-    folder: string,
-    enrolled: readonly EnrolledNode[],
-    secrets: Secrets,
-  ): Promise<NodePool> {
-    await refuseForgotten(folder, enrolled)
-    return new NodePool(await Promise.all(enrolled.map((node) => openNode(folder, node, secrets))))
+  /**
+   * Those that are listed in the folder; `secrets` seals and opens their passwords. Throws for a node that has a server
+   * and is not listed any more.
+   */
+  static async open(folder: string, secrets: Secrets): Promise<NodePool> {
+    const pool = new NodePool(folder, secrets)
+    const enrolled = await readNodesFile(pool.#listPath)
+    await refuseForgotten(pool.#recordsPath, enrolled)
+    pool.#nodes = await Promise.all(enrolled.map((node) => pool.#open(node)))
+    return pool
+  }
+
+  /** Afterwards the node is listed. Throws `conflict` for a name or MAC address that another has, `invalid`. */
+  async add(added: NewNode): Promise<Node> {
+    const enrolled = enrolledNode(added, this.#secrets)
+    const node = await this.#open(enrolled)
+    const same = this.#nodes.find(
+      (node) => node.name === added.name || node.enrolled.macAddress === enrolled.macAddress,
+    )
+    if (same !== undefined) {
+      if (isSameNode(same.enrolled, added, this.#secrets)) return same
+      throw new Failure(
+        'conflict',
+        `Node ${same.name} has this name or MAC address. Remove it first, or give others.`,
+      )
+    }
+    this.#nodes = [...this.#nodes, node]
+    await this.#list()
+    return node
+  }
+
+  /** Afterwards the node is not listed, and nothing is remembered of it. */
+  async remove(node: Node): Promise<void> {
+    const kept = this.#kept(node)
+    this.#nodes = this.#nodes.filter((each) => each !== kept)
+    await kept.bmc?.[Symbol.asyncDispose]()
+    await kept.written
+    // Listed without a record it would be inspected anew; a record alone would be that of the next of its name.
+    await rm(kept.path, { force: true })
+    await this.#list()
+  }
+
+  /** Afterwards it is listed why no server gets the node, or that servers may (null). */
+  async maintain(node: Node, reason: string | null): Promise<void> {
+    const kept = this.#kept(node)
+    const { maintenance: _, ...rest } = kept.enrolled
+    kept.enrolled = reason === null ? rest : { ...rest, maintenance: reason }
+    await this.#list()
   }
 
   all(): readonly Node[] {
     return this.#nodes
+  }
+
+  /** Throws `not-found`. */
+  named(name: string): Node {
+    const node = this.#nodes.find((one) => one.name === name)
+    if (node !== undefined) return node
+    throw new Failure('not-found', `There is no node ${name} on this host.`)
   }
 
   /** The node that the server has. */
@@ -94,17 +149,43 @@ export class NodePool implements AsyncDisposable {
 
   /** Changed at once, so that nobody else decides by what is no longer so. */
   async #put(node: Node, change: Partial<NodeRecord>): Promise<void> {
-    const kept = this.#nodes.find(({ name }) => name === node.name)!
+    const kept = this.#kept(node)
     kept.record = { ...kept.record, ...change }
     await writeKept(kept)
   }
-}
 
-async function openNode(folder: string, enrolled: EnrolledNode, secrets: Secrets): Promise<Kept> {
-  const path = join(folder, `${enrolled.name}.json`)
-  const record = await readNodeRecord(path)
-  const parts = nodeParts(enrolled, bmcSettings(enrolled, secrets), record.isOn)
-  return { ...parts, name: enrolled.name, enrolled, record, path, written: Promise.resolve() }
+  #kept(node: Node): Kept {
+    const kept = this.#nodes.find((one) => one === node)
+    if (kept !== undefined) return kept
+    throw new Failure('not-found', `Node ${node.name} was removed meanwhile.`)
+  }
+
+  /** Writes what is listed by then. */
+  #list(): Promise<void> {
+    const write = () =>
+      writeNodesFile(
+        this.#listPath,
+        this.#nodes.map(({ enrolled }) => enrolled),
+      )
+    const writing = this.#listed.then(write)
+    this.#listed = writing.catch(() => undefined)
+    return writing
+  }
+
+  async #open(enrolled: EnrolledNode): Promise<Kept> {
+    const path = join(this.#recordsPath, `${enrolled.name}.json`)
+    const record = await readNodeRecord(path)
+    const parts = nodeParts(enrolled, bmcSettings(enrolled, this.#secrets), record.isOn)
+    return { ...parts, name: enrolled.name, enrolled, record, path, written: Promise.resolve() }
+  }
+
+  get #listPath(): string {
+    return join(this.#folder, 'nodes.json')
+  }
+
+  get #recordsPath(): string {
+    return join(this.#folder, 'nodes')
+  }
 }
 
 async function refuseForgotten(folder: string, enrolled: readonly EnrolledNode[]): Promise<void> {

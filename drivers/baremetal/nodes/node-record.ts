@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { InstanceId } from '#common/ids.ts'
-import type { MachineParts } from '../netboot/tasks.ts'
+import type { MachineParts } from '../../nodes.ts'
 import type { NodeState } from './node-states.ts'
 
 /** What a host must remember of a node. */

@@ -39,10 +39,10 @@ export const NODE_RULES: Readonly<Record<NodeState, NodeStateRule>> = {
   'inspect-failed': { target: null, after: { inspect: 'inspecting' } },
   cleaning: {
     target: 'available',
-    after: { clean: 'cleaning', done: 'available', fail: 'clean-failed' },
+    after: { clean: 'cleaning', done: 'available', fail: 'clean-failed', inspect: 'inspecting' },
   },
-  'clean-failed': { target: null, after: { clean: 'cleaning' } },
-  available: { target: null, after: { take: 'deploying' } },
+  'clean-failed': { target: null, after: { clean: 'cleaning', inspect: 'inspecting' } },
+  available: { target: null, after: { take: 'deploying', inspect: 'inspecting' } },
   // What is half written may be written anew, and goes with its server.
   deploying: { target: 'active', after: { done: 'active', release: 'cleaning' } },
   active: { target: null, after: { rebuild: 'deploying', release: 'cleaning' } },

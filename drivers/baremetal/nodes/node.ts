@@ -1,6 +1,6 @@
+import type { MachineParts } from '../../nodes.ts'
 import { Bmc } from '../ipmi/bmc.ts'
 import type { BmcSettings } from '../ipmi/bmc-settings.ts'
-import type { MachineParts } from '../netboot/tasks.ts'
 import { ipmiManagement } from '../parts/ipmi-management.ts'
 import { ipmiPower } from '../parts/ipmi-power.ts'
 import { type Management, noopManagement } from '../parts/management.ts'

@@ -1,4 +1,4 @@
-import { errorChain } from '#common/errors.ts'
+import { errorChain, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { BaremetalHost } from '../host.ts'
 import { inspectMachine } from '../netboot/run-in-ramdisk.ts'
@@ -8,16 +8,16 @@ import { machineOf } from './machine-of.ts'
 import type { Node } from './node.ts'
 
 /**
- * Afterwards a node that no server has is inspected and clean, and so available; or it is known why not, and tried again
- * when the host starts anew. One that is in maintenance is left alone.
+ * Afterwards a node that no server has is inspected and clean, and so available; or it is known why not. One that is in
+ * maintenance is left alone. False when its BMC or the machine was silent: it may come to it by itself.
  */
 export async function provideNode(
   host: BaremetalHost,
   node: Node,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const { record, enrolled } = node
-  if (record.instance !== null || enrolled.maintenance !== undefined) return
+  if (record.instance !== null || enrolled.maintenance !== undefined) return true
   try {
     if (['enrolled', 'inspecting', 'inspect-failed'].includes(record.state))
       await inspectNode(host, node, signal)
@@ -25,9 +25,11 @@ export async function provideNode(
       await host.nodes.move(node, 'clean')
       await cleanNode(host, node, signal)
     }
+    return true
   } catch (error) {
-    if (signal.aborted) return
+    if (signal.aborted) return true
     host.logger?.error({ ...errorFields(error), node: node.name }, 'machine is not available')
+    return !isFailure(error, 'unavailable')
   }
 }
 

@@ -1,4 +1,4 @@
-import type { SensorReading } from '../ipmi/sensors.ts'
+import type { SensorReading } from '../../nodes.ts'
 
 /** What decides where a machine boots from, and knows how it is. */
 export interface Management {

@@ -6,6 +6,8 @@ import type { LibvirtSession } from '../session.ts'
 /** virDomainModificationImpact. */
 const AFFECT_LIVE = 1
 const AFFECT_CONFIG = 2
+/** virDomainXMLFlags. */
+const XML_MIGRATABLE = 8
 /** virDomainStatsTypes: all that the daemon knows of. */
 const ALL_FIGURES = 0
 
@@ -16,6 +18,11 @@ export function deviceCalls(session: LibvirtSession, slow: LibvirtSession) {
     /** The domain with its devices: as the guest has them now, or as it is stored while there is none. */
     async xml(domain: DomainRef, signal: AbortSignal): Promise<string> {
       const args = onDomain(domain).uint(0)
+      return (await session.call(PROCEDURES.domainGetXmlDesc, args, signal)).text()
+    },
+    /** The domain as another host can take it over: with every address its devices have now. */
+    async migratableXml(domain: DomainRef, signal: AbortSignal): Promise<string> {
+      const args = onDomain(domain).uint(XML_MIGRATABLE)
       return (await session.call(PROCEDURES.domainGetXmlDesc, args, signal)).text()
     },
     /** The figures of a domain by libvirt's names, such as `cpu.time` and `net.0.rx.bytes`. */

@@ -1,20 +1,19 @@
 import { isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import { WEIR_NAMESPACE } from '../ownership.ts'
 import type { DomainRef } from '../rpc/domain-ref.ts'
-import { PROCEDURES } from '../rpc/procedures.ts'
+import { PROCEDURES, type Procedure } from '../rpc/procedures.ts'
 import { uuidBytes } from '../rpc/uuid-bytes.ts'
 import { XdrWriter } from '../rpc/xdr-writer.ts'
 import type { LibvirtSession } from '../session.ts'
+import { domainName } from './domain-name.ts'
 import { memoryCalls } from './memory-calls.ts'
+import { metadataCalls } from './metadata-calls.ts'
 import type { DomainState } from './power-state.ts'
 
-/** virDomainMetadataType: an XML element of an application's own. */
-const METADATA_ELEMENT = 2
 /** virDomainShutdownFlagValues: press the ACPI power button. */
 const SHUTDOWN_ACPI = 1
-/** virDomainUndefineFlagsValues: managed save, snapshots, NVRAM and checkpoints go too. */
-const UNDEFINE_ALL = 1 | 2 | 4 | 16
+/** virDomainUndefineFlagsValues: managed save, snapshots and checkpoints go too; what NVRAM there is lies with its disks. */
+const UNDEFINE_ALL = 1 | 2 | 8 | 16
 
 /**
  * libvirt's calls about domains, typed. A domain that is absent is undefined or `not-found`, never an error text.
@@ -22,30 +21,28 @@ const UNDEFINE_ALL = 1 | 2 | 4 | 16
  */
 export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
   const onDomain = (domain: DomainRef) => new XdrWriter().domain(domain)
+  const lookUp = async (procedure: Procedure, args: XdrWriter, signal: AbortSignal) => {
+    try {
+      return (await session.call(procedure, args, signal)).domain()
+    } catch (error) {
+      if (isFailure(error, 'not-found')) return undefined
+      throw error
+    }
+  }
   return {
-    async find(id: InstanceId, signal: AbortSignal): Promise<DomainRef | undefined> {
+    find(id: InstanceId, signal: AbortSignal): Promise<DomainRef | undefined> {
       const args = new XdrWriter().uuid(uuidBytes(id))
-      try {
-        return (await session.call(PROCEDURES.domainLookupByUuid, args, signal)).domain()
-      } catch (error) {
-        if (isFailure(error, 'not-found')) return undefined
-        throw error
-      }
+      return lookUp(PROCEDURES.domainLookupByUuid, args, signal)
+    },
+    /** The domain that has the name of an instance's, whosever it is. */
+    findNamed(id: InstanceId, signal: AbortSignal): Promise<DomainRef | undefined> {
+      const args = new XdrWriter().text(domainName(id))
+      return lookUp(PROCEDURES.domainLookupByName, args, signal)
     },
     async list(signal: AbortSignal): Promise<readonly DomainRef[]> {
       const args = new XdrWriter().int(1).uint(0)
       const answer = await session.call(PROCEDURES.connectListAllDomains, args, signal)
       return answer.list((reader) => reader.domain())
-    },
-    /** Weir's own metadata element as XML; undefined when the domain has none. */
-    async metadata(domain: DomainRef, signal: AbortSignal): Promise<string | undefined> {
-      const args = onDomain(domain).int(METADATA_ELEMENT).optionalText(WEIR_NAMESPACE).uint(0)
-      try {
-        return (await session.call(PROCEDURES.domainGetMetadata, args, signal)).text()
-      } catch (error) {
-        if (isFailure(error, 'not-found')) return undefined
-        throw error
-      }
     },
     async state(domain: DomainRef, signal: AbortSignal): Promise<DomainState> {
       const args = onDomain(domain).uint(0)
@@ -78,6 +75,7 @@ export function domainCalls(session: LibvirtSession, slow: LibvirtSession) {
     async resume(domain: DomainRef, signal: AbortSignal): Promise<void> {
       await session.call(PROCEDURES.domainResume, onDomain(domain), signal)
     },
+    ...metadataCalls(session),
     ...memoryCalls(session, slow),
   }
 }

@@ -6,7 +6,6 @@ import { instanceSpec } from '../../testing/instance-spec.ts'
 import { instanceFiles } from '../instance-files.ts'
 import { domainSubject } from '../instance-record.ts'
 import { attributeAt, elementsAt, parseXml, textAt, type XmlTree } from '../xml/parse.ts'
-import { domainName, instanceOfDomainName } from './domain-name.ts'
 import { type DomainPlan, domainXml } from './domain-xml.ts'
 import { guestOptions } from './guest-options.ts'
 import { rescueDevice } from './rescue-device.ts'
@@ -20,7 +19,14 @@ function treeOf(spec: InstanceSpec, overrides: Partial<DomainPlan> = {}): XmlTre
   const subject = domainSubject(spec)
   const xml = domainXml({
     ...{ id: spec.id, subject, options: guestOptions(subject), nics: spec.nics, owner, files },
-    ...{ virtType: 'qemu', rescue: undefined },
+    ...{
+      virtType: 'qemu',
+      rescue: undefined,
+      cpu: undefined,
+      placement: {},
+      sharedCpus: [],
+      start: undefined,
+    },
     configDrive: spec.configDrive === undefined ? undefined : files.configDrive,
     ...overrides,
   })
@@ -28,9 +34,9 @@ function treeOf(spec: InstanceSpec, overrides: Partial<DomainPlan> = {}): XmlTre
 }
 
 describe('domainXml()', () => {
-  const plan = (overrides = {}, virtType: 'qemu' | 'kvm' = 'qemu') => {
+  const plan = (overrides = {}) => {
     const spec = instanceSpec(image, overrides)
-    return { spec, tree: treeOf(spec, { virtType }) }
+    return { spec, tree: treeOf(spec) }
   }
 
   test('what a user chose is text in the metadata and nothing else', () => {
@@ -114,26 +120,20 @@ describe('domainXml()', () => {
     expect(attributeAt(plain, 'name', 'channel', 'target')).toBe('org.qemu.guest_agent.0')
   })
 
+  test('it starts from a kernel where it has one', () => {
+    const start = { kernel: '/k', ramdisk: undefined, commandLine: 'console="<x>"' }
+    const [os] = elementsAt(treeOf(instanceSpec(image), { start }), 'domain', 'os')
+
+    expect(textAt(os!, 'kernel')).toBe('/k')
+    expect(elementsAt(os!, 'initrd')).toEqual([])
+    expect(textAt(os!, 'cmdline')).toBe('console=&quot;&lt;x&gt;&quot;')
+  })
+
   test.each([
     { hw_firmware_type: 'coreboot' },
     { hw_watchdog_action: 'explode' },
     { hw_rng_model: 'dice' },
   ])('%j is refused', (properties) => {
     expect(() => treeOf(instanceSpec({ ...image, properties }))).toThrow(Object.keys(properties)[0])
-  })
-
-  test('only a KVM guest is given the host CPU', () => {
-    expect(elementsAt(plan({}, 'qemu').tree, 'domain', 'cpu')).toHaveLength(0)
-    expect(attributeAt(plan({}, 'kvm').tree, 'mode', 'domain', 'cpu')).toBe('host-model')
-  })
-})
-
-describe('instanceOfDomainName()', () => {
-  test('it is the inverse of domainName(), and nothing else is a name of ours', () => {
-    const { id } = instanceSpec(image)
-
-    expect(instanceOfDomainName(domainName(id))).toBe(id)
-    for (const name of ['foreign', id, `weir-${id}x`, 'weir-', `WEIR-${id}`])
-      expect(instanceOfDomainName(name)).toBeUndefined()
   })
 })

@@ -1,9 +1,12 @@
 import type { InstanceId } from '#common/ids.ts'
 import type { NicSpec, Owner } from '../../driver.ts'
+import type { Start } from '../disks/start-files.ts'
 import { filterName } from '../firewall/filter-name.ts'
 import type { DomainSubject } from '../instance-record.ts'
 import { networkName } from '../networks/network-name.ts'
 import { ownerStamp } from '../ownership.ts'
+import type { GuestPlacement } from '../placement/place-guest.ts'
+import { placementElements } from '../placement/placement-elements.ts'
 import { element, renderXml, type XmlElement } from '../xml/element.ts'
 import { type DiskPlan, diskElements } from './disk-elements.ts'
 import { domainName } from './domain-name.ts'
@@ -18,6 +21,12 @@ export interface DomainPlan extends DiskPlan {
   readonly nics: readonly NicSpec[]
   readonly owner: Owner
   readonly virtType: VirtType
+  /** As the guest is shown it; undefined: as its emulator has it. */
+  readonly cpu: XmlElement | undefined
+  readonly placement: GuestPlacement
+  readonly start: Start | undefined
+  /** CPUs of the host for guests without ones of their own; empty: all. */
+  readonly sharedCpus: readonly number[]
 }
 
 /**
@@ -25,22 +34,26 @@ export interface DomainPlan extends DiskPlan {
  * often have no AHCI driver and would not see a SATA one.
  */
 export function domainXml(plan: DomainPlan): string {
-  const { id, subject, options, owner, virtType } = plan
+  const { id, subject, owner, virtType, cpu, placement, sharedCpus } = plan
   const { flavor } = subject
-  const firmware = options.firmware === 'efi' ? 'efi' : undefined
-  const kvm = virtType === 'kvm'
+  const cpuset = placement.pins ?? sharedCpus
   return renderXml(
     element(
       'domain',
       { type: virtType },
       element('name', {}, domainName(id)),
       element('uuid', {}, id),
-      element('metadata', {}, ownerStamp(owner, id, displayElement(subject))),
+      metadataElement(owner, id, subject),
       element('memory', { unit: 'MiB' }, String(flavor.memoryMb)),
-      element('vcpu', {}, String(flavor.vcpus)),
-      element('os', { firmware }, element('type', { arch: 'x86_64', machine: 'pc' }, 'hvm')),
+      element(
+        'vcpu',
+        { cpuset: cpuset.length === 0 ? undefined : cpuset.join(',') },
+        String(flavor.vcpus),
+      ),
+      ...placementElements(placement),
+      boot(plan),
       element('features', {}, element('acpi'), element('apic')),
-      kvm ? element('cpu', { mode: 'host-model' }) : undefined,
+      cpu,
       element('clock', { offset: 'utc' }),
       element('on_poweroff', {}, 'destroy'),
       element('on_reboot', {}, 'restart'),
@@ -50,14 +63,31 @@ export function domainXml(plan: DomainPlan): string {
   )
 }
 
-function displayElement(subject: DomainSubject): XmlElement {
+function boot({ options, files, start }: DomainPlan): XmlElement {
+  const isUefi = options.firmware === 'efi'
+  const part = (name: string, text: string | undefined) =>
+    text === undefined ? undefined : element(name, {}, text)
   return element(
+    'os',
+    { firmware: isUefi ? 'efi' : undefined },
+    element('type', { arch: 'x86_64', machine: 'pc' }, 'hvm'),
+    part('nvram', isUefi ? files.nvram : undefined),
+    part('kernel', start?.kernel),
+    part('initrd', start?.ramdisk),
+    part('cmdline', start?.commandLine),
+  )
+}
+
+/** Whose domain it is, and what operators want to read of it. */
+export function metadataElement(owner: Owner, id: InstanceId, subject: DomainSubject): XmlElement {
+  const display = element(
     'weir:display',
     {},
     element('weir:name', {}, subject.displayName),
     element('weir:project', {}, subject.projectId),
     element('weir:flavor', {}, subject.flavor.name),
   )
+  return element('metadata', {}, ownerStamp(owner, id, display))
 }
 
 function devices(plan: DomainPlan): XmlElement[] {

@@ -3,9 +3,9 @@ import type { InstanceId } from '#common/ids.ts'
 import type { InstanceReport, Owner } from '../../driver.ts'
 import { isOwnStamp } from '../ownership.ts'
 import type { DomainRef } from '../rpc/domain-ref.ts'
+import { uuidText } from '../rpc/uuid-bytes.ts'
 import { elementsAt, parseXml } from '../xml/parse.ts'
 import type { DomainCalls } from './domain-calls.ts'
-import { domainName, instanceOfDomainName } from './domain-name.ts'
 import { endedWithHost, powerStateOf } from './power-state.ts'
 
 /** The domain of an instance, if it is this owner's; a domain of anyone else's is as good as absent. */
@@ -44,18 +44,21 @@ export async function listOwnDomains(
   return reports.filter((found) => found !== undefined)
 }
 
-/** True when the domain bears the name Weir would give it and the stamp of this owner. */
+/** The instance that a domain is, if it is anybody's: they have one UUID. */
+export function instanceOfDomain(domain: DomainRef): InstanceId {
+  return uuidText(domain.uuid) as InstanceId
+}
+
+/** True when the domain bears the stamp of this owner. */
 export async function isOwn(
   calls: DomainCalls,
   owner: Owner,
   domain: DomainRef,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const id = instanceOfDomainName(domain.name)
-  if (id === undefined || domain.name !== domainName(id)) return false
   const metadata = await calls.metadata(domain, signal)
   if (metadata === undefined) return false
-  return isOwnStamp(elementsAt(parseXml(metadata), 'owned')[0], owner, id)
+  return isOwnStamp(elementsAt(parseXml(metadata), 'owned')[0], owner, instanceOfDomain(domain))
 }
 
 async function report(
@@ -64,8 +67,8 @@ async function report(
   domain: DomainRef,
   signal: AbortSignal,
 ): Promise<InstanceReport | undefined> {
-  const id = instanceOfDomainName(domain.name)
-  if (id === undefined || !(await isOwn(calls, owner, domain, signal))) return undefined
+  const id = instanceOfDomain(domain)
+  if (!(await isOwn(calls, owner, domain, signal))) return undefined
   try {
     const state = await calls.state(domain, signal)
     const report = { id, powerState: powerStateOf(state) }

@@ -37,6 +37,9 @@ describe('powerStateAfter()', () => {
     ['started', 2, 0, 'running'],
     ['stopped by the guest', 5, 0, 'shutdown'],
     ['stopped by a crash', 5, 2, 'crashed'],
+    ['stopped because it runs elsewhere', 5, 3, undefined],
+    ['frozen by its user', 3, 0, 'paused'],
+    ['frozen for the end of its move', 3, 1, undefined],
     ['shutting down', 6, 0, undefined],
     ['one of the future', 42, 0, undefined],
   ])('%s', (_what, event, detail, state) => {

@@ -34,9 +34,14 @@ const BY_EVENT: readonly (PowerState | undefined)[] = [
 const STATE_SHUTOFF = 5
 /** virDomainShutoffReason. */
 const SHUTOFF_UNKNOWN = 0
+const SHUTOFF_MIGRATED = 4
+const EVENT_SUSPENDED = 3
+/** virDomainEventSuspendedDetailType. */
+const SUSPENDED_MIGRATED = 1
 const EVENT_STOPPED = 5
 /** virDomainEventStoppedDetailType. */
 const STOPPED_CRASHED = 2
+const STOPPED_MIGRATED = 3
 
 export function powerStateOf({ state }: DomainState): PowerState {
   return BY_DOMAIN_STATE[state] ?? 'nostate'
@@ -50,7 +55,15 @@ export function endedWithHost({ state, reason }: DomainState): boolean {
   return state === STATE_SHUTOFF && reason === SHUTOFF_UNKNOWN
 }
 
+/** True for a domain whose guest runs on another host now. */
+export function hasMigrated({ state, reason }: DomainState): boolean {
+  return state === STATE_SHUTOFF && reason === SHUTOFF_MIGRATED
+}
+
+/** Undefined for what changes none: a guest that goes to another host is not off. */
 export function powerStateAfter(event: number, detail: number): PowerState | undefined {
+  if (event === EVENT_SUSPENDED && detail === SUSPENDED_MIGRATED) return undefined
+  if (event === EVENT_STOPPED && detail === STOPPED_MIGRATED) return undefined
   if (event === EVENT_STOPPED && detail === STOPPED_CRASHED) return 'crashed'
   return BY_EVENT[event]
 }

@@ -32,7 +32,8 @@ interface Pending {
 
 interface ConnectionOptions {
   /** Null where the daemon is not asked to ping, so that silence means nothing. */
-  readonly silenceMaxMs: number | null
+  readonly silenceMaxMs?: number | null
+  readonly callTimeoutMs?: number
 }
 
 export type MessageListener = (procedure: number, body: XdrReader) => void
@@ -47,6 +48,7 @@ export class RpcConnection implements Disposable {
   readonly #pending = new Map<number, Pending>()
   readonly #limit = pLimit(IN_FLIGHT_MAX)
   readonly #silence: NodeJS.Timeout | undefined
+  readonly #callTimeoutMs: number
   readonly #onMessage: MessageListener
   #serial = 0
   #stream: RpcStream | undefined
@@ -56,8 +58,9 @@ export class RpcConnection implements Disposable {
   private constructor(
     socket: Socket,
     onMessage: MessageListener,
-    { silenceMaxMs }: ConnectionOptions,
+    { silenceMaxMs = SILENCE_MAX_MS, callTimeoutMs = CALL_TIMEOUT_MS }: ConnectionOptions,
   ) {
+    this.#callTimeoutMs = callTimeoutMs
     this.#socket = socket
     this.#onMessage = onMessage
     if (silenceMaxMs !== null)
@@ -71,7 +74,7 @@ export class RpcConnection implements Disposable {
   static async open(
     address: NetConnectOpts,
     onMessage: MessageListener,
-    options: ConnectionOptions = { silenceMaxMs: SILENCE_MAX_MS },
+    options: ConnectionOptions = {},
   ): Promise<RpcConnection> {
     const socket = connect(address)
     const timer = setTimeout(() => socket.destroy(new Error('timed out')), CONNECT_TIMEOUT_MS)
@@ -143,7 +146,7 @@ export class RpcConnection implements Disposable {
     const serial = this.#serial
     const timer = setTimeout(
       () => this.#close(`procedure ${procedure} took too long`),
-      CALL_TIMEOUT_MS,
+      this.#callTimeoutMs,
     ).unref()
     try {
       return await new Promise<XdrReader>((resolve, reject) => {

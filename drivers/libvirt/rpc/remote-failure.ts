@@ -15,6 +15,7 @@ const KIND_OF_CODE: Readonly<Record<number, ErrorKind>> = {
   67: 'unsupported', // CONFIG_UNSUPPORTED
   68: 'unavailable', // OPERATION_TIMEOUT: another job holds the domain
   74: 'unsupported', // ARGUMENT_UNSUPPORTED
+  78: 'conflict', // OPERATION_ABORTED
   80: 'not-found', // NO_DOMAIN_METADATA
   86: 'conflict', // AGENT_UNRESPONSIVE
   97: 'conflict', // AGENT_UNSYNCED

@@ -1,6 +1,8 @@
 import type { DomainRef } from './domain-ref.ts'
 import type { NetworkRef } from './network-ref.ts'
 
+/** virTypedParameterType. */
+const TYPE_TEXT = 7
 const PADDING = [0, 3, 2, 1] as const
 
 /** Builds the arguments of one call in XDR (RFC 4506): big-endian, everything padded to four bytes. */
@@ -44,6 +46,14 @@ export class XdrWriter {
 
   network(network: NetworkRef): this {
     return this.text(network.name).uuid(network.uuid)
+  }
+
+  /** Typed parameters, all of them texts. */
+  textParameters(parameters: Readonly<Record<string, string>>): this {
+    const entries = Object.entries(parameters)
+    this.uint(entries.length)
+    for (const [name, value] of entries) this.text(name).int(TYPE_TEXT).text(value)
+    return this
   }
 
   bytes(): Buffer {

@@ -23,9 +23,14 @@ const parser = new XMLParser({
 
 /** Reads the daemon's XML. No entity is ever expanded, and a document type declaration is refused. */
 export function parseXml(text: string): XmlTree {
+  refuseUnreadable(text)
+  return parser.parse(text) as XmlTree
+}
+
+/** Throws `internal` for XML that is too long or could refer to something. */
+export function refuseUnreadable(text: string): void {
   if (text.length > XML_BYTES_MAX || text.includes('<!DOCTYPE'))
     throw new Failure('internal', 'The hypervisor answered with XML that Weir does not read.')
-  return parser.parse(text) as XmlTree
 }
 
 /** The elements at a path of names below `tree`. */

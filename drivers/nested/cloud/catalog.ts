@@ -2,8 +2,12 @@ import { Failure } from '#common/errors.ts'
 import type { NestedSettings } from '../settings.ts'
 import { checkCloudUrl } from './check-address.ts'
 
-export const CLOUD_SERVICES = ['compute', 'image', 'network'] as const
-export type CloudService = (typeof CLOUD_SERVICES)[number]
+const NEEDED_SERVICES = ['compute', 'image', 'network'] as const
+/** What only a Weir has is last. */
+export type CloudService = (typeof NEEDED_SERVICES)[number] | 'federation'
+export type Endpoints = Readonly<Record<(typeof NEEDED_SERVICES)[number], URL>> & {
+  readonly federation?: URL
+}
 
 /** Of Keystone's catalog, what the driver reads. */
 export type Catalog = readonly {
@@ -20,34 +24,42 @@ const VERSION_PATHS: Readonly<Record<CloudService, string>> = {
   compute: '',
   image: '/v2',
   network: '/v2.0',
+  federation: '/v1',
 }
 
-/** Where each service is, without a trailing slash. Throws `unavailable` for one that the catalog lacks. */
+/** Where each service is, without a trailing slash. Throws `unavailable` for one that the catalog lacks and is needed. */
 export function endpointsOf(
   catalog: Catalog,
   projectId: string,
   settings: NestedSettings,
-): Readonly<Record<CloudService, URL>> {
-  const found = CLOUD_SERVICES.map((service) => {
-    const url = endpointOf(catalog, service, settings)
+): Endpoints {
+  const urlOf = (service: CloudService, url: string) => {
     const base = url.replace(/\/+$/, '').replace(new RegExp(`/(AUTH_)?${projectId}$`), '')
     const path = VERSION_PATHS[service]
     const whole = base.endsWith(path) ? base : `${base}${path}`
-    return [service, checkCloudUrl(`The catalog's ${service} endpoint`, whole, settings)]
+    return checkCloudUrl(`The catalog's ${service} endpoint`, whole, settings)
+  }
+  const found = NEEDED_SERVICES.map((service) => {
+    const url = endpointOf(catalog, service, settings)
+    if (url !== undefined) return [service, urlOf(service, url)]
+    const { interface: face, region } = settings
+    const where = region === undefined ? '' : ` in region ${region}`
+    throw new Failure('unavailable', `The cloud below has no ${face} ${service} endpoint${where}.`)
   })
-  return Object.fromEntries(found) as Readonly<Record<CloudService, URL>>
+  const federation = endpointOf(catalog, 'federation', settings)
+  return {
+    ...(Object.fromEntries(found) as Endpoints),
+    ...(federation === undefined ? {} : { federation: urlOf('federation', federation) }),
+  }
 }
 
 function endpointOf(
   catalog: Catalog,
   service: CloudService,
   { region, interface: face }: NestedSettings,
-): string {
-  const endpoint = catalog
+): string | undefined {
+  return catalog
     .filter(({ type }) => type === service)
     .flatMap(({ endpoints }) => endpoints)
-    .find((each) => each.interface === face && (region ?? each.region_id) === each.region_id)
-  if (endpoint !== undefined) return endpoint.url
-  const where = region === undefined ? '' : ` in region ${region}`
-  throw new Failure('unavailable', `The cloud below has no ${face} ${service} endpoint${where}.`)
+    .find((each) => each.interface === face && (region ?? each.region_id) === each.region_id)?.url
 }

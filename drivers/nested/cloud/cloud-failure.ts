@@ -15,6 +15,7 @@ const KINDS: Readonly<Record<number, ErrorKind>> = {
   405: 'unsupported',
   406: 'unsupported',
   409: 'conflict',
+  410: 'not-found',
   413: 'too-large',
   415: 'unsupported',
   501: 'unsupported',

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { Agent, type Dispatcher } from 'undici'
+import { childTraceparent } from '#common/context.ts'
+import { currentWork } from '#common/current-work.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { NestedSettings } from '../settings.ts'
 import type { CloudService } from './catalog.ts'
@@ -24,6 +26,8 @@ export interface CloudRequest {
   readonly signal: AbortSignal
   /** Once it is being sent the signal does not cut it off: it may be done all the same, and its answer is needed. */
   readonly isUncut?: boolean
+  /** How long the answer's body may pause; absent: as long as any answer may take. */
+  readonly silenceMs?: number
 }
 
 export interface CloudAnswer<T> {
@@ -101,8 +105,12 @@ export class Cloud implements AsyncDisposable {
   }
 
   /** The answer's body as it comes. The caller reads or destroys it. */
-  async open(service: CloudService, path: string, signal: AbortSignal): Promise<Readable> {
-    const request = { signal }
+  async open(
+    service: CloudService,
+    path: string,
+    request: Omit<CloudRequest, 'body' | 'content'>,
+  ): Promise<Readable> {
+    const { signal } = request
     const sent = await this.#authorized(service, request, async (access) => {
       const message = this.#message(access, { service, method: 'GET', path, request })
       const { statusCode: status, headers, body } = await this.#begin(message, signal)
@@ -132,7 +140,6 @@ export class Cloud implements AsyncDisposable {
       const access = await this.#session.access(signal)
       await this.#rate.turn(signal)
       const sent = await ask(access)
-      if (sent.headers[VIA] !== undefined) this.#isWeir = true
       const waitMs = retryAfterMs(sent)
       if (waitMs !== undefined) this.#rate.pause(waitMs)
       else if (sent.status !== 401) return sent
@@ -155,7 +162,10 @@ export class Cloud implements AsyncDisposable {
   ): Message {
     const { service, method, path, request } = asked
     const { body, content, microversion, query, via = [] } = request
-    const url = new URL(`${endpoints[service].href}${path}`)
+    const endpoint = endpoints[service]
+    if (endpoint === undefined)
+      throw new Failure('unsupported', `The cloud below has no ${service} service.`)
+    const url = new URL(`${endpoint.href}${path}`)
     for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value)
     const type = content === undefined ? 'application/json' : 'application/octet-stream'
     return {
@@ -165,11 +175,13 @@ export class Cloud implements AsyncDisposable {
         accept: method === 'GET' && path.endsWith('/file') ? '*/*' : 'application/json',
         'x-auth-token': token,
         [VIA]: [...via, this.#via].join(', '),
+        ...workHeaders(),
         ...(microversion === undefined ? {} : versionHeaders(microversion)),
         ...(body === undefined && content === undefined ? {} : { 'content-type': type }),
         ...request.headers,
       },
       body: content === undefined ? jsonOf(body) : Readable.from(content),
+      ...(request.silenceMs === undefined ? {} : { silenceMs: request.silenceMs }),
     }
   }
 
@@ -179,12 +191,12 @@ export class Cloud implements AsyncDisposable {
   }
 
   async #begin(
-    { url, method, headers, body }: Message,
+    { url, method, headers, body, silenceMs }: Message,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData> {
     signal.throwIfAborted()
     try {
-      return await this.#agent.request({
+      const answer = await this.#agent.request({
         origin: url.origin,
         path: `${url.pathname}${url.search}`,
         method,
@@ -192,7 +204,10 @@ export class Cloud implements AsyncDisposable {
         body,
         signal,
         headersTimeout: this.#settings.requestTimeoutMs,
+        bodyTimeout: silenceMs ?? this.#settings.requestTimeoutMs,
       })
+      if (answer.headers[VIA] !== undefined) this.#isWeir = true
+      return answer
     } catch (cause) {
       signal.throwIfAborted()
       // What the content itself says against being read goes on as it is.
@@ -212,6 +227,16 @@ async function textOf(body: Dispatcher.ResponseData['body'], signal: AbortSignal
 
 function jsonOf(body: object | undefined): string | null {
   return body === undefined ? null : JSON.stringify(body)
+}
+
+/** The cloud's own records then name the request that was sent here, and so do those of the clouds below it. */
+function workHeaders(): Readonly<Record<string, string>> {
+  const work = currentWork()
+  if (work === undefined) return {}
+  return {
+    'x-openstack-request-id': work.requestId,
+    traceparent: childTraceparent(work.traceparent),
+  }
 }
 
 function versionHeaders(microversion: string): Readonly<Record<string, string>> {

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { Failure } from '#common/errors.ts'
 import { abortable } from '../../abortable.ts'
 import type { NestedSettings } from '../settings.ts'
-import { type Catalog, type CloudService, endpointsOf } from './catalog.ts'
+import { type Catalog, type Endpoints, endpointsOf } from './catalog.ts'
 import { checkCloudUrl } from './check-address.ts'
 import { cloudFailure } from './cloud-failure.ts'
 import { tokenRequest } from './token-request.ts'
@@ -12,7 +12,7 @@ export interface Access {
   readonly token: string
   readonly projectId: string
   readonly userId: string
-  readonly endpoints: Readonly<Record<CloudService, URL>>
+  readonly endpoints: Endpoints
   /** Epoch milliseconds by our clock. */
   readonly renewAt: number
 }
@@ -25,6 +25,7 @@ export interface Message {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Readable | null
+  readonly silenceMs?: number
 }
 
 export interface Sent {

@@ -1,10 +1,11 @@
-import { isFailure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 
 /** Of a server as the cloud shows it, what the driver reads. */
 export interface CloudServer {
   readonly id: string
+  readonly name: string
   readonly status: string
   readonly metadata: Readonly<Record<string, string>>
   readonly created: string
@@ -29,14 +30,17 @@ export async function showServer(
   cloud: Cloud,
   serverId: string,
   signal: AbortSignal,
+  microversion?: string,
 ): Promise<CloudServer | undefined> {
   try {
-    const { body } = await cloud.call<{ server: CloudServer }>(
+    const { body } = await cloud.call<{ server?: CloudServer }>(
       'compute',
       'GET',
       `/servers/${serverId}`,
-      { signal },
+      { signal, microversion },
     )
+    if (body.server?.id !== serverId)
+      throw new Failure('unavailable', 'The cloud below answers nonsense for a server.')
     return body.server.status === 'DELETED' ? undefined : body.server
   } catch (error) {
     if (isFailure(error, 'not-found')) return undefined

@@ -37,6 +37,8 @@ export async function listServers(
       microversion: asked.microversion,
       signal,
     })
+    if (!Array.isArray(body.servers))
+      throw new Failure('unavailable', 'The cloud below answers nonsense for a list of servers.')
     if (page === 0) at = timeOf(headers['date'])
     servers.push(...body.servers)
     const hasMore = body.servers_links?.some(({ rel }) => rel === 'next') === true

@@ -1,9 +1,10 @@
+import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { abortable } from '../../abortable.ts'
 import type { InstanceReport } from '../../driver.ts'
-import { instanceOfMarker } from '../names.ts'
+import { instanceOfMarker, isMarked } from '../names.ts'
 import { type CloudServer, powerStateOf } from './cloud-server.ts'
 import type { ServerList } from './list-servers.ts'
 
@@ -11,6 +12,8 @@ export interface ServerViewOptions {
   /** The metadata key of servers that are ours. */
   readonly marker: string
   readonly list: (since: number | undefined, signal: AbortSignal) => Promise<ServerList>
+  /** Undefined for one that the cloud does not have. */
+  readonly show: (serverId: string, signal: AbortSignal) => Promise<CloudServer | undefined>
   /** At least between the beginnings of two lists. */
   readonly everyMs: number
   /** Told after every list. */
@@ -22,14 +25,21 @@ const OVERLAP_MS = 30_000
 const WHOLE_EVERY_MS = 60_000
 
 /**
- * Our servers of the cloud below as its last list showed them. However many ask, there is one list at a time and one per
+ * Our servers of the cloud below as it last showed them. However many ask, there is one list at a time and one per
  * interval; most ask only for what has changed.
  */
 export class ServerView implements AsyncDisposable {
+  /** True while every change is looked at as the cloud tells of it. */
+  isFollowed = false
   readonly #options: ServerViewOptions
   readonly #servers = new Map<string, CloudServer>()
+  /** Servers of nobody. */
+  readonly #strangers = new Map<string, CloudServer>()
   /** Absent from the last whole list: gone if absent from the next. */
   readonly #missing = new Set<string>()
+  /** When the last look at a single server began. */
+  readonly #lookedAt = new Map<string, number>()
+  readonly #looks = new EventEmitter().setMaxListeners(0)
   readonly #listeners = new Set<(report: InstanceReport) => void>()
   readonly #stop = new AbortController()
   #since: number | undefined
@@ -56,12 +66,33 @@ export class ServerView implements AsyncDisposable {
     await abortable(this.#next, signal)
   }
 
+  /** The same; of a cloud that is followed, at some time not long before. */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    if (!this.isFollowed) await this.refresh(signal)
+  }
+
+  /** Afterwards the view holds the server as the cloud showed it after this call, or knows that it is gone. */
+  async look(serverId: string, signal: AbortSignal): Promise<void> {
+    const begunAt = performance.now()
+    const server = await this.#options.show(serverId, signal)
+    if (!this.#servers.has(serverId)) return
+    this.#lookedAt.set(serverId, begunAt)
+    if (server === undefined) this.#lose(serverId)
+    else this.#take(server)
+    this.#looks.emit(serverId)
+  }
+
   get(serverId: string): CloudServer | undefined {
     return this.#servers.get(serverId)
   }
 
   all(): readonly CloudServer[] {
     return [...this.#servers.values()]
+  }
+
+  /** Servers that carry no mark at all. */
+  strangers(): readonly CloudServer[] {
+    return [...this.#strangers.values()]
   }
 
   /** The instance that a server is; undefined for one whose mark cannot be read. */
@@ -83,7 +114,7 @@ export class ServerView implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<CloudServer | undefined> {
     for (;;) {
-      await this.refresh(signal)
+      await this.#refreshOrLook(serverId, signal)
       const server = this.get(serverId)
       if (server === undefined || isWanted(server)) return server
     }
@@ -93,9 +124,10 @@ export class ServerView implements AsyncDisposable {
   forget(serverId: string): void {
     this.#servers.delete(serverId)
     this.#missing.delete(serverId)
+    this.#lookedAt.delete(serverId)
   }
 
-  /** Tells of every change of power state that a list shows, until disposed. */
+  /** Tells of every change of power state that is seen, and of `nostate` for a server that the cloud has lost, until disposed. */
   listen(listener: (report: InstanceReport) => void): Disposable {
     this.#listeners.add(listener)
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
@@ -119,7 +151,9 @@ export class ServerView implements AsyncDisposable {
     const since = isWhole ? undefined : this.#since
     const { servers, at } = await this.#options.list(since, this.#stop.signal)
     const seen = servers.filter(({ metadata }) => this.#options.marker in metadata)
-    for (const server of seen) this.#take(server)
+    for (const server of seen) if (!this.#isOutdated(server.id)) this.#take(server)
+    if (isWhole) this.#strangers.clear()
+    for (const server of servers) this.#noteStranger(server)
     if (isWhole) this.#strike(new Set(seen.map(({ id }) => id)))
     // A cloud that does not tell the time is asked for everything each time.
     this.#since = at === undefined ? undefined : at - OVERLAP_MS
@@ -127,8 +161,25 @@ export class ServerView implements AsyncDisposable {
     this.#options.onList?.(this)
   }
 
+  /** Whoever waits for the one no more lets the list go on for the others. */
+  async #refreshOrLook(serverId: string, signal: AbortSignal): Promise<void> {
+    const waiting = new AbortController()
+    const looked = once(this.#looks, serverId, { signal: waiting.signal })
+    looked.catch(() => undefined)
+    try {
+      await Promise.race([this.refresh(signal), looked])
+    } finally {
+      waiting.abort()
+    }
+  }
+
+  /** True of a server that was looked at after the present list began. */
+  #isOutdated(serverId: string): boolean {
+    return (this.#lookedAt.get(serverId) ?? Number.NEGATIVE_INFINITY) > this.#begunAt
+  }
+
   #take(server: CloudServer): void {
-    if (server.status === 'DELETED') return this.forget(server.id)
+    if (server.status === 'DELETED') return this.#lose(server.id)
     const before = this.#servers.get(server.id)
     this.#missing.delete(server.id)
     this.#servers.set(server.id, server)
@@ -140,10 +191,24 @@ export class ServerView implements AsyncDisposable {
     for (const listener of this.#listeners) listener({ id, powerState })
   }
 
+  #noteStranger(server: CloudServer): void {
+    if (server.status === 'DELETED' || isMarked(server.metadata)) this.#strangers.delete(server.id)
+    else this.#strangers.set(server.id, server)
+  }
+
+  /** The cloud has removed it. */
+  #lose(serverId: string): void {
+    const server = this.#servers.get(serverId)
+    this.forget(serverId)
+    const id = server === undefined ? undefined : this.instanceOf(server)
+    if (id === undefined) return
+    for (const listener of this.#listeners) listener({ id, powerState: 'nostate' })
+  }
+
   #strike(seen: ReadonlySet<string>): void {
     for (const id of this.#servers.keys()) {
       if (seen.has(id)) continue
-      if (this.#missing.has(id)) this.forget(id)
+      if (this.#missing.has(id)) this.#lose(id)
       else this.#missing.add(id)
     }
   }

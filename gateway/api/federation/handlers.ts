@@ -7,13 +7,22 @@ import { showCell } from './cells/show-cell.ts'
 import { updateCell } from './cells/update-cell.ts'
 import { listDrivers } from './drivers/list-drivers.ts'
 import { listEvents } from './events/list-events.ts'
+import { adoptGuest } from './hosts/adopt-guest.ts'
 import { drainHost } from './hosts/drain-host.ts'
 import { listHosts } from './hosts/list-hosts.ts'
+import { listStrangers } from './hosts/list-strangers.ts'
 import { showHost } from './hosts/show-host.ts'
 import { updateHost } from './hosts/update-host.ts'
 import { cancelIntent } from './intents/cancel-intent.ts'
 import { listIntents } from './intents/list-intents.ts'
 import { join } from './join/join.ts'
+import { addNode } from './nodes/add-node.ts'
+import { inspectNode } from './nodes/inspect-node.ts'
+import { listNodeSensors } from './nodes/list-node-sensors.ts'
+import { listNodes } from './nodes/list-nodes.ts'
+import { removeNode } from './nodes/remove-node.ts'
+import { showNode } from './nodes/show-node.ts'
+import { updateNode } from './nodes/update-node.ts'
 import { cancelOperation } from './operations/cancel-operation.ts'
 import { listOperations } from './operations/list-operations.ts'
 import { showOperation } from './operations/show-operation.ts'
@@ -26,6 +35,8 @@ import { listVersions } from './versions/list-versions.ts'
 
 /** A handler for every operation of openapi/federation.yaml. */
 export const federationHandlers: Handlers = {
+  adoptGuest,
+  addNode,
   cancelIntent,
   cancelOperation,
   createJoinToken,
@@ -34,6 +45,7 @@ export const federationHandlers: Handlers = {
   deleteJoinToken,
   drainHost,
   explainPlacement,
+  inspectNode,
   join,
   listAudit,
   listCells,
@@ -42,12 +54,18 @@ export const federationHandlers: Handlers = {
   listHosts,
   listIntents,
   listJoinTokens,
+  listNodeSensors,
+  listNodes,
   listOperations,
+  listStrangers,
   listVersions,
+  removeNode,
   showCell,
   showHost,
+  showNode,
   showOperation,
   showTrace,
   updateCell,
   updateHost,
+  updateNode,
 }

@@ -47,6 +47,7 @@ import { listImpliedRoles } from './implied-roles/list-implied-roles.ts'
 import { listRoleInferences } from './implied-roles/list-role-inferences.ts'
 import { removeImpliedRole } from './implied-roles/remove-implied-role.ts'
 import { showImpliedRole } from './implied-roles/show-implied-role.ts'
+import { limitHandlers } from './limits/limit-handlers.ts'
 import { addProjectTag } from './project-tags/add-project-tag.ts'
 import { checkProjectTag } from './project-tags/check-project-tag.ts'
 import { listProjectTags } from './project-tags/list-project-tags.ts'
@@ -79,6 +80,7 @@ import { showVersion } from './versions/show-version.ts'
 /** A handler for every operation of openapi/identity.yaml. */
 export const identityHandlers: Handlers = {
   ...grantHandlers,
+  ...limitHandlers,
   addGroupUser,
   addImpliedRole,
   addProjectTag,

@@ -2,6 +2,7 @@ import type { Handlers } from '../../http/operation.ts'
 import { listAgents } from './extensions/list-agents.ts'
 import { listAvailabilityZones } from './extensions/list-availability-zones.ts'
 import { listExtensions } from './extensions/list-extensions.ts'
+import { showAgent } from './extensions/show-agent.ts'
 import { showExtension } from './extensions/show-extension.ts'
 import { createNetwork } from './networks/create-network.ts'
 import { deleteNetwork } from './networks/delete-network.ts'
@@ -66,6 +67,7 @@ export const networkHandlers: Handlers = {
   listSecurityGroups,
   listSubnets,
   listVersions,
+  showAgent,
   showDefaultQuota,
   showExtension,
   showNetwork,

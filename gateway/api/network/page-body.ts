@@ -1,6 +1,6 @@
 import type { Listed } from '../../app/networks/list-query.ts'
 import type { Links } from '../../http/links.ts'
-import { nextPage, type PageLink } from '../../http/pagination.ts'
+import type { PageLink } from '../../http/pagination.ts'
 import { pick } from './pick.ts'
 
 interface ListCall {
@@ -10,18 +10,35 @@ interface ListCall {
 }
 
 type PageBody<Name extends string, V> = Readonly<Record<Name, readonly Partial<V>[]>> &
-  Readonly<Partial<Record<`${Name}_links`, readonly [PageLink]>>>
+  Readonly<Partial<Record<`${Name}_links`, readonly PageLink[]>>>
 
-/** A page as Neutron answers it: the collection under its name, and where the next page is. */
+/** A page as Neutron answers it: the collection under its name, and where the pages beside it are. */
 export function pageBody<Name extends string, T, V extends object>(
-  { links, raw, query }: ListCall,
+  call: ListCall,
   name: Name,
   page: Listed<T>,
   view: (item: T) => V,
 ): PageBody<Name, V> {
-  const items = page.items.map((item) => pick(view(item), query.fields))
-  const next = nextPage(links, raw, { size: 1, limit: 1, last: page.nextMarker })
-  const body = { [name]: items, ...(next === undefined ? {} : { [`${name}_links`]: [next] }) }
+  const items = page.items.map((item) => pick(view(item), call.query.fields))
+  const links = [
+    ...linkFrom(call, 'next', page.nextMarker),
+    ...linkFrom(call, 'previous', page.previousMarker),
+  ]
+  const body = { [name]: items, ...(links.length === 0 ? {} : { [`${name}_links`]: links }) }
   // Computed names are plain strings to TypeScript.
   return body as PageBody<Name, V>
+}
+
+/** The same query from another marker, forwards or backwards. */
+function linkFrom(
+  { links, raw }: ListCall,
+  rel: PageLink['rel'],
+  marker: string | undefined,
+): readonly PageLink[] {
+  if (marker === undefined) return []
+  const query = new URLSearchParams(raw.search)
+  query.set('marker', marker)
+  query.delete('page_reverse')
+  if (rel === 'previous') query.set('page_reverse', 'True')
+  return [{ rel, href: `${links.to(raw.path)}?${query.toString()}` }]
 }

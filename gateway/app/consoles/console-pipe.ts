@@ -89,9 +89,9 @@ export class ConsolePipe {
     ask: ConsoleAsk<O>,
     tries = 1,
   ): Promise<ConsoleAnswer<O>> {
-    const { askConsole } = this.#consoles
+    const { askHost } = this.#consoles
     try {
-      return await askConsole(this.#cell, this.#session.place.hostId, operation, ask, this.#work)
+      return await askHost(this.#cell, this.#session.place.hostId, operation, ask, this.#work)
     } catch (error) {
       if (tries >= TRIES_MAX || this.#isOver || !isFailure(error, 'unavailable')) throw error
       return this.#ask(operation, ask, tries + 1)

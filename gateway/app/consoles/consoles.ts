@@ -8,4 +8,4 @@ export interface ConsoleSettings {
   readonly openMax: number
 }
 
-export type Consoles = Pick<ComputeDeps, 'db' | 'cells' | 'askConsole'> & ConsoleSettings
+export type Consoles = Pick<ComputeDeps, 'db' | 'cells' | 'askHost'> & ConsoleSettings

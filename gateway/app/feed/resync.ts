@@ -1,7 +1,7 @@
 import { workContext } from '#common/context.ts'
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { CellId } from '#common/ids.ts'
+import { type CellId, newId } from '#common/ids.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
@@ -9,6 +9,7 @@ import type { CellRef } from '../../cells/client.ts'
 import { advanceFeed, type FeedPosition } from '../../db/cell-mappings.ts'
 import { applyHostViews, forgetHostVersions } from '../../db/host-index.ts'
 import { markMissing } from '../../db/missing-servers.ts'
+import { overServers } from '../../db/over-servers.ts'
 import { applyViews, ownServers } from '../../db/server-index.ts'
 import { applyMigrations } from '../../db/server-migrations.ts'
 import type { ComputeDeps } from '../compute.ts'
@@ -53,6 +54,7 @@ export async function resync(
     if (page.incarnation !== first.incarnation) throw changedMeanwhile(cell)
     const upTo = page.isLast ? null : page.instances.at(-1)!.serverId
     missing += await applyPage(deps, cell, was, { page, after, upTo })
+    await endOver(deps, cell, page)
     instances += page.instances.length
     if (page.isLast) return finish(deps, cell, was, first, { instances, missing })
     after = upTo
@@ -85,6 +87,16 @@ async function applyPage(
     const known = page.instances.map(({ serverId }) => serverId)
     return markMissing(tx, cell.id, { after, upTo, known })
   })
+}
+
+/** A database older than a delete, or than a move to another cell, has the server still: it is told once more. */
+async function endOver(deps: ComputeDeps, cell: CellRef, { instances }: Page): Promise<void> {
+  const had = instances.map(({ serverId, attempt }) => ({ serverId, attempt }))
+  for (const { serverId, attempt } of await overServers(deps.db, had)) {
+    const operation = { id: newId<string>(), serverId, attempt }
+    await deps.askCell(cell, 'instance.delete', { operation }, { work: workContext({}) })
+    deps.log.warn({ cell: cell.name, instance: serverId, attempt }, 'instance was over, and ended')
+  }
 }
 
 async function applyOwnMigrations(

@@ -5,7 +5,7 @@ import { refuseUnknownProject } from '../identity/refuse-unknown-project.ts'
 import type { Caller } from '../request-context.ts'
 import { showFlavor } from './show-flavor.ts'
 
-type Sight = Pick<Caller, 'isAdmin' | 'projectId'>
+type Sight = Pick<Caller, 'isAdmin' | 'isExternal' | 'projectId'>
 
 /** The projects that may use the flavor. Throws `not-found`, also for a public flavor: everyone may use that. */
 export async function projectsOfFlavor(

@@ -1,17 +1,26 @@
-import type { Executor } from '#common/db/database.ts'
-import { Failure } from '#common/errors.ts'
+import type { WorkContext } from '#common/context.ts'
+import { deleteHostMemberships } from '../../db/aggregates.ts'
+import { applyHostViews } from '../../db/host-index.ts'
 import { type HostIds, hostOf } from './find-hypervisor.ts'
-import { serviceNotFound } from './set-service.ts'
+import { reachable } from './reachable.ts'
+import { type ServiceDeps, serviceNotFound } from './set-service.ts'
 
 /**
- * Throws `not-found`, or `conflict`: whoever asks the gateway to forget a host would see it again with the next
- * report, because hosts belong to their cells.
+ * Afterwards the service's host is not there, nor in any aggregate, until its compute starts anew. Throws `not-found`;
+ * `conflict` while servers are on the host; `unavailable` while the cell cannot be asked.
  */
-export async function deleteService(db: Executor, id: string, ids: HostIds): Promise<never> {
-  const host = await hostOf(db, id, ids)
-  if (host === undefined) throw serviceNotFound(id)
-  throw new Failure(
-    'conflict',
-    `Service ${id} cannot be deleted here: its cell knows host ${host.view.name}. Remove the host from its cell.`,
-  )
+export async function deleteService(
+  { db, cells, askCell }: ServiceDeps,
+  work: WorkContext,
+  service: { readonly id: string; readonly ids: HostIds },
+): Promise<void> {
+  const host = await hostOf(db, service.id, service.ids)
+  if (host === undefined) throw serviceNotFound(service.id)
+  const cell = reachable(cells.cell(host.cellId))
+  const { hostId } = host.view
+  const view = await askCell(cell, 'host.forget', { hostId }, { work })
+  await db.transaction(async (tx) => {
+    await deleteHostMemberships(tx, hostId)
+    await applyHostViews(tx, host.cellId, [view])
+  })
 }

@@ -1,12 +1,12 @@
 import type { WorkContext } from '#common/context.ts'
 import type { Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { Cell } from '../../cells/cell.ts'
 import type { AskCell } from '../../cells/client.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { type HostRecord, hostsNamed } from '../../db/host-list.ts'
 import { hostOf } from './find-hypervisor.ts'
 import type { Cells } from './host-state.ts'
+import { reachable } from './reachable.ts'
 
 /** The one service that hosts have, by the name clients know. */
 export const COMPUTE_BINARY = 'nova-compute'
@@ -67,12 +67,4 @@ export async function setService(
   const view = await askCell(cell, 'host.set-service', { hostId, ...change }, { work })
   await db.transaction((tx) => applyHostViews(tx, host.cellId, [view]))
   return { ...host, view }
-}
-
-function reachable(cell: Cell | undefined): Cell {
-  if (cell?.isAlive === true) return cell
-  throw new Failure(
-    'unavailable',
-    `Cell ${cell?.name ?? 'of this host'} does not answer. Please try again when it is back.`,
-  )
 }

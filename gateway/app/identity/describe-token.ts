@@ -100,6 +100,7 @@ function callerOf(record: TokenRecord, parts: Parts): Caller {
     isAdmin: names.has('admin') && record.scope.type !== 'domain',
     mayDelegate: applicationCredential?.unrestricted ?? true,
     accessRules: applicationCredential?.accessRules ?? null,
+    isExternal: false,
     tokenId: record.id,
   }
 }

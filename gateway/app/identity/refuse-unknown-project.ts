@@ -5,13 +5,14 @@ import type { Caller } from '../request-context.ts'
 
 /**
  * Throws `invalid` for no project at all, in Nova's words. Only administrators are told, because Nova asks Keystone
- * with the caller's own token (nova/api/openstack/identity.py).
+ * with the caller's own token (nova/api/openstack/identity.py). Where projects are known elsewhere every one counts as
+ * one, as for Nova when Keystone does not tell it.
  */
 export async function refuseUnknownProject(
   db: Executor,
-  { isAdmin }: Pick<Caller, 'isAdmin'>,
+  { isAdmin, isExternal }: Pick<Caller, 'isAdmin' | 'isExternal'>,
   projectId: string,
 ): Promise<void> {
-  if (isAdmin && (await findProject(db, projectId)) === undefined)
+  if (isAdmin && !isExternal && (await findProject(db, projectId)) === undefined)
     throw new Failure('invalid', `Project ID ${projectId} is not a valid project.`)
 }

@@ -6,16 +6,23 @@ import type { Images } from './images.ts'
 import { issueTicket } from './ticket.ts'
 import { visibleImage } from './visible-image.ts'
 
-/** What a build request says of its image; the ticket is added per cell. */
-export interface BootImage {
+/** A content that hosts fetch; the ticket is added per cell. */
+export interface BootFile {
   readonly id: ImageId
-  readonly name: string
-  readonly diskFormat: string
   readonly sizeBytes: number
   readonly sha256: string
+}
+
+/** What a build request says of its image. */
+export interface BootImage extends BootFile {
+  readonly name: string
+  readonly diskFormat: string
   readonly minDiskGb: number
   readonly minRamMb: number
   readonly properties: Readonly<Record<string, string>>
+  /** What its properties `kernel_id` and `ramdisk_id` name. */
+  readonly kernel?: BootFile
+  readonly ramdisk?: BootFile
 }
 
 export interface BootFlavor {
@@ -37,9 +44,7 @@ export async function imageForBoot(
   flavor: BootFlavor,
 ): Promise<BootImage> {
   const image = await findForBoot(images, requester, imageRef)
-  const { content, diskFormat } = image
-  if (image.status !== 'active' || content === null || diskFormat === null)
-    throw new Failure('invalid', `Image ${imageRef} is not active.`)
+  const { content, diskFormat } = activeImage(image)
   if (flavor.memoryMb < image.minRamMb)
     throw new Failure('invalid', "Flavor's memory is too small for requested image.")
   checkDisk(flavor.rootGb * GIB, image.minDiskGb * GIB, content.virtualSizeBytes)
@@ -53,7 +58,30 @@ export async function imageForBoot(
     minDiskGb: image.minDiskGb,
     minRamMb: image.minRamMb,
     properties: image.properties,
+    ...(await namedFile(images, requester, 'kernel', image)),
+    ...(await namedFile(images, requester, 'ramdisk', image)),
   }
+}
+
+/** Throws `invalid` for an image that cannot be read. */
+function activeImage(image: Image) {
+  const { content, diskFormat, status } = image
+  if (status === 'active' && content !== null && diskFormat !== null) return { content, diskFormat }
+  throw new Failure('invalid', `Image ${image.id} is not active.`)
+}
+
+/** The image that a property of the image names, as a requester may use it who names it himself. */
+async function namedFile<Name extends 'kernel' | 'ramdisk'>(
+  images: Images,
+  requester: Requester,
+  name: Name,
+  { properties }: Image,
+): Promise<{ readonly [key in Name]?: BootFile }> {
+  const ref = properties[`${name}_id`] ?? ''
+  if (ref === '') return {}
+  const named = await findForBoot(images, requester, ref)
+  const { sizeBytes, sha256 } = activeImage(named).content
+  return { [name]: { id: named.id as ImageId, sizeBytes, sha256 } } as { [key in Name]: BootFile }
 }
 
 /** As long as the slowest host may take to begin its download after the build was sent. */

@@ -24,20 +24,47 @@ export interface GroupDraft {
   readonly tenant_id?: string
 }
 
-/** Afterwards the group exists, letting its members send anything. Throws `conflict` for the name `default`, `over-quota`. */
+/** As `createSecurityGroups`, of one. */
 export async function createSecurityGroup(
   networks: Networks,
   requester: Requester,
   draft: GroupDraft,
 ): Promise<SecurityGroup> {
-  if (draft.name === 'default')
+  const [group] = await createSecurityGroups(networks, requester, [draft])
+  return group!
+}
+
+/**
+ * Afterwards all of the groups exist, letting their members send anything, or none. Throws `conflict` for the name
+ * `default`, `over-quota`.
+ */
+export async function createSecurityGroups(
+  networks: Networks,
+  requester: Requester,
+  drafts: readonly GroupDraft[],
+): Promise<readonly SecurityGroup[]> {
+  if (drafts.some(({ name }) => name === 'default'))
     throw new Failure('conflict', 'Default security group already exists.')
+  const groups = drafts.map((draft) => newGroup(networks, requester, draft))
+  for (const projectId of new Set(groups.map((group) => group.projectId)))
+    await ensureDefaultGroup(networks, projectId)
+  await networks.db.transaction(async (tx) => {
+    for (const group of groups) {
+      const { projectId, rules } = group
+      await insertSecurityGroup(tx, group)
+      for (const rule of rules) await insertSecurityGroupRule(tx, rule)
+      await charge(tx, projectId, 'security_group')
+      await charge(tx, projectId, 'security_group_rule', rules.length)
+    }
+  })
+  return groups
+}
+
+function newGroup(networks: Networks, requester: Requester, draft: GroupDraft): SecurityGroup {
   const projectId = ownerOf(requester, draft.project_id ?? draft.tenant_id)
-  await ensureDefaultGroup(networks, projectId)
   const now = new Date(networks.clock.now())
   const id = newId<string>()
-  const rules = egressRules(id, projectId, now)
-  const group: SecurityGroup = {
+  return {
     id,
     projectId,
     name: draft.name ?? '',
@@ -47,15 +74,8 @@ export async function createSecurityGroup(
     revision: 1,
     tags: [],
     isDefault: false,
-    rules,
+    rules: egressRules(id, projectId, now),
   }
-  await networks.db.transaction(async (tx) => {
-    await insertSecurityGroup(tx, group)
-    for (const rule of rules) await insertSecurityGroupRule(tx, rule)
-    await charge(tx, projectId, 'security_group')
-    await charge(tx, projectId, 'security_group_rule', rules.length)
-  })
-  return group
 }
 
 /** Afterwards the group has this name and description. The default group keeps its name. */

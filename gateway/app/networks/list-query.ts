@@ -55,21 +55,33 @@ export function pageOf(query: ListQuery, kinds: FilterKinds): ResourcePage {
     sort: sortOf(query),
     limit: limitOf(query),
     marker: all(query, 'marker').at(-1),
+    isReversed: isReversed(query),
   }
 }
 
 /** A page as read. */
 export interface Listed<T> {
   readonly items: readonly T[]
-  /** Id of the last one when there may be more. */
+  /** Id of the last one when there may be more after it. */
   readonly nextMarker: string | undefined
+  /** Id of the first one when there may be more before it. */
+  readonly previousMarker: string | undefined
 }
 
 export function listed<T extends { readonly id: string }>(
   items: readonly T[],
   page: ResourcePage,
 ): Listed<T> {
-  return { items, nextMarker: items.length < page.limit ? undefined : items.at(-1)?.id }
+  const isFull = items.length >= page.limit
+  const inOrder = page.isReversed ? items.toReversed() : items
+  // What a page was read away from is there: Neutron links to it, too.
+  const hasMarker = page.marker !== undefined
+  const [hasNext, hasPrevious] = page.isReversed ? [hasMarker, isFull] : [isFull, hasMarker]
+  return {
+    items: inOrder,
+    nextMarker: hasNext ? inOrder.at(-1)?.id : undefined,
+    previousMarker: hasPrevious ? inOrder[0]?.id : undefined,
+  }
 }
 
 type Filters = ResourcePage['filters']
@@ -139,6 +151,11 @@ function sortOf(query: ListQuery): ResourcePage['sort'] {
     if (direction === 'asc' || direction === 'desc') return { attribute, direction }
     throw new Failure('invalid', "The only allowed values for sort_dir are 'asc' and 'desc'")
   })
+}
+
+function isReversed(query: ListQuery): boolean {
+  const text = all(query, 'page_reverse').at(-1)
+  return text !== undefined && truth('page_reverse', text)
 }
 
 function all(query: ListQuery, name: string): readonly string[] {

@@ -52,8 +52,48 @@ export async function visibleRule(
   return rule
 }
 
-/** Afterwards the group has the rule. Throws `conflict` when it had it, `invalid` for parts that do not fit together. */
+/** As `createSecurityGroupRules`, of one. */
 export async function createSecurityGroupRule(
+  networks: Networks,
+  requester: Requester,
+  draft: RuleDraft,
+): Promise<SecurityGroupRule> {
+  const [rule] = await createSecurityGroupRules(networks, requester, [draft])
+  return rule!
+}
+
+/**
+ * Afterwards the group has all of the rules, or none. Throws `conflict` when it had one, `invalid` for parts that do
+ * not fit together and for rules of several groups, as Neutron does.
+ */
+export async function createSecurityGroupRules(
+  networks: Networks,
+  requester: Requester,
+  drafts: readonly RuleDraft[],
+): Promise<readonly SecurityGroupRule[]> {
+  if (new Set(drafts.map((draft) => draft.security_group_id)).size > 1)
+    throw new Failure('invalid', 'Only allowed to update rules for one security profile at a time')
+  const rules: SecurityGroupRule[] = []
+  for (const draft of drafts) rules.push(await newRule(networks, requester, draft))
+  const groupIds = rules.flatMap(({ groupId, remoteGroupId }) => [
+    groupId,
+    remoteGroupId ?? groupId,
+  ])
+  await networks.db.transaction(async (tx) => {
+    // In one order, so that two rules naming each other's groups never wait for one another.
+    for (const id of [...new Set(groupIds)].sort())
+      if (!(await lockSecurityGroup(tx, id)))
+        throw new Failure('not-found', `Security group ${id} does not exist`)
+    for (const rule of rules) {
+      if (!(await insertSecurityGroupRule(tx, rule)))
+        throw new Failure('conflict', 'Security group rule already exists in this group.')
+      await charge(tx, rule.projectId, 'security_group_rule')
+    }
+  })
+  return rules
+}
+
+async function newRule(
   networks: Networks,
   requester: Requester,
   draft: RuleDraft,
@@ -61,23 +101,13 @@ export async function createSecurityGroupRule(
   const group = await ownSecurityGroup(networks, requester, draft.security_group_id)
   const remoteId = draft.remote_group_id ?? null
   if (remoteId !== null) await ownSecurityGroup(networks, requester, remoteId)
-  const rule: SecurityGroupRule = {
+  return {
     ...ruleOf(draft),
     id: newId(),
     groupId: group.id,
     projectId: group.projectId,
     createdAt: new Date(networks.clock.now()),
   }
-  await networks.db.transaction(async (tx) => {
-    // In one order, so that two rules naming each other's groups never wait for one another.
-    for (const id of [...new Set([group.id, remoteId ?? group.id])].sort())
-      if (!(await lockSecurityGroup(tx, id)))
-        throw new Failure('not-found', `Security group ${id} does not exist`)
-    if (!(await insertSecurityGroupRule(tx, rule)))
-      throw new Failure('conflict', 'Security group rule already exists in this group.')
-    await charge(tx, rule.projectId, 'security_group_rule')
-  })
-  return rule
 }
 
 /** Afterwards the rule is gone. */

@@ -9,7 +9,7 @@ import type { Caller } from '../request-context.ts'
  */
 export async function checkQuotaProject(
   db: Executor,
-  caller: Pick<Caller, 'isAdmin' | 'projectId'>,
+  caller: Pick<Caller, 'isAdmin' | 'isExternal' | 'projectId'>,
   projectId: string,
 ): Promise<void> {
   if (projectId === caller.projectId) return

@@ -23,7 +23,7 @@ export interface QuotaChange {
  */
 export async function updateQuota(
   db: Transactional,
-  caller: Pick<Caller, 'isAdmin' | 'projectId'>,
+  caller: Pick<Caller, 'isAdmin' | 'isExternal' | 'projectId'>,
   projectId: string,
   { userId, limits, isForced }: QuotaChange,
 ): Promise<QuotaLimits> {

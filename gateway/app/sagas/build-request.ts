@@ -7,7 +7,7 @@ export function sealingPurpose(serverId: string, what: 'user-data' | 'password')
   return `${what} of ${serverId}`
 }
 
-/** All that one cell needs to build the server: the spec, its secrets opened, and a ticket for the image. */
+/** All that one cell needs to build the server: the spec, its secrets opened, and tickets for what its hosts read. */
 export function buildRequest(
   deps: Pick<ComputeDeps, 'secrets' | 'imageTicket'>,
   { serverId, spec, sealedUserData, sealedPassword }: RequestSpec,
@@ -15,9 +15,18 @@ export function buildRequest(
 ): InstanceBuild {
   const open = (sealed: string | null, what: 'user-data' | 'password') =>
     sealed === null ? null : deps.secrets.open(sealed, sealingPurpose(serverId, what))
+  const { kernel, ramdisk, ...image } = spec.image
+  const readable = <F extends { readonly id: string }>(file: F) => ({
+    ...file,
+    ticket: deps.imageTicket(file.id, cellId),
+  })
   return {
     ...spec,
-    image: { ...spec.image, ticket: deps.imageTicket(spec.image.id, cellId) },
+    image: {
+      ...readable(image),
+      ...(kernel && { kernel: readable(kernel) }),
+      ...(ramdisk && { ramdisk: readable(ramdisk) }),
+    },
     userData: open(sealedUserData, 'user-data'),
     adminPassword: open(sealedPassword, 'password'),
   }

@@ -10,6 +10,7 @@ import { placedServer } from './placed-server.ts'
 import { refuseAction } from './refuse-action.ts'
 import { type ServerAct, storedAct } from './server-act.ts'
 import type { ServerRecord } from './server-record.ts'
+import { untilFree } from './until-free.ts'
 
 /** Within a request's patience; what is not answered by then goes on without it. */
 const WAIT_MS = 15_000
@@ -37,6 +38,8 @@ export async function actOnServer(
     check(record)
   })
   const { attempt, projectId } = server
+  // What may begin over others begins once its cell knows of them: in Nova such a reboot is never told to try again.
+  if (SERVER_ACTIONS[action].over !== undefined) await untilFree(compute, server.id, WAIT_MS)
   const run = await compute.sagas.start(actOnServerSaga, {
     subject: server.id,
     params: {

@@ -48,7 +48,10 @@ export async function unshelveServer(
   placeOf({ availabilityZone, host: null, hypervisorHostname: null }, cells, () => {})
   const request = await findRequestSpec(db, server.id)
   if (request === undefined) throw new Failure('not-found', `Instance ${id} could not be found.`)
-  const image = (await savedIn(compute, server.id)) ?? request.spec.image
+  const saved = await savedIn(compute, server.id)
+  const { kernel, ramdisk } = request.spec.image
+  const started = { ...(kernel && { kernel }), ...(ramdisk && { ramdisk }) }
+  const image = saved === undefined ? request.spec.image : { ...saved, ...started }
   const where = zone === undefined ? { host } : { host, zone }
   const plan = { kind: 'unshelve', flavor: server.flavor, image, ...where } as const
   await actOnServer(compute, context, id, { name: 'unshelve', plan })

@@ -10,6 +10,7 @@ import { seconds } from '../seconds.ts'
 export function addHostCommands(program: Command, operator: Operator): void {
   const host = noun(program, 'host', 'where servers run')
   addReading(host, operator)
+  addStrangers(host, operator)
   addCordoning(host, operator)
   addDraining(host, operator)
 }
@@ -31,6 +32,15 @@ function addReading(host: Command, operator: Operator): void {
     .action(async (name: string, options: HostOptions) => {
       const { showHost } = await import('../hosts/show-host.ts')
       await showHost(operator, name, options)
+    })
+}
+
+function addStrangers(host: Command, operator: Operator): void {
+  withExamples(ofCell(host.command('guests <host>')), './weir host guests lab-1')
+    .description('guests on it that are nobody’s; ./weir server adopt takes one in')
+    .action(async (name: string, options: HostOptions) => {
+      const { listStrangers } = await import('../hosts/list-strangers.ts')
+      await listStrangers(operator, name, options)
     })
 }
 

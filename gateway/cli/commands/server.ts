@@ -4,6 +4,7 @@ import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
+import type { AdoptOptions } from '../servers/adopt-guest.ts'
 
 export function addServerCommands(program: Command, operator: Operator): void {
   const server = noun(program, 'server', 'where a server is, and what was done to it')
@@ -27,5 +28,24 @@ export function addServerCommands(program: Command, operator: Operator): void {
     .action(async (name: string, options: ViewOptions) => {
       const { listActions } = await import('../servers/list-actions.ts')
       await listActions(operator, name, options)
+    })
+  addAdopting(server, operator)
+}
+
+function addAdopting(server: Command, operator: Operator): void {
+  withExamples(
+    withView(server.command('adopt <guest>')),
+    './weir server adopt GUEST --host lab-1 --project web --flavor m1.small --image debian',
+  )
+    .description('take in a guest that a host has already; ./weir host guests lists them')
+    .requiredOption('--host <host>', 'where it is')
+    .requiredOption('--project <project>', 'whose server it becomes, and who is charged for it')
+    .requiredOption('--flavor <flavor>', 'as large as the guest')
+    .requiredOption('--image <image>', 'what a rebuild is from')
+    .option('--name <name>', 'of the server (default: that of the guest)')
+    .option('--cell <cell>', 'where several cells have a host of this name')
+    .action(async (guest: string, options: AdoptOptions) => {
+      const { adoptGuest } = await import('../servers/adopt-guest.ts')
+      await adoptGuest(operator, guest, options)
     })
 }

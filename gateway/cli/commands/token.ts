@@ -10,9 +10,14 @@ import type { TokenOptions } from '../tokens/create-token.ts'
 const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 }
 
 export function addTokenCommands(program: Command, operator: Operator): void {
-  const token = noun(program, 'token', 'with which cells join, once')
-  withExamples(withView(token.command('create <cell>')), './weir token create west --expires 30m')
-    .description('the line to run on the machine of a new cell')
+  const token = noun(program, 'token', 'with which cells and hosts join, once')
+  withExamples(
+    withView(token.command('create <cell>')),
+    './weir token create west --expires 30m',
+    './weir token create west --host west-3',
+  )
+    .description('the line to run on the machine of a new cell, or of one more host of a cell')
+    .option('--host <name>', 'of a new host: it joins the cell, which is there already')
     .option('--expires <time>', 'such as 30m, 2h or 1d (default: 1h)', duration)
     .action(async (cell: string, options: TokenOptions) => {
       const { createToken } = await import('../tokens/create-token.ts')

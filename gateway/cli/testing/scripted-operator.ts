@@ -15,6 +15,7 @@ export function scriptedOperator(change: Partial<Operator> = {}): ScriptedOperat
     local: { file: '/nowhere/clouds.yaml', name: 'weir-admin' },
     out: { write: (text) => (written.out += text) },
     err: { write: (text) => (written.err += text) },
+    secret: () => Promise.resolve(''),
     localFiles: () => Promise.resolve([]),
     endsAs: (ending) => {
       written.ending = ending

@@ -3,26 +3,33 @@ import type { Operator } from '../operator.ts'
 import { present, type ViewOptions } from '../output/present.ts'
 
 export interface TokenOptions extends ViewOptions {
+  /** Absent: the cell itself joins. */
+  readonly host?: string
   /** In seconds. */
   readonly expires?: number
 }
 
-/** Afterwards there is a token, and the line is shown that has to be run where the cell shall be. */
+/** Afterwards there is a token, and the line is shown that has to be run where the cell, or the host, shall be. */
 export async function createToken(
   operator: Operator,
   cell: string,
   options: TokenOptions,
 ): Promise<void> {
   await present(operator, options, async ({ federation }) => {
-    const { expires } = options
+    const { expires, host } = options
     const created = await federation.ask('post', '/v1/tokens', {
-      body: { cell, ...(expires === undefined ? {} : { expires_in_s: expires }) },
+      body: {
+        cell,
+        ...(host === undefined ? {} : { host }),
+        ...(expires === undefined ? {} : { expires_in_s: expires }),
+      },
     })
     const { token, join_token } = created
     if (token === null) throw new Failure('internal', 'The gateway has not told the token.')
-    const line = `./weir cell join --gateway ${join_token.gateway} --token ${token}`
+    const what = host === undefined ? 'cell' : 'host'
+    const line = `./weir ${what} join --gateway ${join_token.gateway} --token ${token}`
     operator.err.write(
-      `Run this on the machine of the new cell, before ${join_token.expires_at}; it is not shown again:\n`,
+      `Run this on the machine of the new ${what}, before ${join_token.expires_at}; it is not shown again:\n`,
     )
     return { data: created, names: [token], text: () => `${line}\n` }
   })

@@ -12,6 +12,7 @@ import {
   userGroups,
   users,
 } from '../schema/identity.ts'
+import { deleteLimitsOf } from './own-limits.ts'
 import { deleteTokens } from './tokens.ts'
 
 /** Afterwards the users are gone with everything that was theirs: roles, memberships, credentials, tokens. */
@@ -48,6 +49,7 @@ export async function deleteProjects(tx: Tx, ids: readonly string[]): Promise<vo
     .update(users)
     .set({ defaultProjectId: null })
     .where(inArray(users.defaultProjectId, all))
+  await deleteLimitsOf(tx, 'project', all)
   await tx.orm.delete(projects).where(inArray(projects.id, all))
 }
 
@@ -76,5 +78,6 @@ export async function deleteDomain(tx: Tx, id: string): Promise<void> {
   await deleteRoles(tx, await idsIn(roles))
   await deleteTokens(tx, { scope: { type: 'domain', ids: [id] } })
   await tx.orm.delete(given).where(and(eq(given.targetType, 'domain'), eq(given.targetId, id)))
+  await deleteLimitsOf(tx, 'domain', [id])
   await tx.orm.delete(domains).where(eq(domains.id, id))
 }

@@ -1,4 +1,4 @@
-import { asc, eq } from 'drizzle-orm'
+import { asc, eq, inArray } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import type {
   RegisteredEndpoint,
@@ -7,7 +7,9 @@ import type {
 } from '../../app/identity/registered-catalog.ts'
 import {
   catalogEndpoints as endpoints,
+  ownLimits,
   regions,
+  registeredLimits,
   catalogServices as services,
 } from '../schema/identity.ts'
 
@@ -40,7 +42,7 @@ export async function updateRegion(db: Executor, region: RegisteredRegion): Prom
   await db.orm.update(regions).set(region).where(eq(regions.id, region.id))
 }
 
-/** True while endpoints or other regions are in the region. */
+/** True while endpoints, limits or other regions are in the region. */
 export async function isRegionUsed(tx: Tx, id: string): Promise<boolean> {
   const inRegion = await tx.orm
     .select({ id: endpoints.id })
@@ -52,7 +54,12 @@ export async function isRegionUsed(tx: Tx, id: string): Promise<boolean> {
     .from(regions)
     .where(eq(regions.parentRegionId, id))
     .limit(1)
-  return inRegion.length + below.length > 0
+  const limited = await tx.orm
+    .select({ id: registeredLimits.id })
+    .from(registeredLimits)
+    .where(eq(registeredLimits.regionId, id))
+    .limit(1)
+  return inRegion.length + below.length + limited.length > 0
 }
 
 export async function deleteRegion(tx: Tx, id: string): Promise<void> {
@@ -64,9 +71,15 @@ export async function putService(db: Executor, service: RegisteredService): Prom
   await db.orm.insert(services).values(service).onDuplicateKeyUpdate({ set: service })
 }
 
-/** Afterwards the service and its endpoints are not registered. */
+/** Afterwards the service and its endpoints are not registered, and nothing of it is limited. */
 export async function deleteService(tx: Tx, id: string): Promise<void> {
   await tx.orm.delete(endpoints).where(eq(endpoints.serviceId, id))
+  const limitsOfIt = tx.orm
+    .select({ id: registeredLimits.id })
+    .from(registeredLimits)
+    .where(eq(registeredLimits.serviceId, id))
+  await tx.orm.delete(ownLimits).where(inArray(ownLimits.registeredId, limitsOfIt))
+  await tx.orm.delete(registeredLimits).where(eq(registeredLimits.serviceId, id))
   await tx.orm.delete(services).where(eq(services.id, id))
 }
 

@@ -108,3 +108,8 @@ export async function deleteDomainTokens(tx: Tx, domainId: string): Promise<void
       ),
     )
 }
+
+/** Afterwards nobody is logged in. Only while no gateway runs: none is told. */
+export async function deleteAllTokens(db: Executor): Promise<void> {
+  await db.orm.delete(tokens)
+}

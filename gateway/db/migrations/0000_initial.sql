@@ -217,6 +217,17 @@ CREATE TABLE `implied_roles` (
 	CONSTRAINT `implied_roles_prior_role_id_implied_role_id_pk` PRIMARY KEY(`prior_role_id`,`implied_role_id`)
 );
 --> statement-breakpoint
+CREATE TABLE `own_limits` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`registered_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`owner_type` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`owner_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`resource_limit` int NOT NULL,
+	`description` text,
+	CONSTRAINT `own_limits_id` PRIMARY KEY(`id`),
+	CONSTRAINT `own_limits_resource` UNIQUE(`registered_id`,`owner_type`,`owner_id`)
+);
+--> statement-breakpoint
 CREATE TABLE `projects` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
@@ -238,6 +249,17 @@ CREATE TABLE `regions` (
 	`parent_region_id` varchar(255),
 	`description` text NOT NULL,
 	CONSTRAINT `regions_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `registered_limits` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`service_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`region_id` varchar(255) NOT NULL,
+	`resource_name` varchar(255) NOT NULL,
+	`default_limit` int NOT NULL,
+	`description` text,
+	CONSTRAINT `registered_limits_id` PRIMARY KEY(`id`),
+	CONSTRAINT `registered_limits_resource` UNIQUE(`service_id`,`region_id`,`resource_name`)
 );
 --> statement-breakpoint
 CREATE TABLE `revocation_counter` (
@@ -320,7 +342,7 @@ CREATE TABLE `image_contents` (
 --> statement-breakpoint
 CREATE TABLE `image_members` (
 	`image_id` char(36) character set ascii collate ascii_bin NOT NULL,
-	`member` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`member` varchar(255) NOT NULL,
 	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
@@ -808,8 +830,10 @@ CREATE INDEX `application_credentials_project` ON `application_credentials` (`pr
 CREATE INDEX `catalog_endpoints_service` ON `catalog_endpoints` (`service_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_region` ON `catalog_endpoints` (`region_id`);--> statement-breakpoint
 CREATE INDEX `group_members_user` ON `group_members` (`user_id`);--> statement-breakpoint
+CREATE INDEX `own_limits_owner` ON `own_limits` (`owner_type`,`owner_id`);--> statement-breakpoint
 CREATE INDEX `projects_parent` ON `projects` (`parent_id`);--> statement-breakpoint
 CREATE INDEX `regions_parent` ON `regions` (`parent_region_id`);--> statement-breakpoint
+CREATE INDEX `registered_limits_region` ON `registered_limits` (`region_id`);--> statement-breakpoint
 CREATE INDEX `revocations_age` ON `revocations` (`created_at`);--> statement-breakpoint
 CREATE INDEX `role_assignments_target` ON `role_assignments` (`target_type`,`target_id`);--> statement-breakpoint
 CREATE INDEX `role_assignments_role` ON `role_assignments` (`role_id`);--> statement-breakpoint

@@ -219,6 +219,42 @@ export const catalogEndpoints = mysqlTable(
   ],
 )
 
+/** How much of a resource any project may have of a service, unless a limit of its own says otherwise. */
+export const registeredLimits = mysqlTable(
+  'registered_limits',
+  {
+    id: keystoneId('id').primaryKey(),
+    serviceId: keystoneId('service_id').notNull(),
+    /** '' for every region. */
+    regionId: text255('region_id').notNull(),
+    resourceName: text255('resource_name').notNull(),
+    defaultLimit: int('default_limit').notNull(),
+    description: text('description'),
+  },
+  (t) => [
+    uniqueIndex('registered_limits_resource').on(t.serviceId, t.regionId, t.resourceName),
+    index('registered_limits_region').on(t.regionId),
+  ],
+)
+
+/** What one project or domain may have of it instead. */
+export const ownLimits = mysqlTable(
+  'own_limits',
+  {
+    id: keystoneId('id').primaryKey(),
+    registeredId: keystoneId('registered_id').notNull(),
+    /** `project` or `domain`. */
+    ownerType: token('owner_type', 8).notNull(),
+    ownerId: keystoneId('owner_id').notNull(),
+    resourceLimit: int('resource_limit').notNull(),
+    description: text('description'),
+  },
+  (t) => [
+    uniqueIndex('own_limits_resource').on(t.registeredId, t.ownerType, t.ownerId),
+    index('own_limits_owner').on(t.ownerType, t.ownerId),
+  ],
+)
+
 /** Every token that may still be valid; a revoked one has no row. */
 export const tokens = mysqlTable(
   'tokens',

@@ -70,7 +70,8 @@ export const imageMembers = mysqlTable(
   'image_members',
   {
     imageId: uuid('image_id').notNull(),
-    member: token('member').notNull(),
+    /** A project's id; whether there is such a project is not asked. */
+    member: text255('member').notNull(),
     status: token('status', 16).notNull(),
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at').notNull(),

@@ -23,6 +23,12 @@ const extension = (
 
 /** Only what is served. Clients take an alias as a promise: without `router` none of them asks for floating IPs. */
 export const EXTENSIONS: readonly Extension[] = [
+  extension(
+    'availability_zone',
+    'Availability Zone',
+    'The zones that networks reach',
+    '2015-01-01',
+  ),
   extension('binding', 'Port Binding', 'The host a port is on', '2014-02-03'),
   extension(
     'external-net',

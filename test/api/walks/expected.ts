@@ -18,6 +18,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
     'without a parameter that must be there',
     'placement listAllocationCandidates, placement listUsages',
   ],
+  [400, 'of a project and of a domain', 'identity createLimits'],
   [400, 'no zone has this name', 'federation explainPlacement'],
   [400, 'a text of the form of a key, and none', 'federation join'],
   [
@@ -34,10 +35,15 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   ],
   [404, 'there is no task', 'image showTask'],
   [404, 'nothing goes on', 'federation showOperation'],
+  [404, 'every guest is somebody’s', 'federation adoptGuest'],
   [404, 'a host joins a cell that is there', 'federation createJoinToken'],
   [404, 'a resource class and no trait', 'placement checkTrait'],
   [501, 'a driver without it', 'compute startHostUp, compute shutHostDown, compute rebootHost'],
-  [501, 'a driver without it', 'compute showHypervisorUptime'],
+  [
+    501,
+    'a driver without it',
+    'federation listNodes, federation showNode, federation listNodeSensors',
+  ],
 ]
 
 /** By operation. */

@@ -14,6 +14,7 @@ const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter:
   parent_group_id: ['network', 'security_group_id'],
   parent_id: ['identity', 'domain_id'],
   project_id: ['identity', 'project_id'],
+  region_id: ['identity', 'region_id'],
   remote_group_id: ['network', 'security_group_id'],
   security_group_id: ['network', 'security_group_id'],
   service_id: ['identity', 'service_id'],
@@ -36,7 +37,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 /** What no sample is valid for with everything else: what excludes another property, or nothing here can do. */
 const LEFT_OUT = new Set(
   [
-    'accessIPv4 accessIPv6 adminPass device_id device_owner fixed_address address allocation_pools allowed_address_pairs availability_zone config_drive',
+    'accessIPv4 accessIPv6 adminPass bmc device_id device_owner fixed_address address allocation_pools allowed_address_pairs availability_zone config_drive',
     'block_device_mapping block_device_mapping_v2 default_project_id dns_nameservers expires_at fixed_ip',
     'fixed_ips group_id host_routes hypervisor_hostname is_domain key_name OS-SCH-HNT:scheduler_hints',
     'os:scheduler_hints parent_region_id personality port remote_address_group_id remote_ip_prefix rules',

@@ -56,7 +56,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     compute,
     identity,
     image,
-    network,
+    network: { ...network, agent_id: cloud.hosts[0]?.id ?? '' },
     placement,
     federation,
   }
@@ -238,6 +238,13 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
   const endpoint = await create('/endpoints', {
     endpoint: { service_id: service.id, interface: 'public', url: 'http://127.0.0.1/sample' },
   })
+  const counted = { service_id: service.id, resource_name: NAMED }
+  const [registered] = await made<readonly [Identified]>(admin, 'POST', `${ID}/registered_limits`, {
+    registered_limits: [{ ...counted, default_limit: 1 }],
+  })
+  const [limit] = await made<readonly [Identified]>(admin, 'POST', `${ID}/limits`, {
+    limits: [{ ...counted, resource_limit: 1, project_id: project }],
+  })
   const credential = await made<Identified & { access_rules: readonly [Identified] }>(
     owner,
     'POST',
@@ -267,6 +274,8 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
     region_id: region.id,
     service_id: service.id,
     endpoint_id: endpoint.id,
+    registered_limit_id: registered.id,
+    limit_id: limit.id,
     application_credential_id: credential.id,
     access_rule_id: credential.access_rules[0].id,
     value: NAMED,

@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import type { Stranger } from '#drivers/adopt.ts'
 import type { FakeDriver } from '#drivers/fake/driver.ts'
 import type { Fault } from '#drivers/fake/faults.ts'
 import type { CloudProcess } from './cloud-process.ts'
@@ -27,6 +28,11 @@ export class CloudHost {
   /** Replaces all faults of the backend; none makes it well again. */
   fail(...faults: readonly Fault[]): void {
     this.#backend().faults.set(faults)
+  }
+
+  /** Afterwards a guest that is nobody's is on the backend. */
+  plant(stranger: Stranger): void {
+    this.#backend().plant(stranger)
   }
 
   /** Ids of the guests that are there, running or not, whatever faults are set. */

@@ -1,5 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { type LocalStep, Unusual } from '#common/saga/saga.ts'
+import { POWER_STATES, type VmState } from '#common/states/instance-states.ts'
 import { addToFeed } from '../../../db/feed.ts'
 import { queueOwnInstance, updateOwnInstance } from '../../../db/instances.ts'
 import { endedEvent } from '../../action-event.ts'
@@ -9,7 +10,7 @@ import { building } from './building.ts'
 import { ACTIVATE, type Ended, latest } from './outputs.ts'
 import type { BootCall, BootParams } from './params.ts'
 
-/** Afterwards the server is active, what it was built from is forgotten, and the gateway is told. */
+/** Afterwards the server is active, or as it was where it was taken in, what it was built from is forgotten, and the gateway is told. */
 export const activate: LocalStep<Conductor, BootParams> = {
   kind: 'local',
   name: ACTIVATE,
@@ -36,7 +37,7 @@ function active(call: BootCall): Instance {
     throw new Error('Only a server that runs can be made active')
   return {
     ...building(params, claimed.placed, claimed.version + 1, sagaId),
-    vmState: 'active',
+    vmState: stateOf(spawned.powerState),
     taskState: null,
     powerState: spawned.powerState,
     launchedAt: deps.clock.now(),
@@ -59,4 +60,10 @@ function tell(tx: Tx, { deps, params, work }: BootCall, to: Instance): Ended {
   ])
   tx.afterCommit(deps.feedChanged)
   return { outcome: 'ended' }
+}
+
+/** What is built runs; what is taken in may be off or frozen. */
+function stateOf(powerState: number): VmState {
+  if (powerState === POWER_STATES.running) return 'active'
+  return powerState === POWER_STATES.paused ? 'paused' : 'stopped'
 }

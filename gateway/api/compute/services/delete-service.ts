@@ -5,5 +5,6 @@ import { hostIdsOf } from '../hypervisors/host-ids.ts'
 
 export const deleteService: Handler<operations['deleteService']> = async (call) => {
   const { app, context, params } = call
-  return remove(app.db, params.service_id, hostIdsOf(context))
+  await remove(app.compute, context, { id: params.service_id, ids: hostIdsOf(context) })
+  return {}
 }

@@ -5,35 +5,35 @@ import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import {
-  CONSOLE_OPERATIONS,
-  type ConsoleAnswer,
-  type ConsoleAsk,
-  type ConsoleOperation,
-} from '#openapi/wire/console.ts'
-import { consoleSubject } from '#openapi/wire.ts'
+  DIRECT_OPERATIONS,
+  type DirectAnswer,
+  type DirectAsk,
+  type DirectOperation,
+} from '#openapi/wire/direct.ts'
+import { directSubject } from '#openapi/wire.ts'
 import type { CellRef } from './client.ts'
 
-/** Asks one host of a cell about one of its consoles. */
-export type AskConsole = <O extends ConsoleOperation>(
+/** Asks one host of a cell itself. */
+export type AskHost = <O extends DirectOperation>(
   cell: CellRef,
   host: HostId,
   operation: O,
-  ask: ConsoleAsk<O>,
+  ask: DirectAsk<O>,
   work: WorkContext,
-) => Promise<ConsoleAnswer<O>>
+) => Promise<DirectAnswer<O>>
 
 /** Longer than a host waits for a guest to show something, or to take what is typed. */
 const TIMEOUT_MS = 15_000
 
 /** A host that does not answer in time, is not there, or answers outside the contract is `unavailable`. */
-export function consoleClient(nats: NatsConnection): AskConsole {
+export function hostClient(nats: NatsConnection): AskHost {
   return async (cell, host, operation, payload, work) => {
     const whom = `A host of cell ${cell.name}`
-    const subject = consoleSubject(cell.id, host, operation)
+    const subject = directSubject(cell.id, host, operation)
     const answer = await ask(nats, { subject, payload, work, timeoutMs: TIMEOUT_MS, whom })
     try {
       // The table's entry of `operation` has the type the operation's name stands for.
-      return checked(CONSOLE_OPERATIONS[operation].answer, answer, operation) as never
+      return checked(DIRECT_OPERATIONS[operation].answer, answer, operation) as never
     } catch (cause) {
       throw new Failure('unavailable', `${whom} gave an answer that could not be understood.`, {
         cause,

@@ -4,31 +4,38 @@ import { configFromEnv } from '#cells/compute/config.ts'
 import { startCompute } from '#cells/compute/context.ts'
 import { ImageClient } from '#cells/compute/image-client.ts'
 import { waitFor } from '#common/wait-for.ts'
+import type { DriverName } from '#drivers/driver.ts'
 import { createDriver } from '#drivers/registry.ts'
 import type { Cloud } from './cloud.ts'
 
 /** More than the minute after which a host that was not heard at its start reports again. */
 const READY_MS = 90_000
 
-/** A host of the first cell of `top` whose servers are those of a project of another cloud; up once this resolves. */
-export async function startNestedHost(
-  top: Cloud,
+export interface DrivenHost extends AsyncDisposable {
+  readonly id: string
+  readonly name: string
+}
+
+/** Another host of the cloud's first cell, of any driver; up once this resolves. */
+export async function startDrivenHost(
+  cloud: Cloud,
+  driver: DriverName,
   settings: Readonly<Record<string, string>>,
-): Promise<AsyncDisposable> {
-  const { services, bus, directory } = top.foundation
-  const [cell] = top.cells
+): Promise<DrivenHost> {
+  const { services, bus, directory } = cloud.foundation
+  const [cell] = cloud.cells
   if (cell === undefined) throw new Error('The cloud has no cell')
   const id = randomUUID()
-  const name = `nested-${id.slice(0, 8)}`
+  const name = `${driver}-${id.slice(0, 8)}`
   const config = configFromEnv({
     COMPUTE_CELL_ID: cell.id,
     COMPUTE_HOST_ID: id,
     COMPUTE_HOST_NAME: name,
     COMPUTE_NATS_URL: services.natsUrl,
     COMPUTE_NATS_CREDENTIALS_FILE: await bus.computeCredentialsFile(cell.id, id),
-    COMPUTE_IMAGE_URL: `${top.endpoints[0]}/image`,
+    COMPUTE_IMAGE_URL: `${cloud.endpoints[0]}/image`,
     COMPUTE_STATE_DIRECTORY: join(directory, name),
-    COMPUTE_DRIVER: 'nested',
+    COMPUTE_DRIVER: driver,
     COMPUTE_LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'error',
     ...Object.fromEntries(
       Object.entries(settings).map(([key, value]) => [
@@ -39,22 +46,23 @@ export async function startNestedHost(
   })
   await using owned = new AsyncDisposableStack()
   const images = owned.use(new ImageClient(config.imageUrl))
-  const { driver, driverSettings } = config
   owned.use(
     await startCompute(config, {
       images,
-      createDriver: (environment, log) => createDriver(driver, environment, driverSettings, log),
+      createDriver: (environment, log) =>
+        createDriver(driver, environment, config.driverSettings, log),
     }),
   )
-  await waitFor(`${name} to be up`, () => isUp(top, name), READY_MS)
-  return owned.move()
+  await waitFor(`${name} to be up`, () => isUp(cloud, name), READY_MS)
+  const running = owned.move()
+  return { id, name, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
-async function isUp(top: Cloud, name: string): Promise<boolean> {
+async function isUp(cloud: Cloud, name: string): Promise<boolean> {
   type Services = {
     readonly services: readonly { readonly host: string; readonly state: string }[]
   }
   const path = '/compute/v2.1/os-services?binary=nova-compute'
-  const { body } = await top.as('admin').get<Services>(path)
+  const { body } = await cloud.as('admin').get<Services>(path)
   return body.services.some(({ host, state }) => host === name && state === 'up')
 }

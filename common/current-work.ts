@@ -1,0 +1,14 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { WorkContext } from './context.ts'
+
+const storage = new AsyncLocalStorage<WorkContext>()
+
+/** Does `work`; it, and whatever it begins, is part of the work of this context. */
+export function withinWork<T>(context: WorkContext, work: () => T): T {
+  return storage.run(context, work)
+}
+
+/** What the caller is part of, for those who tell another service; undefined for what nobody has asked for. */
+export function currentWork(): WorkContext | undefined {
+  return storage.getStore()
+}

@@ -1,0 +1,36 @@
+import { type Command, Option } from 'commander'
+import { withExamples } from '#gateway/cli/examples.ts'
+import { noun } from '#gateway/cli/noun.ts'
+import { layoutIn } from '../../deployment/layout.ts'
+import { lockDeployment } from '../../deployment/lock.ts'
+import { LAUNCHED_DRIVERS } from '../../hypervisors/launched-driver.ts'
+import type { JoinOptions } from '../../join/be-let-in.ts'
+import { progress, say } from '../say.ts'
+import { withSettings } from './cell-cloud.ts'
+
+export function addHostCommand(program: Command): void {
+  const host = noun(program, 'host', 'where servers run')
+  withSettings(
+    withExamples(
+      host.command('join'),
+      './weir host join --gateway https://cloud.example:8774 --token TOKEN --driver libvirt',
+      './weir host join --gateway URL --token TOKEN --driver baremetal --set boot_url=http://192.0.2.1:8480',
+    ),
+  )
+    .description('make this folder one more host of a cell of another deployment')
+    .requiredOption('--gateway <url>', 'of the deployment that the join token is from')
+    .requiredOption('--token <token>', 'made there for this host; good once')
+    .addOption(
+      new Option('--driver <name>', 'what servers run on')
+        .choices(['auto', ...LAUNCHED_DRIVERS])
+        .default('auto'),
+    )
+    .action(async (options: JoinOptions) => {
+      const { joinHost } = await import('../../join/join-host.ts')
+      const { describeHost } = await import('../describe-host.ts')
+      const layout = layoutIn()
+      using _lock = lockDeployment(layout)
+      const state = await joinHost(layout, options, progress)
+      for (const line of describeHost(layout, { state, what: 'created' })) say(line)
+    })
+}

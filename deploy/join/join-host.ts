@@ -1,0 +1,48 @@
+import { Failure } from '#common/errors.ts'
+import { type CellId, type HostId, parseId } from '#common/ids.ts'
+import type { Layout } from '../deployment/layout.ts'
+import { type DeploymentState, saveState } from '../deployment/state.ts'
+import { hostShare, sharesMachine } from '../hypervisors/host-share.ts'
+import { beLetIn, type JoinOptions, type LetIn } from './be-let-in.ts'
+import { startHost } from './start-host.ts'
+
+/**
+ * Afterwards this folder is a host of a cell of the deployment behind the gateway, and its cell has asked it something.
+ * A join that broke off goes on when the same command is given again.
+ */
+export async function joinHost(
+  layout: Layout,
+  options: JoinOptions,
+  progress: (line: string) => void,
+): Promise<DeploymentState> {
+  const planned = plan(layout, await beLetIn(layout, options, progress))
+  saveState(layout, planned)
+  return startHost(layout, planned, progress)
+}
+
+function plan({ home }: Layout, { answer, gatewayUrl, driver }: LetIn): DeploymentState {
+  const { cell, host, bus, image_url: imageUrl } = answer
+  if (host === null)
+    throw new Failure(
+      'invalid',
+      `This token is for the new cell ${cell.name}. Give it to: ./weir cell join`,
+    )
+  return {
+    version: 1,
+    driver,
+    region: '',
+    gateways: [],
+    cells: [],
+    host: {
+      id: parseId<HostId>(host.id, 'host id'),
+      name: host.name,
+      cell: { id: parseId<CellId>(cell.id, 'cell id'), name: cell.name },
+      gatewayUrl,
+      busUrl: bus.url,
+      imageUrl,
+    },
+    processes: {},
+    ...(sharesMachine(driver) ? { hostShare: hostShare(1, home) } : {}),
+    isReady: false,
+  }
+}

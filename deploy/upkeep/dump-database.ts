@@ -1,0 +1,39 @@
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+import { createConnection, type RowDataPacket } from 'mysql2'
+
+/** Kept by the migrations themselves, which make the tables anew. */
+const MIGRATIONS = '__drizzle_migrations'
+
+/** One line of a dump: a table's name with its columns, then its rows, each a list of text or null. */
+export type DumpLine =
+  | { readonly table: string; readonly columns: readonly string[] }
+  | readonly (string | null)[]
+
+/** Writes every row as it was at one moment, while whoever uses the database goes on. */
+export async function dumpDatabase(url: string, out: Writable): Promise<void> {
+  const streaming = createConnection({ uri: url, typeCast: (field) => field.string() })
+  const connection = streaming.promise()
+  const write = async (line: DumpLine) => {
+    if (!out.write(`${JSON.stringify(line)}\n`)) await once(out, 'drain')
+  }
+  try {
+    await connection.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+    await connection.query('START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY')
+    const [tables] = await connection.query<RowDataPacket[]>('SHOW TABLES')
+    for (const name of tables.map((row) => String(Object.values(row)[0]))) {
+      if (name === MIGRATIONS) continue
+      const [shown] = await connection.query<RowDataPacket[]>(`SHOW COLUMNS FROM \`${name}\``)
+      const columns = shown.map((column) => String(column['Field']))
+      await write({ table: name, columns })
+      const list = columns.map((column) => `\`${column}\``).join(', ')
+      const rows = streaming.query({
+        sql: `SELECT ${list} FROM \`${name}\``,
+        rowsAsArray: true,
+      })
+      for await (const row of rows.stream()) await write(row as readonly (string | null)[])
+    }
+  } finally {
+    await connection.end()
+  }
+}

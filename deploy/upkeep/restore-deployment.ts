@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { Failure } from '#common/errors.ts'
+import type { Layout } from '../deployment/layout.ts'
+import { type DeploymentState, existingState } from '../deployment/state.ts'
+import { startMariadb } from '../mariadb.ts'
+import { isRunning } from '../process/process-identity.ts'
+import { stopProcess } from '../process/stop-process.ts'
+import { cellDatabase } from '../up/prepare-databases.ts'
+import { bringUp } from '../up/up.ts'
+import type { BackupSubject } from './backup-header.ts'
+import { openBackup } from './read-backup.ts'
+import { assertRestorable, restoreBackup } from './restore-backup.ts'
+import type { BackedUp } from './write-backup.ts'
+
+const GRACE_MS = 15_000
+
+/** What of a deployment can be backed up: the global database, or that of a cell. Throws `not-found`. */
+export function backupSubject(state: DeploymentState, name: string): BackupSubject {
+  if (name === 'gateway' && state.gateways.length > 0) return { kind: 'gateway' }
+  const cell = state.cells.find((each) => each.name === name)
+  if (cell !== undefined) return { kind: 'cell', id: cell.id, name }
+  const own = state.gateways.length > 0 ? ['gateway'] : []
+  const names = [...own, ...state.cells.map((each) => each.name)]
+  throw new Failure(
+    'not-found',
+    `There is no database of ${name} here. There are: ${names.join(', ')}`,
+  )
+}
+
+/** Where its database is, and the key of what is sealed in it. */
+export function databaseOf(
+  layout: Layout,
+  of: BackupSubject,
+): Pick<BackedUp, 'keyFile'> & { readonly database: string } {
+  const key = of.kind === 'gateway' ? 'gateway.key' : `cell-${of.name}.key`
+  const database = of.kind === 'gateway' ? 'weir' : cellDatabase(of.name)
+  return { database, keyFile: join(layout.secrets, key) }
+}
+
+/**
+ * Afterwards the database is as in the file, and the deployment runs. What uses the database is stopped first. Throws
+ * `conflict` for the backup of another cell, before anything is stopped.
+ */
+export async function restoreDeployment(
+  layout: Layout,
+  file: string,
+  progress: (line: string) => void,
+): Promise<void> {
+  const state = existingState(layout)
+  const backup = await openBackup(file)
+  const { of, takenAt } = backup.header
+  const name = of.kind === 'gateway' ? 'gateway' : of.name
+  const here = backupSubject(state, name)
+  if (of.kind === 'cell' && here.kind === 'cell' && of.id !== here.id)
+    throw new Failure('conflict', `The backup is of another cell that was called ${name}.`)
+  const { database, keyFile } = databaseOf(layout, of)
+  assertRestorable(backup, keyFile)
+  const users = Object.entries(state.processes).filter(([program]) =>
+    of.kind === 'gateway' ? program.startsWith('gateway-') : program === `cell-${name}`,
+  )
+  for (const [program, identity] of users) {
+    if (!isRunning(identity)) continue
+    progress(`Stopping ${program} ...`)
+    await stopProcess(identity, GRACE_MS)
+  }
+  progress(`Restoring the database of ${name} as of ${takenAt} ...`)
+  const mariadb = await startMariadb(layout.mariadb, 'detached')
+  const rootUrl = (name?: string) => mariadb.rootUrl(name)
+  await restoreBackup(backup, { rootUrl, database, keyFile })
+  await bringUp(layout, {}, progress)
+}

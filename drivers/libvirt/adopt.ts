@@ -1,0 +1,79 @@
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { PowerState } from '#common/states/instance-states.ts'
+import type { Adopt, Stranger } from '../adopt.ts'
+import type { InstanceSpec } from '../driver.ts'
+import { instanceOfDomain, isOwn } from './domains/own-domains.ts'
+import { powerStateOf } from './domains/power-state.ts'
+import { filesOf, type LibvirtHost } from './host.ts'
+import { domainSubject, writeInstanceRecord } from './instance-record.ts'
+import { ownerMark } from './ownership.ts'
+import type { DomainRef } from './rpc/domain-ref.ts'
+import { renderXml } from './xml/element.ts'
+import { parseXml, textAt } from './xml/parse.ts'
+
+const KIB_PER_MIB = 1_024
+
+/** Domains without a stamp of Weir's; one that is taken in gets ours, and keeps its name, disks and devices. */
+export function libvirtAdopt(host: LibvirtHost): Adopt {
+  return {
+    async strangers(signal) {
+      const found: Stranger[] = []
+      for (const domain of await host.domains.list(signal))
+        if ((await host.domains.metadata(domain, signal)) === undefined)
+          found.push(await strangerOf(host, domain, signal))
+      return found
+    },
+    adopt: (spec, signal) =>
+      host.locks.runPreemptible(spec.id, signal, (lockSignal) => adopt(host, spec, lockSignal)),
+  }
+}
+
+async function strangerOf(
+  host: LibvirtHost,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<Stranger> {
+  const xml = parseXml(await host.devices.xml(domain, signal))
+  return {
+    id: instanceOfDomain(domain),
+    name: domain.name,
+    powerState: powerStateOf(await host.domains.state(domain, signal)),
+    vcpus: Number(textAt(xml, 'domain', 'vcpu')),
+    // libvirt always answers in KiB, whatever was written.
+    memoryMb: Math.ceil(Number(textAt(xml, 'domain', 'memory')) / KIB_PER_MIB),
+    rootGb: null,
+  }
+}
+
+/** The stamp comes last: until then it is nobody's, and the record is of nothing. */
+async function adopt(
+  host: LibvirtHost,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+): Promise<PowerState> {
+  const domain = await findStranger(host, spec.id, signal)
+  const { nics } = spec
+  const record = {
+    version: 1,
+    domain: domainSubject(spec),
+    imageSha256: spec.image.sha256,
+  } as const
+  await writeInstanceRecord(filesOf(host, spec.id), { ...record, nics, isAdopted: true })
+  if (!(await isOwn(host.domains, host.owner, domain, signal)))
+    await host.domains.setMetadata(domain, renderXml(ownerMark(host.owner, spec.id)), signal)
+  return powerStateOf(await host.domains.state(domain, signal))
+}
+
+/** The domain, if it is nobody's or ours. */
+async function findStranger(
+  { domains, owner }: LibvirtHost,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<DomainRef> {
+  const domain = await domains.find(id, signal)
+  if (domain === undefined) throw new Failure('not-found', `There is no domain ${id} on this host.`)
+  const isStamped = (await domains.metadata(domain, signal)) !== undefined
+  if (!isStamped || (await isOwn(domains, owner, domain, signal))) return domain
+  throw new Failure('conflict', `Domain ${domain.name} is another host’s.`)
+}

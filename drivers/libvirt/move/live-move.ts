@@ -1,0 +1,95 @@
+import { Failure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { LiveMove } from '../../move.ts'
+import { diskSizeIfThere } from '../disks/own-disks.ts'
+import { backupCalls } from '../domains/backup-calls.ts'
+import { getOwnDomain } from '../domains/own-domains.ts'
+import { powerStateOf } from '../domains/power-state.ts'
+import { filesOf, type LibvirtHost } from '../host.ts'
+import { getInstanceRecord } from '../redefine.ts'
+import { expectGuest } from './expect.ts'
+import { send } from './send.ts'
+import { Announced, Expected, understood } from './told.ts'
+
+const LET_RUN_MS = 10_000
+
+/**
+ * Carries guests between libvirt hosts while they run, disks included: their daemons reach each other, and trust each
+ * other, which is the operator's to see to.
+ */
+export function libvirtLiveMove(host: LibvirtHost): LiveMove {
+  const underway = new Map<InstanceId, AbortController>()
+  const frozen = new Set<InstanceId>()
+  return {
+    announce: (id, signal) => announce(host, id, signal),
+    expect: (spec, announced, signal) =>
+      host.locks.runPreemptible(spec.id, signal, async (lockSignal) => {
+        await expectGuest(host, spec, understood(Announced, announced), lockSignal)
+        const { owner, stateDirectory, peer } = host
+        return JSON.stringify({ ...owner, uri: peer.uri, stateDirectory } satisfies Expected)
+      }),
+    async send(id, expected, signal) {
+      const calledOff = new AbortController()
+      underway.set(id, calledOff)
+      try {
+        const either = AbortSignal.any([signal, calledOff.signal])
+        await host.locks.runPreemptible(id, either, (lockSignal) =>
+          send(host, id, understood(Expected, expected), lockSignal),
+        )
+      } catch (error) {
+        if (frozen.has(id)) await land(host, id, true, AbortSignal.timeout(LET_RUN_MS))
+        throw error
+      } finally {
+        underway.delete(id)
+        frozen.delete(id)
+      }
+    },
+    land: (spec, runs, signal) =>
+      host.locks.run(spec.id, signal, () => land(host, spec.id, runs, signal)),
+    async steer(id, how, signal) {
+      const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+      if (how === 'complete') {
+        // Then it changes nothing any more that would have to be sent again; `land` lets it run on.
+        if (powerStateOf(await host.domains.state(domain, signal)) !== 'running') return
+        frozen.add(id)
+        return host.domains.suspend(domain, signal)
+      }
+      const calledOff = underway.get(id)
+      if (calledOff === undefined)
+        return backupCalls(host.session, host.slowSession).abort(domain, signal)
+      calledOff.abort(new Failure('conflict', 'The move was called off.'))
+    },
+  }
+}
+
+async function announce(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Promise<string> {
+  const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+  const state = powerStateOf(await host.domains.state(domain, signal))
+  if (state !== 'running' && state !== 'paused')
+    throw new Failure('conflict', `Instance ${id} is not running.`)
+  const { pins, nodes } = (await getInstanceRecord(host, id)).placement ?? {}
+  if (pins !== undefined || nodes !== undefined)
+    throw new Failure(
+      'unsupported',
+      'A guest that has CPUs or memory of its host to itself cannot be moved while it runs.',
+    )
+  const files = filesOf(host, id)
+  const [root, ephemeral, swap] = await Promise.all(
+    [files.rootDisk, files.ephemeralDisk, files.swapDisk].map(diskSizeIfThere),
+  )
+  return JSON.stringify({ root: root!, ephemeral, swap } satisfies {
+    readonly [name in keyof Announced]: number | undefined
+  })
+}
+
+async function land(
+  host: LibvirtHost,
+  id: InstanceId,
+  runs: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+  const state = powerStateOf(await host.domains.state(domain, signal))
+  if (runs && state === 'paused') await host.domains.resume(domain, signal)
+  if (!runs && state === 'running') await host.domains.suspend(domain, signal)
+}

@@ -1,0 +1,129 @@
+import { Failure } from '#common/errors.ts'
+import type { AskedPlacement, PageSize } from './asked-placement.ts'
+import type { HostNode } from './host-nodes.ts'
+
+/** Which of the host's CPUs and memory a guest has. */
+export interface GuestPlacement {
+  /** The host's CPU for each vCPU; absent: any that are shared. */
+  readonly pins?: readonly number[]
+  /** What the guest sees as memory nodes, and which of the host's each is; absent: it sees none. */
+  readonly nodes?: readonly GuestNode[]
+  /** Absent: as the host does. */
+  readonly pageKib?: number
+}
+
+export interface GuestNode {
+  readonly hostNode: number
+  readonly vcpus: readonly number[]
+  readonly memoryMb: number
+}
+
+export interface HostPlaces {
+  readonly nodes: readonly HostNode[]
+  /** CPUs set apart for guests that have theirs to themselves, and which of them are taken. */
+  readonly dedicated: readonly number[]
+  readonly taken: ReadonlySet<number>
+}
+
+interface GuestSize {
+  readonly vcpus: number
+  readonly memoryMb: number
+}
+
+const SMALL_KIB = 4
+const KIB_PER_MIB = 1024
+
+/** Throws `no-capacity` with what the host lacks, `invalid` for more nodes than vCPUs. */
+export function placeGuest(
+  asked: AskedPlacement,
+  size: GuestSize,
+  host: HostPlaces,
+): GuestPlacement {
+  if (asked.isDedicated && host.dedicated.length === 0)
+    throw lacks('sets no CPUs apart for guests that ask for their own (dedicated_cpus)')
+  const free = host.dedicated.filter((cpu) => !host.taken.has(cpu))
+  for (const pageKib of pageSizes(asked.page, host.nodes)) {
+    const seen = asked.nodes ?? (pageKib === undefined ? null : 1)
+    const parts = split(size, seen ?? 1)
+    if (seen === null) return asked.isDedicated ? { pins: pinned(parts, [free]) } : {}
+    const cpusOf = ({ cpus }: HostNode) =>
+      asked.isDedicated ? cpus.filter((cpu) => free.includes(cpu)) : cpus
+    const found = fit(parts, host.nodes, { pageKib, cpusOf })
+    if (found === undefined) continue
+    return {
+      ...(asked.isDedicated && { pins: pinned(parts, found.map(cpusOf)) }),
+      nodes: parts.map((part, index) => ({ ...part, hostNode: found[index]!.id })),
+      ...(pageKib !== undefined && { pageKib }),
+    }
+  }
+  const { nodes } = asked
+  const own = asked.isDedicated ? 'free dedicated ' : ''
+  const pages =
+    asked.page === null ? '' : `, with memory in pages of the size asked for (hw:mem_page_size)`
+  throw lacks(`has no ${nodes ?? 1} NUMA nodes with enough ${own}CPUs${pages}`)
+}
+
+/** In KiB, as they are to be tried; undefined: as the host does. */
+function pageSizes(
+  page: PageSize | null,
+  nodes: readonly HostNode[],
+): readonly (number | undefined)[] {
+  if (page === null || page === 'small') return [undefined]
+  if (typeof page === 'object') return [page.kib === SMALL_KIB ? undefined : page.kib]
+  const sizes = new Set(nodes.flatMap(({ pages }) => [...pages.keys()]))
+  const large = [...sizes].filter((kib) => kib > SMALL_KIB).toSorted((a, b) => b - a)
+  return page === 'any' ? [...large, undefined] : large
+}
+
+type Part = Omit<GuestNode, 'hostNode'>
+
+/** As evenly as whole CPUs and MiB go. */
+function split({ vcpus, memoryMb }: GuestSize, nodes: number): readonly Part[] {
+  if (nodes > vcpus)
+    throw new Failure('invalid', `hw:numa_nodes is ${nodes}, and the flavor has ${vcpus} vCPUs.`)
+  const share = (total: number, index: number) => Math.floor((total * index) / nodes)
+  return Array.from({ length: nodes }, (_, index) => ({
+    vcpus: Array.from(
+      { length: share(vcpus, index + 1) - share(vcpus, index) },
+      (_cpu, offset) => share(vcpus, index) + offset,
+    ),
+    memoryMb: share(memoryMb, index + 1) - share(memoryMb, index),
+  }))
+}
+
+interface Needs {
+  readonly pageKib: number | undefined
+  /** Those of a node that the guest may have. */
+  readonly cpusOf: (node: HostNode) => readonly number[]
+}
+
+/** A node of the host for each part, no two the same; undefined when there are none. */
+function fit(
+  parts: readonly Part[],
+  nodes: readonly HostNode[],
+  { pageKib, cpusOf }: Needs,
+): readonly HostNode[] | undefined {
+  const left = [...nodes]
+  const found = parts.flatMap(({ vcpus, memoryMb }) => {
+    const index = left.findIndex(
+      (node) =>
+        cpusOf(node).length >= vcpus.length &&
+        (pageKib === undefined ||
+          (node.pages.get(pageKib) ?? 0) * pageKib >= memoryMb * KIB_PER_MIB),
+    )
+    return index < 0 ? [] : left.splice(index, 1)
+  })
+  return found.length === parts.length ? found : undefined
+}
+
+/** A CPU for each vCPU, of those its part may have. */
+function pinned(parts: readonly Part[], cpus: readonly (readonly number[])[]): readonly number[] {
+  const pins = parts.flatMap(({ vcpus }, index) => cpus[index]!.slice(0, vcpus.length))
+  const wanted = parts.reduce((sum, { vcpus }) => sum + vcpus.length, 0)
+  if (pins.length < wanted) throw lacks(`has ${pins.length} of ${wanted} dedicated CPUs free`)
+  return pins
+}
+
+function lacks(what: string): Failure {
+  return new Failure('no-capacity', `This host ${what}.`)
+}

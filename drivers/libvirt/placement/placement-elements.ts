@@ -1,0 +1,57 @@
+import { element, type XmlElement } from '../xml/element.ts'
+import type { CpuTopology } from './asked-placement.ts'
+import type { GuestNode, GuestPlacement } from './place-guest.ts'
+
+const KIB_PER_MIB = 1024
+
+/** Which of the host's memory a guest has, and for each of its CPUs which of the host's. */
+export function placementElements({ pins, nodes, pageKib }: GuestPlacement): readonly XmlElement[] {
+  return [
+    ...(pageKib === undefined ? [] : [pages(pageKib)]),
+    ...(pins === undefined ? [] : [pinning(pins)]),
+    ...(nodes === undefined ? [] : [memoryOf(nodes)]),
+  ]
+}
+
+/** Parts of the `cpu` element: what the guest sees of sockets and memory nodes. */
+export function seenElements(
+  topology: CpuTopology | null,
+  { nodes }: GuestPlacement,
+): readonly XmlElement[] {
+  return [
+    ...(topology === null ? [] : [element('topology', { ...topology })]),
+    ...(nodes === undefined ? [] : [element('numa', {}, ...nodes.map(seenNode))]),
+  ]
+}
+
+function seenNode({ vcpus, memoryMb }: GuestNode, id: number): XmlElement {
+  const memory = memoryMb * KIB_PER_MIB
+  return element('cell', { id, cpus: vcpus.join(','), memory, unit: 'KiB' })
+}
+
+function pages(size: number): XmlElement {
+  return element(
+    'memoryBacking',
+    {},
+    element('hugepages', {}, element('page', { size, unit: 'KiB' })),
+  )
+}
+
+function pinning(pins: readonly number[]): XmlElement {
+  return element(
+    'cputune',
+    {},
+    ...pins.map((cpuset, vcpu) => element('vcpupin', { vcpu, cpuset })),
+    element('emulatorpin', { cpuset: pins.join(',') }),
+  )
+}
+
+function memoryOf(nodes: readonly GuestNode[]): XmlElement {
+  const mode = 'strict'
+  return element(
+    'numatune',
+    {},
+    element('memory', { mode, nodeset: nodes.map(({ hostNode }) => hostNode).join(',') }),
+    ...nodes.map(({ hostNode }, cellid) => element('memnode', { cellid, mode, nodeset: hostNode })),
+  )
+}

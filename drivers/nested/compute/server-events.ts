@@ -1,0 +1,55 @@
+import { createParser } from 'eventsource-parser'
+import { Failure } from '#common/errors.ts'
+import { isUuid } from '#common/ids.ts'
+import type { Cloud } from '../cloud/cloud.ts'
+
+export interface EventListener {
+  /** All up to here was told of; it may be gone on after. */
+  readonly at: (eventId: string) => void
+  /** Something has happened to this server. */
+  readonly changed: (serverId: string) => void
+}
+
+/** A Weir gives a sign of life every ten seconds. */
+const SILENCE_MS = 30_000
+const LINE_MAX = 65_536
+
+/**
+ * Tells what happens to the project's servers in a Weir below, after an event or from now on, until the stream ends: it does
+ * so now and then for no reason. Throws `unsupported` where there is none, `not-found` when what follows `after` is not
+ * kept any more, `unavailable` when it breaks.
+ */
+export async function readServerEvents(
+  cloud: Cloud,
+  after: string | undefined,
+  listener: EventListener,
+  signal: AbortSignal,
+): Promise<void> {
+  const stream = await cloud.open('federation', '/events', {
+    query: { type: 'server' },
+    headers: {
+      accept: 'text/event-stream',
+      ...(after === undefined ? {} : { 'last-event-id': after }),
+    },
+    silenceMs: SILENCE_MS,
+    signal,
+  })
+  const parser = createParser({
+    maxBufferSize: LINE_MAX,
+    onId: listener.at,
+    onEvent: ({ data }) => {
+      const { server_id: serverId } = JSON.parse(data) as { readonly server_id?: unknown }
+      if (typeof serverId === 'string' && isUuid(serverId)) listener.changed(serverId)
+    },
+    onError: (cause) => {
+      throw cause
+    },
+  })
+  const decoder = new TextDecoder()
+  try {
+    for await (const chunk of stream) parser.feed(decoder.decode(chunk as Buffer, { stream: true }))
+  } catch (cause) {
+    signal.throwIfAborted()
+    throw new Failure('unavailable', 'The events of the cloud below break off.', { cause })
+  }
+}

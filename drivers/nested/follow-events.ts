@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isFailure } from '#common/errors.ts'
+import { errorFields } from '#common/log.ts'
+import { readServerEvents } from './compute/server-events.ts'
+import type { NestedHost } from './host.ts'
+
+/** When more servers have changed at once, a list costs the cloud less. */
+const LOOKS_MAX = 16
+const RESUME_MS = 200
+
+/**
+ * Looks at each of our servers of which the cloud below tells that something has happened to it, until `signal` aborts.
+ * Only another Weir tells; whatever is missed all the same, the lists show.
+ */
+export async function followEvents(host: NestedHost, signal: AbortSignal): Promise<void> {
+  const { cloud, settings, logger } = host
+  let last: string | undefined
+  while (!signal.aborted) {
+    let waitMs = settings.idlePollMs
+    try {
+      // Any answer shows what the cloud is.
+      await cloud.access(signal)
+      if (cloud.isWeir) {
+        using stream = new Stream(host, last === undefined, signal)
+        const at = (eventId: string) => {
+          last = eventId
+          waitMs = RESUME_MS
+          stream.begin()
+        }
+        const changed = (serverId: string) => stream.change(serverId)
+        await readServerEvents(cloud, last, { at, changed }, signal)
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      if (last !== undefined && isFailure(error, 'not-found')) {
+        last = undefined
+        waitMs = RESUME_MS
+      }
+      logger?.warn(errorFields(error), 'the events of the cloud below are not followed')
+    }
+    await sleep(waitMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** One stream of events, and what it makes be looked at. */
+class Stream implements Disposable {
+  readonly #host: NestedHost
+  readonly #isFirst: boolean
+  readonly #signal: AbortSignal
+  readonly #changed = new Set<string>()
+  #isLooking = false
+  #state: 'closed' | 'open' | 'over' = 'closed'
+
+  constructor(host: NestedHost, isFirst: boolean, signal: AbortSignal) {
+    this.#host = host
+    this.#isFirst = isFirst
+    this.#signal = signal
+  }
+
+  /** The cloud tells of whatever happens from here on. What was before the first stream, a list shows. */
+  begin(): void {
+    if (this.#state !== 'closed') return
+    this.#state = 'open'
+    const { view } = this.#host
+    const caughtUp = this.#isFirst ? view.refresh(this.#signal) : Promise.resolve()
+    caughtUp.then(
+      () => {
+        view.isFollowed = this.#state === 'open'
+      },
+      (error: unknown) => this.#warn(error),
+    )
+  }
+
+  change(serverId: string): void {
+    if (this.#host.view.get(serverId) === undefined) return
+    this.#changed.add(serverId)
+    this.#lookAtAll().catch((error: unknown) => this.#warn(error))
+  }
+
+  [Symbol.dispose](): void {
+    this.#state = 'over'
+    this.#host.view.isFollowed = false
+  }
+
+  async #lookAtAll(): Promise<void> {
+    const { view } = this.#host
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      while (this.#changed.size > 0) {
+        const ids = [...this.#changed]
+        this.#changed.clear()
+        if (ids.length > LOOKS_MAX) await view.refresh(this.#signal)
+        else await Promise.all(ids.map((id) => view.look(id, this.#signal)))
+      }
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  #warn(error: unknown): void {
+    if (this.#signal.aborted) return
+    this.#host.logger?.warn(errorFields(error), 'a change in the cloud below is not seen')
+  }
+}

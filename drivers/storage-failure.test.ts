@@ -1,0 +1,15 @@
+import { open, readdir } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { storageFailure } from './storage-failure.ts'
+
+test('a disk that is full is a lack of room, and what is not of the disk stays as it is', async () => {
+  const full = await open('/dev/full', 'w')
+  const error = await full.write('x').catch(storageFailure)
+  await full.close()
+
+  expect(error).toMatchObject({ kind: 'no-capacity' })
+  expect(await readdir('/dev/null').catch(storageFailure)).toMatchObject({ kind: 'internal' })
+  const other = Object.assign(new Error('gone'), { code: 'ENOENT' })
+  expect(storageFailure(other)).toBe(other)
+  expect(storageFailure('text')).toBe('text')
+})

@@ -1,0 +1,146 @@
+import { isDuplicate } from '#common/db/failures.ts'
+import { Failure } from '#common/errors.ts'
+import type { InstanceId, ProjectId } from '#common/ids.ts'
+import type { Stranger } from '#openapi/wire/host.ts'
+import type { HostRecord } from '../../db/host-list.ts'
+import { findMapping } from '../../db/instance-mappings.ts'
+import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
+import type { RequestContext } from '../request-context.ts'
+import type { Boot } from '../servers/boot.ts'
+import { planServers } from '../servers/plan-servers.ts'
+import type { PlannedServer } from '../servers/server-order.ts'
+import type { ServerRequest } from '../servers/server-request.ts'
+import { startServers } from '../servers/start-servers.ts'
+import { explainPlacement } from './explain-placement.ts'
+import { idOf } from './named.ts'
+import { listStrangers } from './strangers.ts'
+
+/** What the server of a guest shall be. */
+export interface Adoption {
+  /** The guest's id, which the server has, too. */
+  readonly guest: string
+  /** Ids or names. */
+  readonly project: string
+  readonly flavor: string
+  readonly image: string
+  /** Absent: that of the guest. */
+  readonly name?: string
+}
+
+type ProjectContext = RequestContext & { readonly projectId: ProjectId }
+
+/**
+ * Promises a server that is a guest which a host has already: the project is charged for it and its cell takes it in, as
+ * if it had built it. Returns its id, which is the guest's, so that a guest is taken in once. Throws `not-found` for a
+ * guest that is not there or is somebody's, `conflict` where it does not fit, `over-quota`.
+ */
+export async function adoptGuest(
+  boot: Boot,
+  context: RequestContext,
+  host: HostRecord,
+  adoption: Adoption,
+): Promise<string> {
+  const { compute } = boot
+  const { db } = compute
+  const strangers = await listStrangers(compute, context, host)
+  const guest = strangers.find(({ id }) => id === adoption.guest)
+  if (guest === undefined)
+    throw new Failure(
+      'not-found',
+      `Host ${host.view.name} has no guest ${adoption.guest} of nobody.`,
+    )
+  if ((await findMapping(db, guest.id)) !== undefined) throw takenAlready(guest)
+  const projectId = (await idOf(db, 'project', adoption.project)) as ProjectId
+  const owner: ProjectContext = { ...context, projectId }
+  const request = requestOf(guest, adoption, {
+    host: host.view.name,
+    flavorRef: await idOf(db, 'flavor', adoption.flavor),
+    imageRef: await idOf(db, 'image', adoption.image),
+  })
+  await refuseMisfit(boot, owner, { host, guest, request })
+  const planned = await planServers(boot, owner, request, 1)
+  const servers = planned.servers.map((server) => asGuest(server, guest.id as InstanceId))
+  const order = { ...planned, servers, hints: {}, userData: null, adminPassword: null, key: null }
+  await startServers(compute, owner, order).catch((error: unknown) => {
+    throw isDuplicate(error) ? takenAlready(guest) : error
+  })
+  return guest.id
+}
+
+function takenAlready({ id }: Stranger): Failure {
+  return new Failure('conflict', `There is, or was, a server ${id} already.`)
+}
+
+function requestOf(
+  guest: Stranger,
+  { name = guest.name }: Adoption,
+  made: Pick<ServerRequest, 'flavorRef' | 'imageRef' | 'host'>,
+): ServerRequest {
+  return {
+    ...made,
+    name,
+    metadata: {},
+    networks: 'none',
+    securityGroups: [],
+    keyName: null,
+    userData: null,
+    adminPassword: null,
+    configDrive: false,
+    availabilityZone: null,
+    hypervisorHostname: null,
+    hostname: null,
+    description: null,
+    tags: [],
+    diskConfig: 'MANUAL',
+    accessIPv4: null,
+    accessIPv6: null,
+    minCount: 1,
+    maxCount: 1,
+    disks: [],
+    personalityCount: 0,
+    hasTrustedCertificates: false,
+    hints: {},
+  }
+}
+
+interface Fit {
+  readonly host: HostRecord
+  readonly guest: Stranger
+  readonly request: ServerRequest
+}
+
+/** Before anything is written: what a boot would end in ERROR for, an operator is told at once. */
+async function refuseMisfit(
+  boot: Boot,
+  context: ProjectContext,
+  { host, guest, request }: Fit,
+): Promise<void> {
+  const { flavorRef: flavor, imageRef } = request
+  const { vcpus, memoryMb } = await flavorForBoot(boot.compute.db, context, flavor)
+  const isOther = (guest.vcpus ?? vcpus) !== vcpus || (guest.memoryMb ?? memoryMb) !== memoryMb
+  if (isOther)
+    throw new Failure(
+      'conflict',
+      `The guest has ${guest.vcpus} vCPUs and ${guest.memoryMb} MiB of memory. Name a flavor of that size.`,
+    )
+  const question = { flavor, image: imageRef ?? '', zone: null, networks: undefined, hints: {} }
+  const asked = { ...question, host: host.view.name }
+  const { cell, decisions } = await explainPlacement(boot, context, asked)
+  if (cell?.id === host.cellId) return
+  const last = decisions
+    .flatMap(({ trace }) => trace.filters)
+    .findLast(({ refused }) => refused > 0)
+  const [example] = last?.examples ?? []
+  const why =
+    example === undefined
+      ? 'it has no room'
+      : `${last?.name}: ${example.candidate} ${example.reason}`
+  throw new Failure(
+    'conflict',
+    `Host ${host.view.name} takes no server of this flavor and image: ${why}.`,
+  )
+}
+
+function asGuest({ row, spec, trace }: PlannedServer, id: InstanceId): PlannedServer {
+  return { row: { ...row, id }, spec: { ...spec, adopts: true }, trace }
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { type CellId, newId } from '#common/ids.ts'
+import { LiveProcesses } from './live-processes.ts'
+
+const cell = newId<CellId>()
+
+function scene() {
+  let now = 0
+  const clock = { now: () => now, sleep: () => Promise.resolve() }
+  const processes = new LiveProcesses(clock)
+  const asked = (times: number) => Array.from({ length: times }, () => processes.next(cell))
+  return { processes, asked, pass: (ms: number) => void (now += ms) }
+}
+
+test('processes that are heard are asked in turn', () => {
+  const { processes, asked } = scene()
+  expect(asked(1)).toEqual([undefined])
+  for (const id of ['a', 'b']) processes.heard(cell, id)
+
+  expect(asked(4)).toEqual(['a', 'b', 'a', 'b'])
+  processes.heard(cell, 'a')
+  expect(asked(2)).toEqual(['a', 'b'])
+  expect(processes.next(newId<CellId>())).toBeUndefined()
+})
+
+test('one that falls silent is not asked until it is heard again', () => {
+  const { processes, asked, pass } = scene()
+  for (const id of ['a', 'b']) processes.heard(cell, id)
+  pass(2_000)
+  processes.heard(cell, 'b')
+  pass(1_000)
+
+  expect(asked(3)).toEqual(['b', 'b', 'b'])
+  processes.heard(cell, 'a')
+  expect(new Set(asked(2))).toEqual(new Set(['a', 'b']))
+  pass(3_000)
+  expect(asked(1)).toEqual([undefined])
+})

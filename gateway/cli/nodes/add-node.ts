@@ -1,0 +1,68 @@
+import { Failure } from '#common/errors.ts'
+import type { operations } from '#openapi/federation.gen.ts'
+import type { Operator } from '../operator.ts'
+import { present } from '../output/present.ts'
+import { fieldsView } from '../output/view.ts'
+import { bmcPassword } from './bmc-password.ts'
+import { hostNames, machineHosts, type NodeOptions } from './machine-hosts.ts'
+import { nodeListing } from './node-listing.ts'
+
+type Body = operations['addNode']['requestBody']['content']['application/json']
+
+export interface NewNodeOptions extends NodeOptions {
+  readonly mac: string
+  readonly efi?: true
+  readonly class?: string
+  readonly trait?: readonly string[]
+  readonly bmc?: string
+  readonly bmcUser?: string
+  readonly bmcPasswordFile?: string
+  readonly bmcOperator?: true
+}
+
+/** Afterwards a host has the machine and makes it ready for servers. */
+export async function addNode(
+  operator: Operator,
+  name: string,
+  options: NewNodeOptions,
+): Promise<void> {
+  const bmc = await newBmc(operator, options)
+  const { mac, efi, class: resource_class, trait: traits } = options
+  const body: Body = {
+    name,
+    mac_address: mac,
+    uses_efi: efi === true,
+    ...(resource_class === undefined ? {} : { resource_class }),
+    ...(traits === undefined ? {} : { traits: [...traits] }),
+    ...(bmc === undefined ? {} : { bmc }),
+  }
+  await present(operator, options, async (session) => {
+    const [host, ...others] = await machineHosts(session, options)
+    if (host === undefined || others.length > 0)
+      throw new Failure('conflict', 'Several hosts keep machines. Add --host.')
+    const path = { host: host.id }
+    const node = await session.federation.ask('post', '/v1/hosts/{host}/nodes', { path, body })
+    return fieldsView(node, nodeListing(hostNames([host])))
+  })
+}
+
+async function newBmc(
+  operator: Operator,
+  { bmc, bmcUser: user, bmcPasswordFile, bmcOperator }: NewNodeOptions,
+): Promise<Body['bmc']> {
+  if (bmc === undefined) return undefined
+  if (user === undefined)
+    throw new Failure('invalid', 'Say as whom to log in to the BMC: --bmc-user NAME.')
+  const { address, port } = bmcAddress(bmc)
+  const password = await bmcPassword(operator, bmcPasswordFile)
+  const privilege = bmcOperator === true ? 'operator' : 'administrator'
+  return { address, port, user, password, privilege }
+}
+
+const IPMI_PORT = 623
+
+/** `192.0.2.7`, `bmc.example:6230`, `[2001:db8::7]:623`, or an IPv6 address alone. */
+function bmcAddress(text: string): { readonly address: string; readonly port: number } {
+  const [, bracketed, plain, port] = /^(?:\[(.+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(text) ?? []
+  return { address: bracketed ?? plain ?? text, port: Number(port ?? IPMI_PORT) }
+}

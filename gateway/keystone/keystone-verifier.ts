@@ -1,0 +1,64 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '#common/clock.ts'
+import { tokenId } from '../app/identity/identity.ts'
+import type { TokenVerifier } from '../app/identity/token-verifier.ts'
+import type { Caller } from '../app/request-context.ts'
+import type { Keystone } from './keystone.ts'
+import { callerFrom } from './keystone-token.ts'
+
+const TOKENS_MAX = 10_000
+/** A token that is not valid may be asked for again and again, and seldom becomes valid. */
+const INVALID_MS = 5_000
+
+/** Null: it is not valid. */
+interface Known {
+  readonly caller: Caller | null
+  /** Milliseconds since the epoch. */
+  readonly until: number
+}
+
+/**
+ * Verifies tokens of a Keystone: each is asked about once, however many requests come with it at a time, and again after
+ * `cacheMs` at the latest, which is how long a revoked one may still be good here.
+ */
+export class KeystoneVerifier implements TokenVerifier {
+  readonly #keystone: Pick<Keystone, 'tokenOf'>
+  readonly #clock: Clock
+  readonly #cacheMs: number
+  readonly #known = new LRUCache<string, Known>({ max: TOKENS_MAX })
+  readonly #asking = new Map<string, Promise<Known>>()
+
+  constructor(keystone: Pick<Keystone, 'tokenOf'>, clock: Clock, cacheMs: number) {
+    this.#keystone = keystone
+    this.#clock = clock
+    this.#cacheMs = cacheMs
+  }
+
+  async callerOf(token: string): Promise<Caller | undefined> {
+    const id = tokenId(token)
+    const known = this.#known.get(id)
+    const isFresh = known !== undefined && known.until > this.#clock.now()
+    const { caller } = isFresh ? known : await this.#ask(id, token)
+    return caller ?? undefined
+  }
+
+  #ask(id: string, token: string): Promise<Known> {
+    const asking = this.#asking.get(id)
+    if (asking !== undefined) return asking
+    const asked = this.#look(id, token).finally(() => this.#asking.delete(id))
+    this.#asking.set(id, asked)
+    return asked
+  }
+
+  async #look(id: string, token: string): Promise<Known> {
+    const said = await this.#keystone.tokenOf(token)
+    const now = this.#clock.now()
+    const endsAt = said === undefined ? 0 : Date.parse(said.expires_at)
+    const known: Known =
+      said !== undefined && endsAt > now
+        ? { caller: callerFrom(said, id), until: Math.min(endsAt, now + this.#cacheMs) }
+        : { caller: null, until: now + Math.min(INVALID_MS, this.#cacheMs) }
+    this.#known.set(id, known)
+    return known
+  }
+}

@@ -1,0 +1,10 @@
+import type { Zone } from '../../app/hosts/list-zones.ts'
+
+/** A zone as the network service shows it. */
+export function networkZoneView({ name, isAvailable }: Zone) {
+  return {
+    name,
+    resource: 'network' as const,
+    state: isAvailable ? ('available' as const) : ('unavailable' as const),
+  }
+}

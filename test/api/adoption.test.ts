@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type InstanceId, newId } from '#common/ids.ts'
+import type { Stranger } from '#drivers/adopt.ts'
+import { untilGone, untilStatus } from '#test/env/api/servers.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { WeirCommand } from '#test/env/weir-command.ts'
+
+let cloud: Cloud
+
+beforeAll(async () => {
+  cloud = await startCloud({ gateways: 1, cells: 1, processesPerCell: 1, hostsPerCell: 1 })
+})
+afterAll(async () => {
+  await cloud?.[Symbol.asyncDispose]()
+})
+
+function planted(change: Partial<Stranger> = {}): Stranger {
+  const stranger: Stranger = {
+    ...{ id: newId<InstanceId>(), name: 'old', powerState: 'running' },
+    ...{ vcpus: 1, memoryMb: 128, rootGb: null },
+    ...change,
+  }
+  cloud.hosts[0]!.plant(stranger)
+  return stranger
+}
+
+describe('a guest that is on a host already', () => {
+  const path = () => `/federation/v1/hosts/${cloud.hosts[0]!.id}`
+  const order = (guest: string, change: object = {}) => {
+    const { project } = cloud.foundation.accounts.demo
+    return { guest, flavor: 'm1.tiny', image: 'tiny', project, ...change }
+  }
+  const adopt = (guest: string, change?: object) =>
+    cloud.as('admin').post<{ detail: string }>(`${path()}/adopt`, order(guest, change))
+  const guests = async () => {
+    type Guests = { readonly guests: readonly object[] }
+    return (await cloud.as('admin').get<Guests>(`${path()}/guests`)).body.guests
+  }
+  const used = async () => {
+    type Limits = { limits: { absolute: { totalInstancesUsed: number } } }
+    const { body } = await cloud.as('demo').get<Limits>('/compute/v2.1/limits')
+    return body.limits.absolute.totalInstancesUsed
+  }
+
+  test('is listed, taken in once as it is, charged for, and obeys its new owner', async () => {
+    const demo = cloud.as('demo')
+    const { id } = planted()
+    const shown = { id, name: 'old', power_state: 'running', vcpus: 1, memory_mb: 128 }
+    expect(await guests()).toEqual([{ ...shown, disk_gb: null }])
+    const before = await used()
+
+    const answers = await Promise.all([adopt(id), adopt(id)])
+    expect(answers.map(({ status }) => status)).toEqual(expect.arrayContaining([202, 409]))
+    await untilStatus(demo, id, 'ACTIVE')
+    expect(await used()).toBe(before + 1)
+    expect((await adopt(id)).status).toBe(404)
+    expect(await guests()).toEqual([])
+
+    await demo.post(`/compute/v2.1/servers/${id}/action`, { 'os-stop': null })
+    await untilStatus(demo, id, 'SHUTOFF')
+    await demo.delete(`/compute/v2.1/servers/${id}`)
+    await untilGone(demo, id)
+    expect(await cloud.hosts[0]!.guests()).not.toContain(id)
+    expect(await used()).toBe(before)
+  })
+
+  test('is left alone where it does not fit, is not there, or is not the caller’s to take', async () => {
+    const { id } = planted({ vcpus: 3 })
+    for (const [change, status, said] of [
+      [{}, 409, 'has 3 vCPUs'],
+      [{ guest: newId() }, 404, 'has no guest'],
+      [{ flavor: 'none' }, 400, 'no flavor'],
+      [{ project: 'none' }, 400, 'no project'],
+    ] as const)
+      expect(await adopt(id, change)).toMatchObject({
+        status,
+        body: { detail: expect.stringContaining(said) },
+      })
+    expect((await cloud.as('demo').post(`${path()}/adopt`, order(id))).status).toBe(403)
+    expect(await guests()).toHaveLength(1)
+  })
+
+  test('is taken in by the command line, off as it was', async () => {
+    const admin = new WeirCommand(cloud, 'admin')
+    const { id } = planted({ powerState: 'shutdown' })
+    const host = cloud.hosts[0]!.name
+    expect(await admin.json<readonly object[]>(`host guests ${host}`)).toContainEqual(
+      expect.objectContaining({ id, power_state: 'shutdown' }),
+    )
+    const { project } = cloud.foundation.accounts.demo
+    const how = `--host ${host} --project ${project} --flavor m1.tiny --image tiny --name kept`
+    expect(await admin.json(`server adopt ${id} ${how}`)).toEqual({ server_id: id })
+    await untilStatus(cloud.as('demo'), id, 'SHUTOFF')
+  })
+})

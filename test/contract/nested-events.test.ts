@@ -1,0 +1,118 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
+import type { Driver, InstanceReport } from '#drivers/driver.ts'
+import { createNestedDriver } from '#drivers/nested/driver.ts'
+import { nestedSettings } from '#drivers/nested/settings.ts'
+import { ImageShelf } from '#drivers/testing/image-shelf.ts'
+import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { StubCloud } from '../env/stub-cloud.ts'
+
+const LIST = /^GET \/compute\/servers\/detail$/
+const SHOW = /^GET \/compute\/servers\/[^/]+$/
+const EVENTS = /^GET \/federation\/v1\/events$/
+/** So seldom that what is seen of a change is not seen by a list. */
+const NEVER = '600000'
+const POLL = { timeout: 10_000, interval: 10 }
+
+describe('a Weir below', () => {
+  let cloud: StubCloud
+  let stateDirectory: string
+  let driver: Driver
+  let watching: AsyncDisposable
+  const image = new ImageShelf().add(Buffer.from('x'))
+  const told: InstanceReport[] = []
+  const signal = () => AbortSignal.timeout(20_000)
+  const spawn = async () => {
+    const spec = instanceSpec(image, { displayName: 'web', hostname: 'web' })
+    await driver.spawn(spec, signal())
+    const below = [...cloud.servers.values()].at(-1)!
+    return { id: spec.id, below }
+  }
+  const listens = (times: number) => expect.poll(() => cloud.listened.length, POLL).toBe(times)
+
+  beforeEach(async () => {
+    cloud = await StubCloud.start()
+    cloud.isWeir = true
+    stateDirectory = await mkdtemp(join(tmpdir(), 'weir-nested-'))
+    told.length = 0
+    const settings = nestedSettings({
+      auth_url: cloud.url,
+      application_credential_id: 'id',
+      application_credential_secret: 'secret',
+      projects: 'any',
+      networks: '127.0.0.0/8',
+      allow_http: 'true',
+      images: `${image.id}=below`,
+      poll_ms: '20',
+      idle_poll_ms: NEVER,
+      requests_per_second: '1000',
+    })
+    const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
+    driver = await createNestedDriver({ owner, stateDirectory, images: new ImageShelf() }, settings)
+    watching = driver.watch((report) => told.push(report))
+    await listens(1)
+  })
+  afterEach(async () => {
+    await watching?.[Symbol.asyncDispose]()
+    await driver?.[Symbol.asyncDispose]()
+    await cloud?.[Symbol.asyncDispose]()
+    await rm(stateDirectory, { recursive: true, force: true })
+  })
+
+  test('tells of a server that has changed or gone, and is not asked for a list', async () => {
+    const [one, other] = [await spawn(), await spawn()]
+    await driver.list(signal())
+    const lists = cloud.count(LIST)
+
+    one.below.status = 'SHUTOFF'
+    cloud.tell(one.below.id)
+    await expect.poll(() => told, POLL).toContainEqual({ id: one.id, powerState: 'shutdown' })
+    other.below.status = 'DELETED'
+    cloud.tell(other.below.id)
+    await expect.poll(() => told, POLL).toContainEqual({ id: other.id, powerState: 'nostate' })
+
+    expect(await driver.list(signal())).toEqual([{ id: one.id, powerState: 'shutdown' }])
+    expect(cloud.count(LIST)).toBe(lists)
+  })
+
+  test('is asked for one list when much has changed, and for nothing about servers of others', async () => {
+    const spawned = await Promise.all(Array.from({ length: 40 }, spawn))
+    await driver.list(signal())
+    const [lists, shows] = [cloud.count(LIST), cloud.count(SHOW)]
+
+    for (const server of cloud.servers.values()) {
+      Object.assign(server, { status: 'SHUTOFF', updated: Date.now() })
+      for (const _ of [1, 2, 3]) cloud.tell(server.id)
+      cloud.tell(newId())
+    }
+    await expect
+      .poll(() => told.filter(({ powerState }) => powerState === 'shutdown'), POLL)
+      .toHaveLength(spawned.length)
+
+    expect(cloud.count(SHOW) - shows).toBeLessThan(spawned.length)
+    expect(cloud.count(LIST) - lists).toBeLessThanOrEqual(3)
+  })
+
+  test('is listened to after the last event again when its stream breaks, anew when that is not kept', async () => {
+    const { id, below } = await spawn()
+    const shows = cloud.count(SHOW)
+    cloud.tell(below.id)
+    await expect.poll(() => cloud.count(SHOW), POLL).toBeGreaterThan(shows)
+
+    cloud.hangUp()
+    await listens(2)
+    expect(cloud.listened).toEqual([undefined, '1'])
+
+    const problem = { type: 'about:blank', title: 'Gone', status: 410 }
+    cloud.disturb(EVENTS, { answer: 410, body: JSON.stringify(problem) })
+    below.status = 'SHUTOFF'
+    below.updated = Date.now()
+    cloud.hangUp()
+    await listens(3)
+    expect(cloud.listened[2]).toBeUndefined()
+    await expect.poll(() => told, POLL).toContainEqual({ id, powerState: 'shutdown' })
+  })
+})

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import type { BackupSubject } from '#deploy/upkeep/backup-header.ts'
+import { openBackup } from '#deploy/upkeep/read-backup.ts'
+import { assertRestorable, restoreBackup } from '#deploy/upkeep/restore-backup.ts'
+import { writeBackup } from '#deploy/upkeep/write-backup.ts'
+import { activeServer, deleteServer, SERVERS, showServer } from '#test/env/api/servers.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
+import { expectInvariants } from '#test/env/invariants.ts'
+import { testServices } from '#test/env/services.ts'
+
+// Goal: after the database of a cell, or of the gateways, was restored from an older copy, all agree again by themselves.
+
+const LIMIT_MS = 30_000
+
+let cloud: Cloud
+let directory: string
+let keyFile: string
+
+beforeAll(async () => {
+  cloud = await startCloud({ gateways: 1, cells: 1, processesPerCell: 1, hostsPerCell: 1 })
+  directory = mkdtempSync(join(tmpdir(), 'weir-backup-'))
+  keyFile = join(directory, 'key')
+  writeFileSync(keyFile, 'a key')
+})
+
+afterAll(async () => {
+  await cloud?.[Symbol.asyncDispose]()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const statusOf = async (id: string) => (await showServer(cloud.as('demo'), id)).status
+const until = (id: string, status: string) =>
+  waitFor(`${id} to be ${status}`, async () => (await statusOf(id)) === status, LIMIT_MS)
+const stop = (id: string) => cloud.as('demo').post(`${SERVERS}/${id}/action`, { 'os-stop': null })
+
+async function backUp(of: BackupSubject, url: string): Promise<string> {
+  const file = join(directory, `${of.kind}.backup`)
+  await writeBackup(file, { of, url, keyFile })
+  return file
+}
+
+async function restore(file: string, url: string): Promise<void> {
+  const server = new URL((await testServices()).databaseRootUrl)
+  const rootUrl = (database = '') => {
+    server.pathname = database
+    return server.href
+  }
+  const backup = await openBackup(file)
+  const target = { rootUrl, database: new URL(url).pathname.slice(1), keyFile }
+  await restoreBackup(backup, target)
+}
+
+test('a cell restored from an older copy forgets no delete and believes its hosts', async () => {
+  const demo = cloud.as('demo')
+  const [cell] = cloud.cells
+  const { id, name, databaseUrl } = cell!
+  const stopped = await activeServer(cloud, demo)
+  const gone = await activeServer(cloud, demo)
+  const file = await backUp({ kind: 'cell', id, name }, databaseUrl)
+  await stop(stopped.id)
+  await until(stopped.id, 'SHUTOFF')
+  await deleteServer(demo, gone.id)
+  const later = await activeServer(cloud, demo)
+
+  await cell!.processes[0]!.stop()
+  await restore(file, databaseUrl)
+  await cell!.processes[0]!.start()
+
+  // The cell knows nothing of it: it is shown as it was, and its delete ends well.
+  await deleteServer(demo, later.id)
+  await expectInvariants(cloud, LIMIT_MS)
+  expect(await statusOf(stopped.id)).toBe('SHUTOFF')
+  expect((await demo.get(`${SERVERS}/${gone.id}`)).status).toBe(404)
+})
+
+test('gateways restored from an older copy learn what cells have done since', async () => {
+  const demo = cloud.as('demo')
+  const { databaseUrl } = cloud.foundation
+  const stopped = await activeServer(cloud, demo)
+  const gone = await activeServer(cloud, demo)
+  const file = await backUp({ kind: 'gateway' }, databaseUrl)
+  await stop(stopped.id)
+  await until(stopped.id, 'SHUTOFF')
+  await deleteServer(demo, gone.id)
+  const token = await cloud.login('demo')
+
+  await cloud.gateways[0]!.stop()
+  await restore(file, databaseUrl)
+  await cloud.gateways[0]!.start()
+
+  await expectInvariants(cloud, LIMIT_MS)
+  const asked = (path: string, known: string) =>
+    fetch(cloud.endpoints[0] + path, { headers: { 'x-auth-token': known } })
+  expect((await asked(SERVERS, token)).status).toBe(401)
+  const fresh = await cloud.login('demo')
+  const shown = await asked(`${SERVERS}/${stopped.id}`, fresh)
+  expect(await shown.json()).toMatchObject({ server: { status: 'SHUTOFF' } })
+  expect((await asked(`${SERVERS}/${gone.id}`, fresh)).status).toBe(404)
+})
+
+test('a backup is not restored over other tables, or where its secrets cannot be opened', async () => {
+  const backup = await openBackup(join(directory, 'gateway.backup'))
+  const otherKey = join(directory, 'other')
+  writeFileSync(otherKey, 'another')
+  expect(() => assertRestorable(backup, keyFile)).not.toThrow()
+  expect(() => assertRestorable(backup, otherKey)).toThrow('does not open')
+  const header = { ...backup.header, schema: 'of another release' }
+  expect(() => assertRestorable({ ...backup, header }, keyFile)).toThrow('another release')
+  await expect(openBackup(otherKey)).rejects.toThrow('is no backup')
+})

@@ -1,0 +1,92 @@
+import type { Hono } from 'hono'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createServer } from '#gateway/server.ts'
+import { type ComputeApi, computeApi } from '#test/env/compute-api.ts'
+import { isFullRun } from '#test/env/full-run.ts'
+import { ADMIN_PASSWORD, RealKeystone, whyNoKeystone } from '#test/env/real-keystone.ts'
+
+// Goal: what is tested against a stub in test/api/external-identity.test.ts is what Debian's Keystone says.
+
+const why = isFullRun ? whyNoKeystone() : 'external identity is tested with a stub'
+const FLAVORS = '/compute/v2.1/flavors'
+const LIMIT_MS = 600_000
+
+describe.skipIf(why !== undefined)(
+  `Debian’s Keystone${why === undefined ? '' : ` (skipped: ${why})`}`,
+  () => {
+    let keystone: RealKeystone
+    let api: ComputeApi
+    let app: Hono
+    let admin: string
+
+    beforeAll(async () => {
+      keystone = await RealKeystone.start()
+      api = await computeApi('real_keystone', [], {
+        GATEWAY_IDENTITY_MODE: 'external',
+        GATEWAY_IDENTITY_URL: keystone.url,
+        GATEWAY_IDENTITY_USER: 'admin',
+        GATEWAY_IDENTITY_PROJECT: 'admin',
+        GATEWAY_IDENTITY_PASSWORD: ADMIN_PASSWORD,
+        GATEWAY_IDENTITY_CACHE_S: '0',
+      })
+      app = createServer(api.gateway)
+      admin = await logIn('admin', { project: { name: 'admin', domain: { name: 'Default' } } })
+    }, LIMIT_MS)
+
+    afterAll(async () => {
+      await api?.[Symbol.asyncDispose]()
+      await keystone?.[Symbol.asyncDispose]()
+    }, LIMIT_MS)
+
+    async function logIn(name: string, scope?: object): Promise<string> {
+      const user = { name, password: ADMIN_PASSWORD, domain: { name: 'Default' } }
+      const identity = { methods: ['password'], password: { user } }
+      const body = { auth: { identity, ...(scope === undefined ? {} : { scope }) } }
+      return (await keystone.ask('POST', '/auth/tokens', { body })).token
+    }
+
+    const as = async (token: string, path = FLAVORS) =>
+      app.request(path, { headers: { 'x-auth-token': token } })
+    const makeFlavor = async (token: string, name: string) =>
+      app.request(FLAVORS, {
+        method: 'POST',
+        headers: { 'x-auth-token': token, 'content-type': 'application/json' },
+        body: JSON.stringify({ flavor: { name, vcpus: 1, ram: 64, disk: 0 } }),
+      })
+
+    test('tells who holds a token of a project, of the system, and of nothing', async () => {
+      expect((await as(admin)).status).toBe(200)
+      expect((await makeFlavor(admin, 'one')).status).toBe(200)
+      expect((await as(await logIn('admin', { system: { all: true } }))).status).toBe(200)
+      expect((await as('no token of anybody')).status).toBe(401)
+    })
+
+    test('a member may what members may, with an application credential what its rules allow', async () => {
+      const made = async (path: string, body: object) =>
+        (await keystone.ask('POST', path, { token: admin, body })).body
+      const { project } = await made('/projects', { project: { name: 'lab' } })
+      const user = { name: 'ann', password: ADMIN_PASSWORD, domain_id: 'default' }
+      const { user: ann } = await made('/users', { user })
+      const { role } = await made('/roles', { role: { name: 'weir-tester' } })
+      const grant = `/projects/${project?.id}/users/${ann?.id}/roles/${role?.id}`
+      await keystone.ask('PUT', grant, { token: admin })
+      const token = await logIn('ann', { project: { id: project?.id } })
+      expect((await as(token)).status).toBe(200)
+      expect((await makeFlavor(token, 'two')).status).toBe(403)
+
+      const access_rules = [{ service: 'compute', method: 'GET', path: '/v2.1/flavors' }]
+      const application_credential = { name: 'ac', secret: 'hidden', access_rules }
+      const path = `/users/${ann?.id}/application_credentials`
+      const { body } = await keystone.ask('POST', path, { token, body: { application_credential } })
+      const { id } = body['application_credential']!
+      const methods = ['application_credential']
+      const identity = { methods, application_credential: { id, secret: 'hidden' } }
+      const limited = await keystone.ask('POST', '/auth/tokens', { body: { auth: { identity } } })
+      expect((await as(limited.token)).status).toBe(200)
+      expect((await as(limited.token, '/compute/v2.1/servers')).status).toBe(403)
+
+      await keystone.ask('DELETE', '/auth/tokens', { token: admin, subject: token })
+      expect((await as(token)).status).toBe(401)
+    })
+  },
+)
