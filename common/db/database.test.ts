@@ -139,7 +139,7 @@ test('of transactions that come at once each commits or fails by itself, however
   expect(failed[0]).toMatchObject({ kind: 'conflict', message: 'It is gone.' })
   expect(isDuplicate(failed[1])).toBe(true)
   const good = ids.filter((id) => id !== 2_007)
-  expect(committed.toSorted()).toEqual(good)
+  expect(committed.toSorted((a, b) => a - b)).toEqual(good)
   const rows = await db.orm.select().from(things).where(gt(things.id, 1_999)).orderBy(things.id)
   expect(rows).toEqual(good.map((id) => ({ id, name: 'renamed' })))
 })
