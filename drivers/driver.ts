@@ -60,7 +60,7 @@ export interface Driver extends AsyncDisposable {
   readonly nodes?: Nodes
 }
 
-export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'libvirt', 'nested'] as const
+export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'ironic', 'libvirt', 'nested'] as const
 export type DriverName = (typeof DRIVER_NAMES)[number]
 
 /** The optional parts, by the name of the property that holds them. The matrix in the docs is made from this. */

@@ -6,6 +6,8 @@ import { dockerSettings } from './docker/settings.ts'
 import type { Driver, DriverEnvironment, DriverName } from './driver.ts'
 import { createFakeDriver } from './fake/driver.ts'
 import { fakeSettings } from './fake/settings.ts'
+import { createIronicDriver } from './ironic/driver.ts'
+import { ironicSettings } from './ironic/settings.ts'
 import { createLibvirtDriver } from './libvirt/driver.ts'
 import { libvirtSettings } from './libvirt/settings.ts'
 import { createNestedDriver } from './nested/driver.ts'
@@ -24,6 +26,8 @@ const FACTORIES: Readonly<Record<DriverName, Factory>> = {
   docker: (environment, settings, logger) =>
     createDockerDriver(environment, dockerSettings(settings), logger),
   fake: async (environment, settings) => createFakeDriver(environment, fakeSettings(settings)),
+  ironic: (environment, settings, logger) =>
+    createIronicDriver(environment, ironicSettings(settings), logger),
   libvirt: (environment, settings, logger) =>
     createLibvirtDriver(environment, libvirtSettings(settings), logger),
   nested: (environment, settings, logger) =>

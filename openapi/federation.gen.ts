@@ -560,6 +560,10 @@ export interface components {
         };
         /** @description What the cell said of itself last. */
         readonly CellSummary: {
+            /** @description What its processes run; null where they do not say. */
+            readonly release: string | null;
+            /** @description Versions of the contract with gateways that it speaks; none where it does not say. */
+            readonly wire_versions: readonly number[];
             readonly hosts: number;
             readonly hosts_up: number;
             readonly servers: number;

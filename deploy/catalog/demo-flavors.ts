@@ -5,6 +5,25 @@ export interface FlavorBody {
   readonly vcpus: number
   readonly ram: number
   readonly disk: number
+  readonly extraSpecs?: Readonly<Record<string, string>>
+}
+
+/** What the simulated machines of a demo are called. */
+export const DEMO_MACHINE_CLASS = 'CUSTOM_DEMO'
+
+/** A whole machine of the demo's, and nothing else. */
+export const DEMO_MACHINE_FLAVOR: FlavorBody = {
+  id: '5',
+  name: 'metal.tiny',
+  vcpus: 1,
+  ram: 256,
+  disk: 1,
+  extraSpecs: {
+    [`resources:${DEMO_MACHINE_CLASS}`]: '1',
+    'resources:VCPU': '0',
+    'resources:MEMORY_MB': '0',
+    'resources:DISK_GB': '0',
+  },
 }
 
 /** Small enough that several fit on an emulated host of one machine. */

@@ -33,7 +33,7 @@ export function describeUp(layout: Layout, { state, what }: UpResult): readonly 
     'Try:',
     '  eval "$(./weir env)"',
     '  openstack server list',
-    '  openstack server create --flavor m1.tiny --image tiny --network private --wait second',
+    `  openstack server create --flavor ${state.driver.name === 'baremetal' ? 'metal.tiny' : 'm1.tiny'} --image tiny --network private --wait second`,
     '  ./weir why second --os-cloud weir-admin',
     '',
   ]

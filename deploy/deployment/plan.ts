@@ -9,7 +9,7 @@ export const PORT_USUAL = 8774
 const REGION = 'RegionOne'
 const DEFAULTS = { cells: 2, gateways: 1 } as const
 /** A hypervisor is emulated and heavy, an engine is one per machine, a simulated host costs nothing. */
-export const HOSTS_PER_CELL = { docker: 1, fake: 2, libvirt: 1 } as const
+export const HOSTS_PER_CELL = { baremetal: 1, docker: 1, fake: 2, libvirt: 1 } as const
 
 /** A new deployment on paper: ids, names, keys and wanted ports are chosen; nothing is started. */
 export async function planDeployment(

@@ -60,6 +60,8 @@ export interface ChosenDriver {
   readonly why: string
   /** For people: how real guests run, and why so; known once hosts were started. */
   readonly guests?: string
+  /** What its hosts were told when they were made; absent: all that is needed was made here. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 export interface StartedProgram extends ProcessIdentity {

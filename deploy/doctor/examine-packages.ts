@@ -8,7 +8,8 @@ const PURPOSES: readonly (readonly [Purpose, what: string, command: string])[] =
   ['base', 'MariaDB and NATS', './weir up'],
   ['libvirt', 'libvirt, QEMU and what guests are built from', './weir up'],
   ['docker', 'a Docker engine, for --driver docker', './weir up'],
-  ['baremetal', 'a simulated machine with a BMC', './weir test'],
+  ['baremetal', 'what machines boot from the network', './weir up --driver baremetal'],
+  ['machines', 'simulated machines with BMCs', './weir up --driver baremetal'],
   ['clients', 'the openstack command', './weir test'],
 ]
 

@@ -19,7 +19,11 @@ export function chooseDriver(asked: LaunchedDriver | 'auto'): ChosenDriver {
     : { name: 'fake', why: `${problem}, so its servers are simulated` }
 }
 
-const PROBLEMS = { docker: dockerProblem, libvirt: libvirtProblem } as const
+const PROBLEMS = {
+  baremetal: baremetalProblem,
+  docker: dockerProblem,
+  libvirt: libvirtProblem,
+} as const
 
 /** Why no libvirt host can be started on this machine; undefined when one can. */
 export function libvirtProblem(): string | undefined {
@@ -27,6 +31,12 @@ export function libvirtProblem(): string | undefined {
     return `guests are built for Linux on x86-64, not ${process.platform} on ${process.arch}`
   if (process.getuid?.() !== 0) return 'private libvirt hosts need root'
   return packageProblem('libvirt')
+}
+
+function baremetalProblem(): string | undefined {
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    return `the ramdisk is built for Linux on x86-64, not ${process.platform} on ${process.arch}`
+  return packageProblem('baremetal')
 }
 
 function dockerProblem(): string | undefined {

@@ -6,6 +6,9 @@ import { buildGuestImage } from '../guest/build-guest-image.ts'
 import { guestFiles } from '../guest/guest-files.ts'
 import { guestDirectory } from '../paths.ts'
 
+/** Its name, whatever it is made of. */
+export const DEMO_IMAGE = 'tiny'
+
 const GUEST_MEMORY_MB = 96
 
 /** The image `tiny` for hosts of this driver: a Linux that boots, the files of a container, or a mark that nothing boots. */
@@ -14,7 +17,7 @@ export async function demoImage(driver: DriverName): Promise<DemoImage> {
   if (driver === 'docker') return containerImage()
   const { path } = await buildGuestImage(guestDirectory)
   return {
-    name: 'tiny',
+    name: DEMO_IMAGE,
     diskFormat: 'qcow2',
     containerFormat: 'bare',
     minDiskGb: 1,
@@ -27,7 +30,7 @@ export async function demoImage(driver: DriverName): Promise<DemoImage> {
 async function containerImage(): Promise<DemoImage> {
   const files = await guestFiles()
   return {
-    name: 'tiny',
+    name: DEMO_IMAGE,
     diskFormat: 'raw',
     containerFormat: 'docker',
     minDiskGb: 0,

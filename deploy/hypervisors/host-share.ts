@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
+import type { LaunchedDriver } from './launched-driver.ts'
 
 /** What one private host may promise its guests. */
 export interface HostShare {
@@ -23,6 +24,11 @@ export function hostShare(hosts: number, directory: string): HostShare {
     memoryMb: part((totalmem() * PART_OF_MEMORY) / BYTES_PER_MIB),
     diskGb: part((bavail * bsize * PART_OF_DISK) / BYTES_PER_GIB),
   }
+}
+
+/** True for a driver whose servers run on this machine. */
+export function sharesMachine({ name }: { readonly name: LaunchedDriver }): boolean {
+  return name !== 'fake' && name !== 'baremetal'
 }
 
 /** As drivers read it from their settings. */

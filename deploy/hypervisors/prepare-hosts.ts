@@ -2,6 +2,7 @@ import { launchedHosts } from '../deployment/launched-hosts.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { describeShare, hostShare } from './host-share.ts'
+import { prepareBaremetalHosts } from './prepare-baremetal-hosts.ts'
 import { prepareDockerHosts } from './prepare-docker-hosts.ts'
 import { prepareLibvirtHosts } from './prepare-libvirt-hosts.ts'
 
@@ -21,9 +22,10 @@ export async function prepareHosts(
   progress: (line: string) => void,
 ): Promise<PreparedHosts> {
   const hosts = launchedHosts(state)
-  const { name: driver } = state.driver
+  const { name: driver, settings } = state.driver
   if (driver === 'fake')
     return { settings: new Map(hosts.map(({ id, name }) => [id, { hostname: name }])) }
+  if (driver === 'baremetal') return prepareBaremetalHosts(layout, hosts, settings, progress)
   const share = state.hostShare ?? hostShare(hosts.length, layout.home)
   progress(`Starting ${hosts.length} ${driver} hosts, each with ${describeShare(share)} ...`)
   return PREPARE[driver](layout, hosts, share, progress)

@@ -5,8 +5,10 @@ import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { stopDockerEngine } from '../docker-engine/docker-engine.ts'
 import { stopLibvirtHost } from '../libvirt-host/libvirt-host.ts'
+import { stopDemoMachines } from '../machine/demo-machines.ts'
 
 const STOPS: Readonly<Partial<Record<DriverName, (directory: string) => Promise<void>>>> = {
+  baremetal: stopDemoMachines,
   docker: stopDockerEngine,
   libvirt: stopLibvirtHost,
 }

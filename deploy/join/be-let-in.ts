@@ -7,6 +7,7 @@ import { secretFile } from '../deployment/secret-file.ts'
 import { type ChosenDriver, loadState } from '../deployment/state.ts'
 import { chooseDriver } from '../hypervisors/choose-driver.ts'
 import type { LaunchedDriver } from '../hypervisors/launched-driver.ts'
+import { withSettings } from '../hypervisors/with-settings.ts'
 import { installPackages } from '../packages/install-packages.ts'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
 import { exchangeToken, type JoinAnswer } from './exchange-token.ts'
@@ -16,6 +17,8 @@ export interface JoinOptions {
   readonly gateway: string
   readonly token: string
   readonly driver: LaunchedDriver | 'auto'
+  /** Of the driver's own, by name. */
+  readonly set?: Readonly<Record<string, string>>
 }
 
 export interface LetIn {
@@ -39,7 +42,7 @@ export async function beLetIn(
       'conflict',
       'There is a deployment in this folder already. ./weir up starts it; whatever joins needs a folder of its own: set WEIR_HOME.',
     )
-  const driver = chooseDriver(options.driver)
+  const driver = withSettings(chooseDriver(options.driver), options.set ?? {})
   progress(`Driver ${driver.name}: ${driver.why}`)
   makeFolders(layout)
   await installPackages(['base'], progress)

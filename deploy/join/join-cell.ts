@@ -4,7 +4,7 @@ import { createCellAccount } from '#gateway/bus/create-cell-account.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { HOSTS_PER_CELL } from '../deployment/plan.ts'
 import { type DeploymentState, saveState } from '../deployment/state.ts'
-import { hostShare } from '../hypervisors/host-share.ts'
+import { hostShare, sharesMachine } from '../hypervisors/host-share.ts'
 import { keyPair, natsKeys } from '../nats/nats-keys.ts'
 import { beLetIn, type JoinOptions, type LetIn } from './be-let-in.ts'
 import { startCell } from './start-cell.ts'
@@ -63,7 +63,7 @@ async function plan(
       },
     ],
     processes: {},
-    ...(driver.name === 'fake' ? {} : { hostShare: hostShare(hosts, layout.home) }),
+    ...(sharesMachine(driver) ? { hostShare: hostShare(hosts, layout.home) } : {}),
     isReady: false,
   }
 }

@@ -2,7 +2,7 @@ import { Failure } from '#common/errors.ts'
 import { type CellId, type HostId, parseId } from '#common/ids.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { type DeploymentState, saveState } from '../deployment/state.ts'
-import { hostShare } from '../hypervisors/host-share.ts'
+import { hostShare, sharesMachine } from '../hypervisors/host-share.ts'
 import { beLetIn, type JoinOptions, type LetIn } from './be-let-in.ts'
 import { startHost } from './start-host.ts'
 
@@ -42,7 +42,7 @@ function plan({ home }: Layout, { answer, gatewayUrl, driver }: LetIn): Deployme
       imageUrl,
     },
     processes: {},
-    ...(driver.name === 'fake' ? {} : { hostShare: hostShare(1, home) }),
+    ...(sharesMachine(driver) ? { hostShare: hostShare(1, home) } : {}),
     isReady: false,
   }
 }

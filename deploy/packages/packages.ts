@@ -4,7 +4,15 @@ import { LIBVIRT_PACKAGES } from '../libvirt-host/packages.ts'
 import { RAMDISK_PACKAGES } from '../ramdisk/packages.ts'
 
 /** What a Debian package is needed for. */
-export type Purpose = 'base' | 'libvirt' | 'docker' | 'baremetal' | 'clients' | 'browser'
+export type Purpose =
+  | 'base'
+  | 'libvirt'
+  | 'docker'
+  | 'baremetal'
+  | 'machines'
+  | 'clients'
+  | 'ansible'
+  | 'browser'
 
 export interface Package {
   readonly name: string
@@ -29,10 +37,12 @@ export const PACKAGES: readonly Package[] = [
     (unpacked): Package => ({ ...unpacked, purpose: 'docker', isUnpacked: true }),
   ),
   ...DOCKER_LIBRARIES.map((name): Package => ({ name, purpose: 'docker' })),
-  { name: 'openipmi', purpose: 'baremetal', program: 'ipmi_sim' },
-  { name: 'ipmitool', purpose: 'baremetal', program: 'ipmitool' },
-  { name: 'qemu-system-x86', purpose: 'baremetal', program: 'qemu-system-x86_64' },
-  ...['ipxe-qemu', ...RAMDISK_PACKAGES].map((name): Package => ({ name, purpose: 'baremetal' })),
+  ...RAMDISK_PACKAGES.map((name): Package => ({ name, purpose: 'baremetal' })),
+  { name: 'qemu-utils', purpose: 'baremetal', program: 'qemu-img' },
+  { name: 'openipmi', purpose: 'machines', program: 'ipmi_sim' },
+  { name: 'ipmitool', purpose: 'machines', program: 'ipmitool' },
+  { name: 'qemu-system-x86', purpose: 'machines', program: 'qemu-system-x86_64' },
+  { name: 'ipxe-qemu', purpose: 'machines' },
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
   { name: 'python3-novaclient', purpose: 'clients' },
   { name: 'python3-openstacksdk', purpose: 'clients' },
@@ -42,5 +52,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'curl', purpose: 'clients', program: 'curl' },
   { name: 'golang-go', purpose: 'clients', program: 'go' },
   { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'clients' },
+  { name: 'ansible-core', purpose: 'ansible', program: 'ansible-playbook' },
+  { name: 'python3-platformdirs', purpose: 'ansible' },
   { name: 'chromium', purpose: 'browser', program: 'chromium' },
 ]

@@ -1,4 +1,5 @@
 import { type Session, signIn } from '../api/session.ts'
+import { DEMO_FLAVORS, DEMO_MACHINE_FLAVOR } from '../catalog/demo-flavors.ts'
 import { ensureFlavors } from '../catalog/ensure-flavors.ts'
 import { ensureImage } from '../catalog/ensure-image.ts'
 import { ensureNetwork } from '../catalog/ensure-network.ts'
@@ -6,10 +7,10 @@ import { ensureServer } from '../catalog/ensure-server.ts'
 import { cloudAccount } from '../deployment/clouds-file.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { DeploymentState } from '../deployment/state.ts'
-import { demoImage } from '../hypervisors/demo-image.ts'
+import { DEMO_IMAGE, demoImage } from '../hypervisors/demo-image.ts'
 import { endpointOf } from './endpoint.ts'
 
-const FIRST_SERVER = { name: 'first', flavor: 'm1.tiny', image: 'tiny', network: 'private' }
+const FIRST_SERVER = { name: 'first', image: DEMO_IMAGE, network: 'private' }
 
 /** Afterwards the demo's flavors, image and network exist: made through the API, each only where it is missing. */
 export async function makeCatalog(
@@ -18,7 +19,7 @@ export async function makeCatalog(
   progress: (line: string) => void,
 ): Promise<void> {
   progress('Making flavors, image and network ...')
-  await ensureFlavors(admin)
+  await ensureFlavors(admin, flavorsOf(state))
   await ensureImage(admin, await demoImage(state.driver.name))
   await ensureNetwork(admin)
 }
@@ -33,7 +34,12 @@ export async function bootFirstServer(
   progress(`Booting server ${name} ...`)
   const startMs = performance.now()
   const demo = await signIn(endpointOf(state), cloudAccount(layout, 'weir'))
-  await ensureServer(demo, FIRST_SERVER)
+  await ensureServer(demo, { ...FIRST_SERVER, flavor: flavorsOf(state)[0]!.name })
   const tookS = ((performance.now() - startMs) / 1_000).toFixed(1)
   progress(`Server ${name} is ACTIVE after ${tookS} s`)
+}
+
+/** The first is the demo's smallest. */
+function flavorsOf({ driver }: DeploymentState) {
+  return driver.name === 'baremetal' ? [DEMO_MACHINE_FLAVOR] : DEMO_FLAVORS
 }

@@ -9,7 +9,7 @@ import { planDeployment } from '../deployment/plan.ts'
 import { type DeploymentState, loadState, saveState } from '../deployment/state.ts'
 import { bringDown } from '../down/bring-down.ts'
 import { chooseDriver } from '../hypervisors/choose-driver.ts'
-import { hostShare } from '../hypervisors/host-share.ts'
+import { hostShare, sharesMachine } from '../hypervisors/host-share.ts'
 import { prepareHosts } from '../hypervisors/prepare-hosts.ts'
 import { stopHosts } from '../hypervisors/stop-hosts.ts'
 import { type Mariadb, startMariadb } from '../mariadb.ts'
@@ -19,6 +19,7 @@ import { installPackages } from '../packages/install-packages.ts'
 import { freePort } from '../process/free-port.ts'
 import { isUp } from '../status/is-up.ts'
 import { endpointOf } from './endpoint.ts'
+import { enrolMachines } from './enrol-machines.ts'
 import { exposureAt } from './expose.ts'
 import { cellsGone, fillGlobalDatabase } from './fill-global-database.ts'
 import { assertPortFree, withFreePorts } from './gateway-ports.ts'
@@ -81,6 +82,7 @@ export async function bringUp(
   if (known?.isReady !== true) await makeCatalog(admin, started, progress)
   await waitForHosts(layout, started, admin)
   if (known?.isReady === true) return { state: started, what: 'started' }
+  if (started.driver.name === 'baremetal') await enrolMachines(admin, layout, started, progress)
   await bootFirstServer(layout, started, progress)
   const ready = { ...started, isReady: true }
   saveState(layout, ready)
@@ -150,7 +152,7 @@ async function plan(
   const { address } = options
   const exposed =
     address === undefined ? {} : { exposed: { address, port: await freePort(TLS_PORT) } }
-  if (driver.name === 'fake') return { ...state, ...exposed }
+  if (!sharesMachine(driver)) return { ...state, ...exposed }
   const hosts = state.cells.flatMap((cell) => cell.hosts)
   return { ...state, ...exposed, hostShare: hostShare(hosts.length, layout.home) }
 }

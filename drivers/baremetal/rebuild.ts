@@ -23,7 +23,7 @@ async function rebuild(
 ): Promise<void> {
   const node = host.nodes.get(spec.id)
   refuseUntold(spec)
-  const content = await rootImage(host.images, spec.image, signal)
+  await using content = await rootImage(host.images, spec.image, signal)
   refuseTooLarge(node, spec, content)
   // One that was interrupted is written again; one whose server is being deleted is refused.
   if (node.record.state !== 'deploying') await host.nodes.move(node, 'rebuild')

@@ -1,12 +1,12 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { wantedClass } from '../wanted-class.ts'
 import { deploy, refuseTooLarge } from './deploy/deploy.ts'
 import { rootImage } from './deploy/root-image.ts'
 import { removeInstance } from './destroy.ts'
 import type { BaremetalHost } from './host.ts'
 import type { Node } from './nodes/node.ts'
-import { wantedClass } from './nodes/wanted-class.ts'
 import { powerOn } from './power.ts'
 
 /** Afterwards the instance runs on a machine of its own. A machine that was half written is written anew. */
@@ -32,7 +32,7 @@ export async function spawn(
 async function build(host: BaremetalHost, spec: InstanceSpec, signal: AbortSignal): Promise<void> {
   const resourceClass = wantedClass(spec.flavor)
   refuseUntold(spec)
-  const content = await rootImage(host.images, spec.image, signal)
+  await using content = await rootImage(host.images, spec.image, signal)
   const node =
     host.nodes.holding(spec.id) ??
     (await host.nodes.take(resourceClass, spec.id, (free) => refuseTooLarge(free, spec, content)))

@@ -12,6 +12,12 @@ export const SETTINGS_NEEDED: Readonly<
     ramdisk_initrd: '/initrd',
     secret_key: '0'.repeat(64),
   },
+  ironic: {
+    url: 'http://ironic.invalid:6385',
+    image_url: 'http://images.invalid',
+    image_address: '127.0.0.1',
+    image_port: '0',
+  },
   nested: {
     auth_url: 'https://cloud.invalid:5000',
     application_credential_id: 'id',

@@ -324,15 +324,15 @@ export function driversContract(
 
     test('operations on an absent instance are not-found', async () => {
       const id = newId<InstanceId>()
-      const absent = { kind: 'not-found' }
-
-      await expect(driver.start(id, signal())).rejects.toMatchObject(absent)
-      await expect(driver.stop(id, 0, signal())).rejects.toMatchObject(absent)
-      await expect(driver.reboot(id, 'hard', 0, signal())).rejects.toMatchObject(absent)
-      if (driver.pause !== undefined)
-        await expect(driver.pause.pause(id, signal())).rejects.toMatchObject(absent)
-      await expect(driver.consoleLog!.read(id, 100, signal())).rejects.toMatchObject(absent)
-      await expect(driver.console!.open(id, 'serial', signal())).rejects.toMatchObject(absent)
+      const works = [
+        ...[driver.start(id, signal()), driver.stop(id, 0, signal())],
+        driver.reboot(id, 'hard', 0, signal()),
+        driver.pause?.pause(id, signal()),
+        driver.consoleLog?.read(id, 100, signal()),
+        driver.console?.open(id, 'serial', signal()),
+      ]
+      for (const work of works.filter((each) => each !== undefined))
+        await expect(work).rejects.toMatchObject({ kind: 'not-found' })
     })
 
     test('every method refuses to start once its signal is aborted', async () => {

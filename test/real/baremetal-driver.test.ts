@@ -1,9 +1,11 @@
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { InstanceId } from '#common/ids.ts'
 import type { Driver, InstanceReport, InstanceSpec } from '#drivers/driver.ts'
+import { run } from '#drivers/run.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { driversContract } from '../contract/drivers.contract.ts'
 import { isFullRun } from '../env/full-run.ts'
@@ -15,7 +17,14 @@ import {
 import { echoDisk } from './machine/echo-disk.ts'
 import { whyNoGuests } from './requirements.ts'
 
-const why = whyNoGuests(['ipmi_sim', 'ipmitool', 'qemu-system-x86_64', 'cpio', 'depmod'])
+const why = whyNoGuests([
+  'ipmi_sim',
+  'ipmitool',
+  'qemu-system-x86_64',
+  'qemu-img',
+  'cpio',
+  'depmod',
+])
 const OPERATION_MS = 200_000
 
 describe.skipIf(why !== undefined)(
@@ -28,6 +37,15 @@ describe.skipIf(why !== undefined)(
     describe.skipIf(!isFullRun)('with --all', () => conversation('emulated machines', false))
   },
 )
+
+async function asQcow2(content: Buffer): Promise<Buffer> {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'weir-qcow2-'))
+  const [raw, qcow2] = [join(folder.path, 'raw'), join(folder.path, 'qcow2')]
+  await writeFile(raw, content)
+  const args = ['convert', '-f', 'raw', '-O', 'qcow2', raw, qcow2]
+  await run('qemu-img', args, { timeoutMs: 20_000 })
+  return readFile(qcow2)
+}
 
 function conversation(kind: string, quick: boolean): void {
   describe(`a host of ${kind}`, () => {
@@ -92,7 +110,7 @@ function conversation(kind: string, quick: boolean): void {
       expect(await driver.list(signal())).toEqual([{ id, powerState: 'shutdown' }])
 
       const other = Buffer.concat([echoDisk(), Buffer.from('the other'.padEnd(512))])
-      const rebuilt = { ...spec, image: harness.shelve(other, 'raw') }
+      const rebuilt = { ...spec, image: harness.shelve(await asQcow2(other), 'qcow2') }
       await driver.rebuild!.rebuild(rebuilt, { keepsEphemeral: false, runs: true }, signal())
       expect(await driver.list(signal())).toEqual([{ id, powerState: 'running' }])
       const disk = await readFile(join(machine.directory, 'disk.img'))
@@ -110,6 +128,8 @@ function conversation(kind: string, quick: boolean): void {
       await expect(driver.spawn(newSpec(), signal())).rejects.toMatchObject({ kind: 'no-capacity' })
       const plain = instanceSpec(harness.image)
       await expect(driver.spawn(plain, signal())).rejects.toMatchObject({ kind: 'invalid' })
+      const damaged = newSpec({ image: harness.refused['has damaged data']! })
+      await expect(driver.spawn(damaged, signal())).rejects.toMatchObject({ kind: 'invalid' })
       const told = newSpec({ configDrive: { file: Buffer.from('x') } })
       await expect(driver.spawn(told, signal())).rejects.toMatchObject({ kind: 'unsupported' })
 

@@ -22,6 +22,7 @@ export const REFUSED_IMAGES = [
   'is not what its checksum says',
   'is of a format no machine boots',
   'is declared raw and is not',
+  'has damaged data',
 ] as const
 
 export const RESOURCE_CLASS = 'CUSTOM_TEST'
@@ -156,5 +157,6 @@ function refusedImages(shelf: ImageShelf): Record<(typeof REFUSED_IMAGES)[number
     'is not what its checksum says': shelf.add(echoDisk(), { sha256: 'a'.repeat(64) }),
     'is of a format no machine boots': shelf.add(echoDisk(), { diskFormat: 'vhd' }),
     'is declared raw and is not': shelf.add(qcow2Header({ virtualSize: 512n })),
+    'has damaged data': shelf.add(qcow2Header({ virtualSize: 512n }), { diskFormat: 'qcow2' }),
   }
 }

@@ -97,7 +97,7 @@ function withCloud(command: Command): Command {
 export function withSettings(command: Command): Command {
   return command.option(
     '--set <name=value>',
-    'a setting of the driver nested; may be repeated',
+    'a setting of the driver; may be repeated',
     setting,
     {},
   )

@@ -41,6 +41,7 @@ function addJoinCommand(cell: Command, operator: Operator): void {
     withExamples(
       cell.command('join [name]'),
       './weir cell join --gateway https://cloud.example:8774 --token TOKEN --driver libvirt',
+      './weir cell join --gateway URL --token TOKEN --driver baremetal --set boot_url=http://192.0.2.1:8480',
       './weir cell join lab --driver nested --cloud lab --set projects=any',
     ),
   )
@@ -67,6 +68,7 @@ function addJoinCommand(cell: Command, operator: Operator): void {
         token: given(flags.token, '--token'),
         driver: flags.driver,
         ...(flags.hosts === undefined ? {} : { hosts: flags.hosts }),
+        set: flags.set ?? {},
       }
       const layout = layoutIn()
       using _lock = lockDeployment(layout)

@@ -6,12 +6,16 @@ import { lockDeployment } from '../../deployment/lock.ts'
 import { LAUNCHED_DRIVERS } from '../../hypervisors/launched-driver.ts'
 import type { JoinOptions } from '../../join/be-let-in.ts'
 import { progress, say } from '../say.ts'
+import { withSettings } from './cell-cloud.ts'
 
 export function addHostCommand(program: Command): void {
   const host = noun(program, 'host', 'where servers run')
-  withExamples(
-    host.command('join'),
-    './weir host join --gateway https://cloud.example:8774 --token TOKEN --driver libvirt',
+  withSettings(
+    withExamples(
+      host.command('join'),
+      './weir host join --gateway https://cloud.example:8774 --token TOKEN --driver libvirt',
+      './weir host join --gateway URL --token TOKEN --driver baremetal --set boot_url=http://192.0.2.1:8480',
+    ),
   )
     .description('make this folder one more host of a cell of another deployment')
     .requiredOption('--gateway <url>', 'of the deployment that the join token is from')

@@ -1,18 +1,25 @@
-import { Failure } from '#common/errors.ts'
+import { createHash, randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { ImageSpec } from '../../driver.ts'
 import type { ImageCache } from '../../image-cache.ts'
-import { imageVirtualSize } from '../../image-header.ts'
+import { IMAGE_FORMATS, imageVirtualSize } from '../../image-header.ts'
+import { writeRaw } from '../../qemu-img.ts'
 import type { DiskContent } from '../netboot/tasks.ts'
 
-/** Formats of images that can be written to a disk as they are. */
-export const DISK_FORMATS = ['raw'] as const
+/** Formats of images that can be written to a disk, if need be as what they show. */
+export const DISK_FORMATS = IMAGE_FORMATS
 
-/** The image's content, verified. Throws `invalid` when it is not what it was declared to be. */
+/** Content that is there until it is disposed. */
+export interface RootImage extends DiskContent, AsyncDisposable {}
+
+/** The image's content, verified, as a disk has it. Throws `invalid` when it is not what it was declared to be. */
 export async function rootImage(
   images: ImageCache,
   image: ImageSpec,
   signal: AbortSignal,
-): Promise<DiskContent> {
+): Promise<RootImage> {
   const format = DISK_FORMATS.find((known) => known === image.diskFormat)
   if (format === undefined)
     throw new Failure(
@@ -21,5 +28,29 @@ export async function rootImage(
     )
   const path = await images.path(image, signal)
   const sizeBytes = await imageVirtualSize(path, format)
-  return { path, sizeBytes, sha256: image.sha256 }
+  if (format === 'qcow2') return converted(path, image, sizeBytes, signal)
+  return { path, sizeBytes, sha256: image.sha256, [Symbol.asyncDispose]: async () => undefined }
+}
+
+/** Beside the image, under a name that the cache forgets when it is opened anew. */
+async function converted(
+  from: string,
+  image: ImageSpec,
+  sizeBytes: number,
+  signal: AbortSignal,
+): Promise<RootImage> {
+  const path = `${from}.part-${randomUUID()}`
+  const remove = () => rm(path, { force: true })
+  try {
+    await writeRaw(from, path, signal)
+    const hash = createHash('sha256')
+    for await (const chunk of createReadStream(path, { signal })) hash.update(chunk as Buffer)
+    return { path, sizeBytes, sha256: hash.digest('hex'), [Symbol.asyncDispose]: remove }
+  } catch (cause) {
+    await remove()
+    if (!isFailure(cause, 'internal')) throw cause
+    throw new Failure('invalid', `Image ${image.id} cannot be used: its data are damaged.`, {
+      cause,
+    })
+  }
 }

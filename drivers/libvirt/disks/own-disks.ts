@@ -2,8 +2,8 @@ import { rm, stat } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '../../driver.ts'
 import { ownDiskSize } from '../../image-header.ts'
+import { createBlank, growDisk } from '../../qemu-img.ts'
 import type { InstanceFiles } from '../instance-files.ts'
-import { createBlank, growDisk } from './qemu-img.ts'
 
 const GIB = 1024 ** 3
 const MIB = 1024 ** 2

@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec, ImageSpec } from '../../driver.ts'
 import { IMAGE_FORMATS, type ImageFormat, imageVirtualSize } from '../../image-header.ts'
-import { createOverlay } from './qemu-img.ts'
+import { createOverlay } from '../../qemu-img.ts'
 
 const GIB = 1024 ** 3
 /** The sector size every disk is a multiple of. */

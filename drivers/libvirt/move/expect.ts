@@ -1,5 +1,5 @@
 import type { InstanceSpec } from '../../driver.ts'
-import { createBlank } from '../disks/qemu-img.ts'
+import { createBlank } from '../../qemu-img.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import { domainSubject, writeInstanceRecord } from '../instance-record.ts'
 import { existingDomain, hideFiles, orNothing } from '../spawn.ts'

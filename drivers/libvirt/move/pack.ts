@@ -1,7 +1,7 @@
 import { rename, rm } from 'node:fs/promises'
 import type { InstanceId } from '#common/ids.ts'
+import { copyWhole } from '../../qemu-img.ts'
 import { diskSizeIfThere } from '../disks/own-disks.ts'
-import { copyWhole } from '../disks/qemu-img.ts'
 import { getOwnDomain } from '../domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import { powerOff, powerOn } from '../power.ts'

@@ -1,10 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { waitFor } from '#common/wait-for.ts'
+import {
+  CHASSIS,
+  qemuCommand,
+  SIMULATOR_ARGUMENTS,
+  writeMachineFiles,
+} from '#deploy/machine/machine-files.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import type { BmcSettings } from '#drivers/baremetal/ipmi/bmc-settings.ts'
 import { run } from '#drivers/run.ts'
@@ -33,20 +39,8 @@ export interface MachineOptions {
 }
 
 const QUICK_MACHINE = fileURLToPath(new URL('quick-machine', import.meta.url))
-const CHASSIS = fileURLToPath(new URL('chassis', import.meta.url))
 const PASSWORD = 'sixteen-bytes-ok'
 const START_MS = 20_000
-
-/** A temperature of 0x60 raw, and an empty log of events. */
-const DEVICES = `mc_setbmc 0x20
-mc_add 0x20 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02
-sel_enable 0x20 1000 0x0a
-sensor_add 0x20 0 2 0x01 0x01
-sensor_set_value 0x20 0 2 0x60 0
-sensor_set_event_support 0x20 0 2 enable scanning per-state 000000000000000 000000000000000 000000000000000 000000000000000
-main_sdr_add 0x20 0x00 0x00 0x51 0x01 0x31 0x20 0x00 0x02 0x03 0x01 0x67 0x88 0x01 0x01 0xc0 0x7a 0xc0 0x7a 0x38 0x38 0x00 0x01 0x00 0x00 0x01 0x00 0x00 0x00 0x00 0x00 0x03 0x60 0xb0 0x00 0xb0 0x00 0xa0 0x90 0x66 0x00 0x00 0x00 0x00 0x00 0x00 0x00 0x00 0xc6 0x44 0x4a 0x54 0x65 0x6d 0x70
-mc_enable 0x20
-`
 
 /** A machine of QEMU's that is off, behind a BMC of ipmi_sim's. Needs the packages of purpose `baremetal`. */
 export async function startMachine(options: MachineOptions): Promise<SimulatedMachine> {
@@ -59,11 +53,8 @@ export async function startMachine(options: MachineOptions): Promise<SimulatedMa
     password: PASSWORD,
     privilege: 'administrator',
   }
-  await mkdir(join(directory, 'state'))
-  await writeFile(join(directory, 'disk.img'), options.content ?? '')
-  await truncate(join(directory, 'disk.img'), options.diskMb * 1024 ** 2)
-  await writeFile(join(directory, 'devices'), DEVICES)
-  await writeFile(join(directory, 'lan.conf'), lanConf(bmc, serialPort), { mode: 0o600 })
+  const { diskMb, content } = options
+  await writeMachineFiles({ directory, bmc, serialPort, diskMb, ...(content && { content }) })
   const start = () => startSimulator(directory, machineEnvironment(serialPort, options))
   let simulator = start()
   const ipmitool = (...args: readonly string[]) => runIpmitool(bmc, args)
@@ -117,40 +108,11 @@ function startSimulator(
   machine: Readonly<Record<string, string>>,
 ): ChildProcess {
   // It ends with its standard input, so with this process.
-  return spawn('ipmi_sim', ['-c', 'lan.conf', '-f', 'devices', '-s', 'state', '-d'], {
+  return spawn('ipmi_sim', [...SIMULATOR_ARGUMENTS, '-d'], {
     cwd: directory,
     env: { MACHINE: directory, ...machine, PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
     stdio: ['pipe', 'ignore', 'ignore'],
   })
-}
-
-function lanConf({ address, port, user, password }: BmcSettings, serialPort: number): string {
-  const kinds = 'none md2 md5 straight'
-  return `name "machine"
-set_working_mc 0x20
-  startlan 1
-    addr ${address} ${port}
-    priv_limit admin
-    allowed_auths_callback ${kinds}
-    allowed_auths_user ${kinds}
-    allowed_auths_operator ${kinds}
-    allowed_auths_admin ${kinds}
-    guid a123456789abcdefa123456789abcdef
-  endlan
-  chassis_control "${CHASSIS}"
-  sol "tcp:127.0.0.1:${serialPort}" 115200
-  user 2 true "${user}" "${password}" admin 10 ${kinds}
-`
-}
-
-function qemuCommand(serialPort: number, more: readonly string[]): string {
-  const serial = `tcp:127.0.0.1:${serialPort},server=on,wait=off,logfile=console.log,logappend=on`
-  return [
-    'qemu-system-x86_64 -M pc -accel tcg -m 256 -display none',
-    `-serial ${serial}`,
-    '-drive file=disk.img,format=raw,if=virtio',
-    ...(more.length === 0 ? ['-nic none'] : more),
-  ].join(' ')
 }
 
 async function runIpmitool(bmc: BmcSettings, args: readonly string[]): Promise<string> {

@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
-import type { FlavorSpec } from '../../driver.ts'
+import type { FlavorSpec } from './driver.ts'
 
 /**
  * The class of machine that a flavor asks for, such as `resources:CUSTOM_GOLD=1` (Nova's "Create flavors for use with

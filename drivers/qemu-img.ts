@@ -1,5 +1,5 @@
-import type { ImageFormat } from '../../image-header.ts'
-import { run } from '../../run.ts'
+import type { ImageFormat } from './image-header.ts'
+import { run } from './run.ts'
 
 const TIMEOUT_MS = 60_000
 /** A crafted image must not take the host with it (OSSA-2016-012): address space and CPU seconds. */
@@ -17,6 +17,16 @@ export async function createOverlay(
 ): Promise<void> {
   const backing = ['-b', base.path, '-F', base.format]
   await qemuImg(['create', '-q', '-f', 'qcow2', ...backing, path, String(sizeBytes)], signal)
+}
+
+/** Afterwards the overlay at `path` shows `base`, which must be what it showed before. Its former base is not read. */
+export async function rebase(
+  path: string,
+  base: { readonly path: string; readonly format: ImageFormat },
+  signal: AbortSignal,
+): Promise<void> {
+  const backing = ['-b', base.path, '-F', base.format]
+  await qemuImg(['rebase', '-q', '-u', '-f', 'qcow2', ...backing, path], signal)
 }
 
 /** Afterwards `path` is an empty qcow2 disk of `sizeBytes`. */
@@ -40,6 +50,12 @@ export async function growDisk(
 /** Afterwards `to` is a qcow2 disk that shows what `from` does and needs no other file. Nobody may write `from`. */
 export async function copyWhole(from: string, to: string, signal: AbortSignal): Promise<void> {
   const args = ['convert', '-q', '-f', 'qcow2', '-O', 'qcow2', from, to]
+  await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
+}
+
+/** Afterwards `to` holds, byte by byte, the disk that the qcow2 file `from` shows. */
+export async function writeRaw(from: string, to: string, signal: AbortSignal): Promise<void> {
+  const args = ['convert', '-q', '-f', 'qcow2', '-O', 'raw', from, to]
   await qemuImg(args, signal, { limits: LIMITS_OF_COPY, timeoutMs: COPY_TIMEOUT_MS })
 }
 

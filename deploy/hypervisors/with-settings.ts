@@ -1,0 +1,21 @@
+import { Failure } from '#common/errors.ts'
+import type { ChosenDriver } from '../deployment/state.ts'
+
+/**
+ * The driver with what an operator says of its hosts. Throws `invalid` for a driver that is told nothing, and where what
+ * only an operator knows is missing.
+ */
+export function withSettings(
+  driver: ChosenDriver,
+  settings: Readonly<Record<string, string>>,
+): ChosenDriver {
+  if (driver.name !== 'baremetal') {
+    if (Object.keys(settings).length === 0) return driver
+    throw new Failure('invalid', `Hosts of driver ${driver.name} take no --set.`)
+  }
+  if (settings['boot_url'] !== undefined) return { ...driver, settings }
+  throw new Failure(
+    'invalid',
+    'Say under which URL machines reach this one: --set boot_url=http://ADDRESS:8480',
+  )
+}

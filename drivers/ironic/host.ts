@@ -1,0 +1,23 @@
+import type { Logger } from '#common/log.ts'
+import type { PowerState } from '#common/states/instance-states.ts'
+import type { InstanceReport, Owner } from '../driver.ts'
+import type { ImageCache } from '../image-cache.ts'
+import type { InstanceLocks } from '../instance-locks.ts'
+import type { IronicClient } from './client.ts'
+import type { ImageServer } from './image-server.ts'
+
+/** What every operation of the ironic driver works with; built once by `createIronicDriver`. */
+export interface IronicHost {
+  readonly owner: Owner
+  readonly client: IronicClient
+  readonly images: ImageCache
+  readonly imageServer: ImageServer
+  readonly locks: InstanceLocks
+  readonly listeners: Set<(report: InstanceReport) => void>
+  /** As last told, by instance. */
+  readonly told: Map<string, PowerState>
+  /** How long ironic may take to bring a node to another state. */
+  readonly deployMs: number
+  readonly hostname: string
+  readonly logger: Logger | undefined
+}

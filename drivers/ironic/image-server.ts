@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import type { IronicSettings } from './settings.ts'
+
+const TOKEN_BYTES = 24
+
+type Where = Pick<IronicSettings, 'imageUrl' | 'imageAddress' | 'imagePort'>
+
+/** Where ironic gets images from: each under a path that nobody can guess, for as long as it is being deployed. */
+export class ImageServer implements AsyncDisposable {
+  readonly #url: string
+  readonly #server: Server
+  readonly #files = new Map<string, string>()
+
+  private constructor(url: string) {
+    this.#url = url
+    this.#server = createServer((request, response) => void this.#serve(request, response))
+  }
+
+  static async start({ imageUrl, imageAddress, imagePort }: Where): Promise<ImageServer> {
+    const server = new ImageServer(imageUrl)
+    server.#server.listen(imagePort, imageAddress)
+    await once(server.#server, 'listening')
+    return server
+  }
+
+  /** The file is served at `url` until disposed. */
+  serve(path: string): Disposable & { readonly url: string } {
+    const at = `/${randomBytes(TOKEN_BYTES).toString('hex')}`
+    this.#files.set(at, path)
+    return { url: this.#url + at, [Symbol.dispose]: () => this.#files.delete(at) }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  async #serve({ url = '', method }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = this.#files.get(url)
+    try {
+      if (path === undefined) {
+        response.writeHead(404).end()
+        return
+      }
+      // Ironic asks for the size before it has the ramdisk fetch the rest.
+      response.setHeader('content-length', (await stat(path)).size)
+      if (method === 'HEAD') response.end()
+      else await pipeline(createReadStream(path), response)
+    } catch {
+      response.destroy()
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import type { HostInventory } from '../driver.ts'
+import { IMAGE_FORMATS } from '../image-header.ts'
+import type { MachineClass } from '../machine-class.ts'
+import { heldNodes } from './held-node.ts'
+import type { IronicHost } from './host.ts'
+import { classOf, type IronicNode, isFree } from './ironic-node.ts'
+
+/** The nodes that servers of this host have or could get. Throws `unavailable` while ironic is silent. */
+export async function inventory(host: IronicHost, signal: AbortSignal): Promise<HostInventory> {
+  const held = new Set((await heldNodes(host, signal)).map(({ uuid }) => uuid))
+  const all = await host.client.nodes(signal)
+  const offered = all.filter((node) => held.has(node.uuid) || isFree(node))
+  const machines = machineClasses(offered)
+  const sum = (amount: 'vcpus' | 'memoryMb' | 'diskGb') =>
+    machines.reduce((total, each) => total + each.total * each[amount], 0)
+  return {
+    vcpus: sum('vcpus'),
+    memoryMb: sum('memoryMb'),
+    diskGb: sum('diskGb'),
+    machines,
+    hypervisor: { type: 'ironic', version: 1, hostname: host.hostname },
+    architecture: offered[0]?.properties.cpu_arch ?? 'x86_64',
+    cpu: {
+      vendor: '',
+      model: '',
+      features: [],
+      topology: { sockets: Math.max(1, offered.length), cores: 1, threads: 1 },
+    },
+    imageFormats: IMAGE_FORMATS,
+    traits: commonTraits(offered),
+  }
+}
+
+/** Nodes of one class stand in for each other, so each counts as the least of them. */
+function machineClasses(nodes: readonly IronicNode[]): readonly MachineClass[] {
+  const classes = Map.groupBy(nodes, (node) => classOf(node) ?? '')
+  classes.delete('')
+  return [...classes]
+    .map(([resourceClass, group]) => {
+      const least = (name: 'cpus' | 'memory_mb' | 'local_gb') =>
+        Math.min(...group.map(({ properties }) => Math.trunc(Number(properties[name] ?? 0)) || 0))
+      const [vcpus, memoryMb, diskGb] = [least('cpus'), least('memory_mb'), least('local_gb')]
+      return { resourceClass, total: group.length, vcpus, memoryMb, diskGb }
+    })
+    .toSorted((a, b) => (a.resourceClass < b.resourceClass ? -1 : 1))
+}
+
+/** A server may get any of the nodes, so only what all have can be promised. */
+function commonTraits(nodes: readonly IronicNode[]): readonly string[] {
+  const [first = [], ...rest] = nodes.map(({ traits = [] }) => traits)
+  return first.filter((trait) => rest.every((traits) => traits.includes(trait))).toSorted()
+}

@@ -1,0 +1,28 @@
+import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
+import { deploy, deployable } from './deploy.ts'
+import { getHeld, settledNode } from './held-node.ts'
+import type { IronicHost } from './host.ts'
+import { powerOff, powerOn } from './power.ts'
+
+/** Has another image written to a server's node. */
+export function ironicRebuild(host: IronicHost): Rebuild {
+  return {
+    rebuild: (spec, how, signal) =>
+      host.locks.runPreemptible(spec.id, signal, (lockSignal) =>
+        rebuild(host, spec, how, lockSignal),
+      ),
+  }
+}
+
+async function rebuild(
+  host: IronicHost,
+  spec: InstanceSpec,
+  { runs }: RebuildOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { uuid } = await getHeld(host, spec.id, signal)
+  const image = await deployable(host, spec.image, signal)
+  const node = await settledNode(host, uuid, signal)
+  const active = await deploy(host, node, spec, { ...image, target: 'rebuild' }, signal)
+  await (runs ? powerOn(host, active, signal) : powerOff(host, active, 0, signal))
+}

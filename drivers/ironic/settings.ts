@@ -1,0 +1,45 @@
+import { hostname } from 'node:os'
+import { EnvReader } from '#common/env.ts'
+
+export interface IronicSettings {
+  /** Of ironic's API, without `/v1`. */
+  readonly url: string
+  /** By HTTP basic authentication; absent: ironic asks nobody who they are. */
+  readonly login: { readonly username: string; readonly password: string } | undefined
+  /** Only nodes of this conductor group are this host's; absent: all. */
+  readonly conductorGroup: string | undefined
+  /** What ironic, and the ramdisks it boots, reach this host's image server under. */
+  readonly imageUrl: string
+  readonly imageAddress: string
+  readonly imagePort: number
+  readonly deployMinutes: number
+  readonly hostname: string
+}
+
+const HTTP_PORT = 80
+
+/** Settings from plain text; throws one error that names every problem. */
+export function ironicSettings(settings: Readonly<Record<string, string>>): IronicSettings {
+  const reader = new EnvReader(settings, '')
+  const url = reader.text('url')
+  const imageUrl = reader.text('image_url')
+  const image = URL.canParse(imageUrl) ? new URL(imageUrl) : undefined
+  const username = reader.optionalText('username')
+  const read: IronicSettings = {
+    url: url.replace(/\/+$/, ''),
+    login: username === undefined ? undefined : { username, password: reader.secret('password') },
+    conductorGroup: reader.optionalText('conductor_group'),
+    imageUrl: imageUrl.replace(/\/+$/, ''),
+    imageAddress: reader.text('image_address', image?.hostname ?? ''),
+    imagePort: reader.integer('image_port', Number(image?.port) || HTTP_PORT, 0, 65_535),
+    deployMinutes: reader.integer('deploy_minutes', 60, 1),
+    hostname: reader.text('hostname', hostname()),
+  }
+  reader.finish()
+  const wrong = [
+    ...(URL.canParse(url) ? [] : ['url: no URL']),
+    ...(image === undefined ? ['image_url: no URL'] : []),
+  ]
+  if (wrong.length > 0) throw new Error(`Configuration:\n  ${wrong.join('\n  ')}`)
+  return read
+}

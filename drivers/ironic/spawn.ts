@@ -1,0 +1,79 @@
+import { Failure, isFailure } from '#common/errors.ts'
+import { errorFields } from '#common/log.ts'
+import type { InstanceSpec } from '../driver.ts'
+import { wantedClass } from '../wanted-class.ts'
+import { deploy, deployable } from './deploy.ts'
+import { removeInstance } from './destroy.ts'
+import { findHeld, settledNode } from './held-node.ts'
+import type { IronicHost } from './host.ts'
+import { classOf, type IronicNode, isFree } from './ironic-node.ts'
+import { powerOn } from './power.ts'
+
+/** Afterwards the instance runs on a node of its own. A node that was half deployed is deployed anew. */
+export async function spawn(
+  host: IronicHost,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted()
+  await host.locks.runPreemptible(spec.id, signal, async (spawnSignal) => {
+    try {
+      await build(host, spec, spawnSignal)
+    } catch (error) {
+      if (!isFailure(error, 'unavailable')) await cleanUp(host, spec)
+      throw error
+    }
+  })
+}
+
+/** The image is there before a node is claimed, so one that cannot be had costs no cleaning. */
+async function build(host: IronicHost, spec: InstanceSpec, signal: AbortSignal): Promise<void> {
+  let held = await findHeld(host, spec.id, signal)
+  if (held !== undefined) held = await settledNode(host, held.uuid, signal)
+  if (held?.provision_state === 'active') return powerOn(host, held, signal)
+  const resourceClass = wantedClass(spec.flavor)
+  const image = await deployable(host, spec.image, signal)
+  const node = held ?? (await claim(host, spec, resourceClass, signal))
+  const deployed = await deploy(host, node, spec, { ...image, target: 'active' }, signal)
+  await powerOn(host, deployed, signal)
+}
+
+/** Afterwards the server has a node of the class. Throws `no-capacity` when none is free. */
+async function claim(
+  { client, owner }: IronicHost,
+  { id }: InstanceSpec,
+  resourceClass: string,
+  signal: AbortSignal,
+): Promise<IronicNode> {
+  const weir = { cell: owner.cellId, host: owner.hostId, instance: id }
+  for (const node of await client.nodes(signal)) {
+    if (!isFree(node) || classOf(node) !== resourceClass) continue
+    try {
+      // Ironic lets nobody have a node that has an instance.
+      await client.patch(
+        node.uuid,
+        [
+          { op: 'add', path: '/instance_uuid', value: id },
+          { op: 'add', path: '/extra/weir', value: weir },
+        ],
+        signal,
+      )
+      return { ...node, instance_uuid: id, extra: { weir } }
+    } catch (error) {
+      if (!isFailure(error, 'conflict', 'not-found')) throw error
+    }
+  }
+  throw new Failure('no-capacity', `No node of class ${resourceClass} is free here.`)
+}
+
+/** The caller's signal may have ended the spawn. */
+async function cleanUp(host: IronicHost, { id }: InstanceSpec): Promise<void> {
+  try {
+    await removeInstance(host, id, AbortSignal.timeout(host.deployMs))
+  } catch (error) {
+    host.logger?.error({ ...errorFields(error), instance: id }, 'failed spawn left something')
+    throw new Failure('unavailable', 'The host could not take back what it had built.', {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { programPath } from '#deploy/process/find-program.ts'
+import type { Driver } from '#drivers/driver.ts'
+import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { driversContract } from '../contract/drivers.contract.ts'
+import { isFullRun } from '../env/full-run.ts'
+import { type IronicHarness, REFUSED_BY_IRONIC, startIronicHarness } from './ironic-harness.ts'
+import { type SimulatedMachine, startMachine } from './machine/simulated-machine.ts'
+
+// Its packages bring system services, so nobody but the operator installs them: ironic-api and ironic-conductor.
+const why = !isFullRun ? 'without --all' : programPath('ironic') ? undefined : 'no ironic installed'
+const OPERATION_MS = 120_000
+
+describe.skipIf(why !== undefined)(`ironic${why === undefined ? '' : ` (skipped: ${why})`}`, () => {
+  driversContract('ironic', startIronicHarness, REFUSED_BY_IRONIC)
+
+  describe('with a node behind a real BMC', () => {
+    let harness: IronicHarness
+    let machine: SimulatedMachine
+    let driver: Driver
+    const signal = () => AbortSignal.timeout(OPERATION_MS)
+
+    beforeAll(async () => {
+      ;[harness, machine] = await Promise.all([startIronicHarness(), startMachine({ diskMb: 1 })])
+      driver = await harness.open()
+    }, OPERATION_MS)
+    afterAll(async () => {
+      await driver?.[Symbol.asyncDispose]()
+      await machine?.[Symbol.asyncDispose]()
+      await harness?.[Symbol.asyncDispose]()
+    })
+
+    test('switches the machine, and is asked again while ironic has locked it', async () => {
+      const uuid = await harness.enrol(machine)
+      const spec = instanceSpec(harness.image)
+      const { id } = spec
+      const extraSpecs = { 'resources:CUSTOM_IPMI': '1' }
+      const configDrive = {
+        'openstack/latest/meta_data.json': Buffer.from('{"hostname":"told"}'),
+        'openstack/latest/user_data': Buffer.from('#!/bin/sh'),
+      }
+      await driver.spawn({ ...spec, configDrive, flavor: { ...spec.flavor, extraSpecs } }, signal())
+      expect(await machine.ipmitool('power', 'status')).toContain('is on')
+      const node = (await harness.nodes()).find((each) => each.uuid === uuid)!
+      expect(node.instance_info).toMatchObject({ image_os_hash_value: harness.image.sha256 })
+      expect(node.instance_info['configdrive']).toBeDefined()
+
+      // Both find it locked in turn.
+      await Promise.all([driver.stop(id, 0, signal()), driver.list(signal())])
+      expect(await machine.ipmitool('power', 'status')).toContain('is off')
+      await driver.reboot(id, 'hard', 0, signal())
+      expect(await machine.ipmitool('power', 'status')).toContain('is on')
+
+      await driver.destroy(id, signal())
+      expect(await harness.leftovers(id)).toEqual([])
+    }, 300_000)
+
+    test('a silent ironic is not known to have done anything, and goes on where it was', async () => {
+      const spec = instanceSpec(harness.image)
+      const extraSpecs = { ...harness.extraSpecs }
+      const wanted = { ...spec, flavor: { ...spec.flavor, extraSpecs } }
+      await driver.spawn(wanted, signal())
+
+      await harness.kill()
+      const silent = { kind: 'unavailable' }
+      await expect(driver.inventory(signal())).rejects.toMatchObject(silent)
+      await expect(driver.stop(spec.id, 0, signal())).rejects.toMatchObject(silent)
+      await expect(driver.destroy(spec.id, signal())).rejects.toMatchObject(silent)
+      await harness.start()
+
+      expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+      await driver.destroy(spec.id, signal())
+      expect(await driver.list(signal())).toEqual([])
+      expect(await harness.leftovers(spec.id)).toEqual([])
+    }, 300_000)
+  })
+})

@@ -1,0 +1,196 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { freePort } from '#deploy/process/free-port.ts'
+import { createIronicDriver } from '#drivers/ironic/driver.ts'
+import { ironicSettings } from '#drivers/ironic/settings.ts'
+import { run } from '#drivers/run.ts'
+import { ImageShelf } from '#drivers/testing/image-shelf.ts'
+import { qcow2Header } from '#drivers/testing/qcow2-header.ts'
+import type { DriverHarness } from '../contract/drivers.contract.ts'
+import type { SimulatedMachine } from './machine/simulated-machine.ts'
+
+/** Images that a host must refuse, by what is wrong with them. */
+export const REFUSED_BY_IRONIC = ['is not what its checksum says', 'is declared raw and is not']
+
+export interface IronicNodeState {
+  readonly uuid: string
+  readonly provision_state: string
+  readonly power_state: string | null
+  readonly instance_uuid: string | null
+  readonly extra: Readonly<Record<string, unknown>>
+  readonly instance_info: Readonly<Record<string, unknown>>
+}
+
+/** A real ironic, and drivers over it. */
+export interface IronicHarness extends DriverHarness {
+  /** What ironic itself says. */
+  nodes(): Promise<readonly IronicNodeState[]>
+  /** Afterwards ironic has one more node, whose BMC is the machine's. */
+  enrol(machine: SimulatedMachine): Promise<string>
+  /** Kills ironic, or starts it again. */
+  kill(): Promise<void>
+  start(): Promise<void>
+}
+
+const NODES = 2
+const START_MS = 120_000
+const READY_MS = 180_000
+const CLASS = 'weir-test'
+
+/** Debian's ironic, all in one process, with machines that it pretends to have. */
+export async function startIronicHarness(): Promise<IronicHarness> {
+  const directory = await mkdtemp(join(tmpdir(), 'weir-ironic-'))
+  const url = `http://127.0.0.1:${await freePort()}`
+  const config = join(directory, 'ironic.conf')
+  await writeFile(config, configOf(directory, url))
+  const options = { timeoutMs: START_MS }
+  await run('ironic-dbsync', ['--config-file', config, 'create_schema'], options)
+  let process = startIronic(config)
+  const call = caller(url)
+  const isUp = () => call<object>('GET', '/').catch(() => undefined)
+  await waitFor('ironic', isUp, START_MS)
+  for (let nth = 0; nth < NODES; nth += 1) await addNode(call, fakeNode(nth))
+  const shelf = new ImageShelf()
+  const image = shelf.add(Buffer.alloc(512, 'x'))
+  const settings = ironicSettings({
+    url,
+    image_url: 'http://127.0.0.1',
+    image_port: '0',
+    hostname: 'irons',
+  })
+  const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
+  const stateDirectory = join(directory, 'state')
+  const nodes = async () =>
+    (await call<{ nodes: readonly IronicNodeState[] }>('GET', '/nodes/detail')).nodes
+  const kill = async () => {
+    const ended = once(process, 'exit')
+    if (process.kill('SIGKILL')) await ended
+  }
+  return {
+    nodes,
+    kill,
+    start: async () => {
+      process = startIronic(config)
+      await waitFor('ironic', isUp, START_MS)
+    },
+    enrol: async (machine) => addNode(call, ipmiNode(machine)),
+    open: () => createIronicDriver({ owner, stateDirectory, images: shelf }, settings),
+    image,
+    extraSpecs: { 'resources:CUSTOM_WEIR_TEST': '1' },
+    consoles: [],
+    hanging: (spec) => ({ ...spec, image: shelf.addEndless() }),
+    refused: {
+      'is not what its checksum says': shelf.add(Buffer.from('x'), { sha256: 'a'.repeat(64) }),
+      'is declared raw and is not': shelf.add(qcow2Header({ virtualSize: 512n })),
+    },
+    shelve: (content, diskFormat) => shelf.add(content, { diskFormat }),
+    leftovers: async (id) =>
+      (await nodes())
+        .filter((node) =>
+          JSON.stringify([node.extra, node.instance_info, node.instance_uuid]).includes(id),
+        )
+        .map(({ uuid, provision_state }) => `node ${uuid}, ${provision_state}`),
+    async [Symbol.asyncDispose]() {
+      await kill()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+type Call = <Answer>(method: 'GET' | 'POST' | 'PUT', path: string, body?: object) => Promise<Answer>
+
+function caller(url: string): Call {
+  return async <Answer>(method: string, path: string, body?: object) => {
+    const headers = { 'x-openstack-ironic-api-version': '1.56', 'content-type': 'application/json' }
+    const answer = await request(`${url}/v1${path}`, {
+      method: method as 'GET',
+      headers,
+      body: body === undefined ? null : JSON.stringify(body),
+    })
+    const text = await answer.body.text()
+    if (answer.statusCode >= 300) throw new Error(`${path} answered ${answer.statusCode}: ${text}`)
+    return (text === '' ? undefined : JSON.parse(text)) as Answer
+  }
+}
+
+function startIronic(config: string): ChildProcess {
+  return spawn('ironic', ['--config-file', config], { stdio: 'ignore' })
+}
+
+async function addNode(call: Call, node: object): Promise<string> {
+  const { uuid } = await call<{ uuid: string }>('POST', '/nodes', node)
+  const provision = async (target: string, wanted: string) => {
+    await call('PUT', `/nodes/${uuid}/states/provision`, { target })
+    const isThere = async () => {
+      const now = await call<IronicNodeState & { reservation: string | null }>(
+        'GET',
+        `/nodes/${uuid}`,
+      )
+      return now.provision_state === wanted && now.reservation === null
+    }
+    await waitFor(`node to be ${wanted}`, isThere, READY_MS)
+  }
+  await provision('manage', 'manageable')
+  await provision('provide', 'available')
+  return uuid
+}
+
+const PROPERTIES = { cpus: 4, memory_mb: 8192, local_gb: 100, cpu_arch: 'x86_64' }
+
+function fakeNode(nth: number): object {
+  const name = `fake-${nth}`
+  return { name, driver: 'fake-hardware', resource_class: CLASS, properties: PROPERTIES }
+}
+
+/** Ironic has no ramdisk here that the machine could boot, so it deploys nothing; it does switch the machine. */
+function ipmiNode({ bmc }: SimulatedMachine): object {
+  return {
+    name: 'behind-ipmi',
+    driver: 'fake-hardware',
+    power_interface: 'ipmitool',
+    management_interface: 'ipmitool',
+    resource_class: 'ipmi',
+    properties: PROPERTIES,
+    driver_info: {
+      ipmi_address: bmc.address,
+      ipmi_port: bmc.port,
+      ipmi_username: bmc.user,
+      ipmi_password: bmc.password,
+      ipmi_cipher_suite: '3',
+    },
+  }
+}
+
+function configOf(directory: string, url: string): string {
+  const { port } = new URL(url)
+  return `[DEFAULT]
+auth_strategy = noauth
+rpc_transport = none
+host = metal
+my_ip = 127.0.0.1
+state_path = ${directory}
+enabled_hardware_types = fake-hardware,ipmi
+enabled_boot_interfaces = fake,pxe
+enabled_deploy_interfaces = fake,direct
+enabled_inspect_interfaces = fake,no-inspect
+enabled_management_interfaces = fake,ipmitool
+enabled_network_interfaces = noop
+enabled_power_interfaces = fake,ipmitool
+[api]
+host_ip = 127.0.0.1
+port = ${port}
+api_workers = 1
+[conductor]
+automated_clean = true
+[database]
+connection = sqlite:///${directory}/ironic.sqlite
+[oslo_concurrency]
+lock_path = ${directory}
+`
+}
