@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ImageFormat, imageVirtualSize } from './image-header.ts'
+import { type ImageFormat, imageVirtualSize, ownDiskIsOverlay } from './image-header.ts'
 import { qcow2Header } from './testing/qcow2-header.ts'
 
 const GIB = 1024n ** 3n
@@ -23,6 +23,18 @@ describe('imageVirtualSize()', () => {
   test('a qcow2 file is as large as its header says, a raw file as it is', async () => {
     expect(await sizeOf(qcow2Header({ virtualSize: 3n * GIB }), 'qcow2')).toBe(3 * 1024 ** 3)
     expect(await sizeOf(Buffer.alloc(700), 'raw')).toBe(700)
+  })
+
+  test('a disk is known as an overlay, which may still refer to no data file', async () => {
+    const path = join(folder, 'disk')
+    const isOverlay = async (header: Parameters<typeof qcow2Header>[0]) => {
+      await writeFile(path, qcow2Header(header))
+      return ownDiskIsOverlay(path)
+    }
+    expect(await isOverlay({ virtualSize: GIB })).toBe(false)
+    expect(await isOverlay({ virtualSize: GIB, backingOffset: 512n })).toBe(true)
+    const split = { virtualSize: GIB, backingOffset: 512n, incompatible: 4n }
+    await expect(isOverlay(split)).rejects.toThrow('a data file')
   })
 
   test('dirty, compressed and extended-L2 qcow2 are taken', async () => {

@@ -6,6 +6,7 @@ export type ImageFormat = (typeof IMAGE_FORMATS)[number]
 
 const HEADER_BYTES = 512
 const QCOW2_MAGIC = 0x514649fb
+const QCOW2_BACKING_AT = 8
 const QCOW2_SIZE_AT = 24
 
 /** QEMU docs/interop/qcow2.rst: incompatible features that change nothing about where the data is. */
@@ -58,11 +59,30 @@ export async function ownDiskSize(path: string): Promise<number> {
   }
 }
 
+/**
+ * True for a qcow2 disk that shows another file wherever nothing was written yet. Throws `invalid` for what is wrong with it
+ * besides.
+ */
+export async function ownDiskIsOverlay(path: string): Promise<boolean> {
+  const file = await open(path, 'r')
+  try {
+    const header = Buffer.alloc(HEADER_BYTES)
+    await file.read(header, 0, HEADER_BYTES, 0)
+    const isOverlay = header.readBigUInt64BE(QCOW2_BACKING_AT) !== 0n
+    header.writeBigUInt64BE(0n, QCOW2_BACKING_AT)
+    qcow2VirtualSize(header)
+    return isOverlay
+  } finally {
+    await file.close()
+  }
+}
+
 function qcow2VirtualSize(header: Buffer): number {
   if (header.readUInt32BE(0) !== QCOW2_MAGIC) throw notAsDeclared('it is not a qcow2 file')
   const version = header.readUInt32BE(4)
   if (version !== 2 && version !== 3) throw notAsDeclared(`it is qcow2 of version ${version}`)
-  if (header.readBigUInt64BE(8) !== 0n) throw notAsDeclared('it refers to a backing file')
+  if (header.readBigUInt64BE(QCOW2_BACKING_AT) !== 0n)
+    throw notAsDeclared('it refers to a backing file')
   if (header.readUInt32BE(32) !== 0) throw notAsDeclared('it is encrypted')
   const features = version === 3 ? header.readBigUInt64BE(72) : 0n
   if ((features & FEATURE_EXTERNAL_DATA) !== 0n) throw notAsDeclared('it refers to a data file')

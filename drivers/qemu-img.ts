@@ -19,6 +19,16 @@ export async function createOverlay(
   await qemuImg(['create', '-q', '-f', 'qcow2', ...backing, path, String(sizeBytes)], signal)
 }
 
+/** Afterwards the overlay at `path` shows `base`, which must be what it showed before. Its former base is not read. */
+export async function rebase(
+  path: string,
+  base: { readonly path: string; readonly format: ImageFormat },
+  signal: AbortSignal,
+): Promise<void> {
+  const backing = ['-b', base.path, '-F', base.format]
+  await qemuImg(['rebase', '-q', '-u', '-f', 'qcow2', ...backing, path], signal)
+}
+
 /** Afterwards `path` is an empty qcow2 disk of `sizeBytes`. */
 export async function createBlank(
   path: string,

@@ -4,6 +4,7 @@ import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
+import { readRelease } from '#common/release.ts'
 import { secretsOf } from '#common/secrets.ts'
 import { AuditTrail } from './app/audit/audit-trail.ts'
 import type { Consoles } from './app/consoles/consoles.ts'
@@ -29,7 +30,6 @@ import { KeystoneVerifier } from './keystone/keystone-verifier.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeMissing } from './observe-missing.ts'
 import { openAccess } from './open-access.ts'
-import { readVersion } from './version.ts'
 
 /** Everything a gateway is made of, built once by hand. Several may live in one process. */
 export interface Gateway extends AsyncDisposable {
@@ -108,7 +108,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     config,
     log,
     metrics,
-    version: readVersion(),
+    version: readRelease(),
     db,
     identity,
     verifier,

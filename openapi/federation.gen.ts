@@ -560,6 +560,10 @@ export interface components {
         };
         /** @description What the cell said of itself last. */
         readonly CellSummary: {
+            /** @description What its processes run; null where they do not say. */
+            readonly release: string | null;
+            /** @description Versions of the contract with gateways that it speaks; none where it does not say. */
+            readonly wire_versions: readonly number[];
             readonly hosts: number;
             readonly hosts_up: number;
             readonly servers: number;
@@ -1320,6 +1324,8 @@ export interface operations {
                     readonly "application/json": {
                         /** Format: uuid */
                         readonly server_id: string;
+                        /** @description Its ids in the clouds that it was sent down from, as its metadata says; the nearest is the last. */
+                        readonly above: readonly string[];
                         /** Format: uuid */
                         readonly cell_id: string | null;
                         /** @description Its name. */

@@ -6,6 +6,12 @@ import type { HOST_OPERATIONS } from './wire/host.ts'
 /** Version of the contract between gateway, cells and computes; part of every request subject. */
 export const WIRE_VERSION = 1
 
+/**
+ * Those that this release speaks, the newest last. The one before a new one stays for a release, so that gateways, cells and
+ * hosts one release apart have one in common.
+ */
+export const WIRE_VERSIONS: readonly number[] = [WIRE_VERSION]
+
 export type HostOperation = keyof typeof HOST_OPERATIONS
 
 /** Asked by gateways, answered by any process of the cell. */

@@ -1,6 +1,7 @@
 import type { Reconciler } from '#common/reconciler.ts'
+import { readRelease } from '#common/release.ts'
 import type { CellHeartbeat } from '#openapi/wire/feed.ts'
-import { eventSubject } from '#openapi/wire.ts'
+import { eventSubject, WIRE_VERSIONS } from '#openapi/wire.ts'
 import type { Cell } from '../cell.ts'
 import { readFeedState } from '../db/feed.ts'
 import { cellSummary } from '../hosts/cell-summary.ts'
@@ -12,6 +13,7 @@ export function heartbeat(
   { conductor, incarnation, processId }: Cell,
   process: string,
 ): Reconciler {
+  const release = readRelease()
   const { db, nats, cellId, hosts, clock, fenceAfterMs } = conductor
   return {
     name: 'heartbeat',
@@ -27,6 +29,8 @@ export function heartbeat(
         at: clock.now(),
         summary: {
           ...cellSummary(hosts.all(), hosts.states()),
+          release,
+          wireVersions: [...WIRE_VERSIONS],
           ...(fenceAfterMs > 0 && { fenceAfterS: fenceAfterMs / 1_000 }),
         },
         labels: {},

@@ -13,6 +13,7 @@ import { addLogsCommand } from './commands/logs.ts'
 import { addStatusCommand } from './commands/status.ts'
 import { addTestCommand } from './commands/test.ts'
 import { addUpCommand } from './commands/up.ts'
+import { addUpgradeCommand } from './commands/upgrade.ts'
 
 const DEPLOYMENT = 'The deployment in this checkout:'
 const CLOUD = 'A cloud, through its API:'
@@ -35,6 +36,7 @@ export function createProgram(operator: Operator): Command {
   addLogsCommand(program)
   addEnvCommand(program)
   addDoctorCommand(program)
+  addUpgradeCommand(program)
   addTestCommand(program)
   addDbCommand(program)
   addBackupCommands(program)

@@ -2,7 +2,7 @@ import { Agent, request } from 'undici'
 import { type ErrorKind, Failure } from '#common/errors.ts'
 import { readJoinToken } from '#gateway/app/federation/join-token.ts'
 import type { operations } from '#openapi/federation.gen.ts'
-import { WIRE_VERSION } from '#openapi/wire.ts'
+import { WIRE_VERSIONS } from '#openapi/wire.ts'
 import { pinnedCertificate } from './pinned-certificate.ts'
 
 /** What the gateway answers to whoever may join. */
@@ -42,7 +42,7 @@ export async function exchangeToken(
   const answered = await post(`${gatewayUrl}/federation/v1/join`, certificate, {
     token,
     public_key: publicKey,
-    wire_versions: [WIRE_VERSION],
+    wire_versions: [...WIRE_VERSIONS],
   })
   const { status, answer } = answered
   if (status === 200) return { answer: answer as JoinAnswer, certificate }

@@ -26,6 +26,16 @@ export async function removeInstance(
   id: InstanceId,
   signal: AbortSignal,
 ): Promise<void> {
+  await takeOffHost(host, id, signal, () => removeInstanceFiles(filesOf(host, id)))
+}
+
+/** Afterwards the instance has no domain and no NIC here; its files are what `last` leaves of them. */
+export async function takeOffHost(
+  host: LibvirtHost,
+  id: InstanceId,
+  signal: AbortSignal,
+  last?: () => Promise<void>,
+): Promise<void> {
   const domain = await findOwnDomain(host.domains, host.owner, id, signal)
   if (domain !== undefined) {
     await cutPower(host, domain, signal)
@@ -33,13 +43,12 @@ export async function removeInstance(
       if (!isFailure(error, 'not-found')) throw error
     })
   }
-  const files = filesOf(host, id)
-  const record = await readInstanceRecord(files)
+  const record = await readInstanceRecord(filesOf(host, id))
   const isUsed = (network: NetworkId) => isUsedByOthers(host, network)
   host.leaving.add(id)
   try {
     for (const nic of record?.nics ?? []) await host.networks.unplug(nic, isUsed, signal)
-    await removeInstanceFiles(files)
+    await last?.()
   } finally {
     host.leaving.delete(id)
   }

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { Failure } from '#common/errors.ts'
 import type { Logger } from '#common/log.ts'
 import { abortable } from '../abortable.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
@@ -54,6 +55,8 @@ export interface LibvirtSettings {
   readonly virtType: (typeof VIRT_TYPES)[number]
   /** How the daemons of other hosts reach this host's, such as `qemu+tls://host/system`; absent: as `uri` says. */
   readonly liveUri?: string | undefined
+  /** A folder, the same on all of them, in which this and other hosts have their state directories. */
+  readonly sharedFolder?: string | undefined
   /** A Linux kernel that `auto` may start to find out; without it the newest in /boot. */
   readonly probeKernel?: string | undefined
   /** The CPU guests are shown: `host-model`, `host-passthrough` or one of libvirt's names; absent: as is usual. */
@@ -119,6 +122,12 @@ async function createHost(
 ): Promise<LibvirtHost> {
   const { owner, stateDirectory } = environment
   const address = parseLibvirtUri(settings.uri)
+  const { sharedFolder } = settings
+  if (sharedFolder !== undefined && dirname(resolve(stateDirectory)) !== resolve(sharedFolder))
+    throw new Failure(
+      'invalid',
+      `shared_folder: ${stateDirectory} is not a folder in ${sharedFolder}.`,
+    )
   for (const folder of [instancesFolder, screensFolder, arrivalsFolder])
     await mkdir(folder(stateDirectory), { recursive: true, mode: 0o711 })
   const images = new ImageCache(join(stateDirectory, 'images'), environment.images)
@@ -129,6 +138,7 @@ async function createHost(
   return {
     owner,
     stateDirectory,
+    sharedFolder,
     address,
     peer: parsePeerUri(settings.liveUri ?? usualPeerUri(settings.uri)),
     session,

@@ -18,6 +18,8 @@ import type { LibvirtAddress, PeerAddress } from './uri.ts'
 export interface LibvirtHost {
   readonly owner: Owner
   readonly stateDirectory: string
+  /** Where this and other hosts have their state directories; undefined: none sees another's. */
+  readonly sharedFolder: string | undefined
   readonly address: LibvirtAddress
   /** How the daemons of other hosts reach this host's. */
   readonly peer: PeerAddress

@@ -19,6 +19,8 @@ export interface InstanceRecord {
   readonly placement?: GuestPlacement
   /** The flavor whose resize the disks that are kept are from before; absent: none are. */
   readonly resizedTo?: string
+  /** The state directory of the dead host it is being taken over from. */
+  readonly takenFrom?: string
   /** From before a rescue is prepared until nothing of it is left. */
   readonly rescue?: RescueRecord
 }

@@ -5,7 +5,8 @@ import { diskSizeIfThere, growDisks, makeSwap, refuseShrinking } from './disks/o
 import { getOwnDomain } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import type { InstanceFiles } from './instance-files.ts'
-import { type InstanceRecord, writeInstanceRecord } from './instance-record.ts'
+import { domainSubject, type InstanceRecord, writeInstanceRecord } from './instance-record.ts'
+import { placeFor } from './placement/place-on-host.ts'
 import { powerOff } from './power.ts'
 import { getInstanceRecord, redefine } from './redefine.ts'
 import { hideFiles } from './spawn.ts'
@@ -38,9 +39,11 @@ async function resize(
   const files = filesOf(host, spec.id)
   const { flavor } = spec
   const domain = await getOwnDomain(host.domains, host.owner, spec.id, signal)
-  await refuseShrinking(files, flavor)
-  await powerOff(host, domain, graceMs, signal)
   const record = await getInstanceRecord(host, spec.id)
+  await refuseShrinking(files, flavor)
+  // Throws for what this host has not, before the guest is off.
+  await placeFor(host, spec.id, domainSubject(spec), signal)
+  await powerOff(host, domain, graceMs, signal)
   // What an earlier resize kept that nobody confirmed or reverted is not what this one would go back to.
   if (record.resizedTo !== flavor.id) await forgetBefore(files, record)
   await writeInstanceRecord(files, { ...record, resizedTo: flavor.id })
@@ -59,12 +62,13 @@ async function revert(
 ): Promise<void> {
   const files = filesOf(host, spec.id)
   const domain = await getOwnDomain(host.domains, host.owner, spec.id, signal)
+  const record = await getInstanceRecord(host, spec.id)
   await powerOff(host, domain, graceMs, signal)
   if (spec.flavor.ephemeralGb === 0) await rm(files.ephemeralDisk, { force: true })
   await putBack(files.before.ephemeralDisk, files.ephemeralDisk)
   await putBack(files.before.rootDisk, files.rootDisk)
   await makeSwap(files, spec.flavor, signal)
-  await writeInstanceRecord(files, withoutResize(await getInstanceRecord(host, spec.id)))
+  await writeInstanceRecord(files, withoutResize(record))
   await hideFiles(files)
   await redefine(host, spec, runs, signal)
 }

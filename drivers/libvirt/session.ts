@@ -41,6 +41,8 @@ export class LibvirtSession implements AsyncDisposable {
   readonly #loop: Promise<void>
   #connection: RpcConnection | undefined
   #away = false
+  /** Why the last try to connect failed. */
+  #why: unknown
 
   constructor(address: LibvirtAddress, logger?: Logger) {
     this.#address = address
@@ -53,11 +55,13 @@ export class LibvirtSession implements AsyncDisposable {
     return this.#connection !== undefined
   }
 
-  /** Calls a procedure. Throws the daemon's refusal as a failure, `unavailable` when there is no daemon. */
+  /** Calls a procedure. Throws the daemon's refusal as a failure, `unavailable` with the cause when there is no daemon. */
   async call(procedure: Procedure, args: XdrWriter, signal: AbortSignal): Promise<XdrReader> {
     await abortable(this.#firstTry.promise, signal)
     if (this.#connection === undefined)
-      throw new Failure('unavailable', 'The hypervisor is not reachable at the moment.')
+      throw new Failure('unavailable', 'The hypervisor is not reachable at the moment.', {
+        cause: this.#why,
+      })
     return this.#connection.call(procedure, args.bytes(), signal)
   }
 
@@ -100,6 +104,7 @@ export class LibvirtSession implements AsyncDisposable {
       if (this.#stop.signal.aborted) return true
       this.#connection = connection
       this.#away = false
+      this.#why = undefined
       this.#firstTry.resolve()
       this.#logger?.info({ uri: this.#address.driverUri }, 'hypervisor connected')
       await new Promise<void>((resolve) => connection.onClose(resolve))
@@ -109,6 +114,7 @@ export class LibvirtSession implements AsyncDisposable {
       // Told once, not at every try.
       if (!this.#away) this.#logger?.warn(errorFields(error), 'hypervisor not reachable')
       this.#away = true
+      this.#why = error
       return false
     } finally {
       this.#connection = undefined

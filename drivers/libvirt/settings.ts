@@ -9,6 +9,7 @@ export function libvirtSettings(settings: Readonly<Record<string, string>>): Lib
     uri: reader.text('uri', 'qemu:///system'),
     virtType: reader.choice('virt_type', VIRT_TYPES, 'auto'),
     liveUri: reader.optionalText('live_uri'),
+    sharedFolder: reader.optionalText('shared_folder'),
     probeKernel: reader.optionalText('probe_kernel'),
     cpuModel: reader.optionalText('cpu_model'),
     dedicatedCpus: cpuListIfSet(reader.optionalText('dedicated_cpus')),

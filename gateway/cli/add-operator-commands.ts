@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { addAuditCommands } from './commands/audit.ts'
 import { addCellCommands } from './commands/cell.ts'
 import { addCompletionCommands } from './commands/completion.ts'
 import { addDebugCommands } from './commands/debug.ts'
@@ -23,6 +24,7 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addWhyCommand(program, operator)
   addEventsCommand(program, operator)
   addOperationCommands(program, operator)
+  addAuditCommands(program, operator)
   addDriverCommands(program, operator)
   addTokenCommands(program, operator)
   addIntentCommands(program, operator)

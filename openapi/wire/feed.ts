@@ -68,6 +68,9 @@ export const CellSummary = Type.Object({
   instances: Type.Integer(),
   /** Its hosts stop their guests once no gateway has been in touch for so long; absent: they never do. */
   fenceAfterS: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** What runs it, and the versions of the wire that this speaks; absent: of a release that did not say. */
+  release: Type.Optional(Type.String()),
+  wireVersions: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }))),
 })
 export type CellSummary = Static<typeof CellSummary>
 

@@ -127,6 +127,21 @@ describe('the weir command', () => {
     expect(await admin.json('host uncordon south-1')).toMatchObject({ is_cordoned: false })
   })
 
+  test('drains a whole cell, again and again, and shows on the record who did', async () => {
+    expect((await admin.run('cell drain north --dry-run')).out).toContain('north-1')
+    const [begun] = await admin.json<Rows>('cell drain north --reason racks')
+    expect(begun).toMatchObject({ kind: 'host-drain', subject: 'north-1' })
+    expect(await admin.json('cell show north')).toMatchObject({ disabled_reason: 'racks' })
+    const [again] = await admin.json<Rows>('cell drain north')
+    expect(again?.['subject']).toBe('north-1')
+    await admin.json('host uncordon north-1')
+    await admin.json('cell enable north')
+
+    const records = await admin.json<Rows>('audit list --action federation:drainHost -n 1')
+    expect(records).toMatchObject([{ outcome: 'success', user_name: 'admin' }])
+    expect((await admin.run('audit list --outcome success')).out).toMatch(/^AT +USER +ACTION/)
+  })
+
   test('makes tokens with which cells join, once told, and takes them back', async () => {
     const { out, err } = await admin.run('token create west --expires 30m')
     expect(out).toMatch(/^\.\/weir cell join --gateway https?:\S+ --token \S+\n$/)
@@ -138,7 +153,9 @@ describe('the weir command', () => {
     expect(await admin.run(`token revoke ${String(token?.['id'])}`)).toMatchObject({ code: 0 })
     expect(await admin.json<Rows>('token list')).toEqual([])
     expect(await admin.run('token create west --expires soon')).toMatchObject({ code: 2 })
-    expect(await admin.run('token create west --host west-1')).toMatchObject({ code: 2 })
+    expect(await admin.run('token create west --host west-1')).toMatchObject({ code: 3 })
+    const ofHost = await admin.run('token create north --host north-7')
+    expect(ofHost.out).toMatch(/^\.\/weir host join --gateway https?:\S+ --token \S+\n$/)
   })
 
   test('lists what waits for silent cells, and lets no cell leave by mistake', async () => {

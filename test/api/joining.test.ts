@@ -56,6 +56,7 @@ interface Joined {
   readonly cell: { readonly id: string; readonly name: string }
   readonly host: { readonly id: string; readonly name: string } | null
   readonly credential: string
+  readonly wire_version: number
   readonly bus: { readonly url: string; readonly leaf_url: string }
 }
 
@@ -172,7 +173,8 @@ describe('joining', () => {
     expect(apart).toMatchObject({ status: 409, detail: expect.stringContaining('too far apart') })
     expect((await get('/v1/cells/twice')).status).toBe(404)
 
-    expect((await join(first!, createUser())).status).toBe(200)
+    const newer = await join(first!, createUser(), [WIRE_VERSION, WIRE_VERSION + 1])
+    expect(newer).toMatchObject({ status: 200, body: { wire_version: WIRE_VERSION } })
     expect((await join(second!, createUser())).status).toBe(409)
     expect((await join('weir1.nonsense', createUser())).status).toBe(400)
     const foreign = `weir1.${'A'.repeat(43)}`

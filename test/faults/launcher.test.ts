@@ -61,6 +61,8 @@ describe('./weir', () => {
 
     expect([...(await checkout.processes()).keys()]).toEqual(PROCESSES)
     expect(status.match(/^\S+ +up +pid \d+ +[1-9]\d* MiB$/gm)).toHaveLength(PROCESSES.length)
+    const upgrade = await checkout.succeed('upgrade', 'check')
+    expect(upgrade.match(/^ok .*/gm)).toHaveLength(6)
     const doctor = await checkout.succeed('doctor')
     for (const what of [
       'Node v',

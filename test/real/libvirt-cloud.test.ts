@@ -175,6 +175,29 @@ describe.skipIf(why !== undefined)(
       },
     )
 
+    test.skipIf(!isFullRun)(
+      'a server is saved, booted from what it was, shelved and taken from the shelf',
+      async () => {
+        const boots = (await consoleOf('second')).matchAll(/boot (\d+) of this disk/g)
+        const count = Math.max(...Array.from(boots, ([, nth]) => Number(nth)))
+        await openstack('server', 'image', 'create', '--wait', '--name', 'saved', 'second')
+        const what = ['--image', 'saved', '--flavor', 'm1.tiny', '--network', 'private']
+        await openstack('server', 'create', '--wait', ...what, 'third')
+        await untilConsole('third', `boot ${count + 1} of this disk`)
+        await untilConsole('third', 'press Enter for a shell')
+
+        await openstack('server', 'shelve', 'third')
+        await untilStatus('third', 'SHELVED_OFFLOADED')
+        await openstack('server', 'unshelve', 'third')
+        await untilStatus('third', 'ACTIVE')
+
+        await untilConsole('third', `boot ${count + 2} of this disk`)
+        await openstack('server', 'delete', '--wait', 'third')
+        await openstack('image', 'delete', 'saved')
+      },
+      600_000,
+    )
+
     test('a server that is deleted is gone', async () => {
       await openstack('server', 'delete', '--wait', 'second')
 

@@ -59,6 +59,14 @@ describe.skipIf(why !== undefined)(
       await expect(taken).rejects.toMatchObject({ kind: 'no-capacity', message: /0 of 1/ })
       expect(await harness.leftovers(second!.id)).toEqual([])
 
+      const shared = specWith({})
+      await driver.spawn(shared, signal())
+      const larger = { ...shared, flavor: { ...second!.flavor, id: 'own' } }
+      const resize = driver.resize!.resize(larger, { runs: true, graceMs: 0 }, signal())
+      await expect(resize).rejects.toMatchObject({ kind: 'no-capacity' })
+      expect(await driver.list(signal())).toContainEqual({ id: shared.id, powerState: 'running' })
+      await driver.destroy(shared.id, signal())
+
       await driver.destroy(first!.id, signal())
       await driver.spawn(second!, signal())
       await driver.destroy(second!.id, signal())

@@ -29,7 +29,7 @@ export interface LibvirtHarness extends DriverHarness {
   readonly host: RunningLibvirtHost
   readonly shelf: ImageShelf
   readonly owner: Owner
-  openAs(owner: Owner, settings?: Partial<LibvirtSettings>): Promise<Driver>
+  openAs(owner: Owner, settings?: Partial<LibvirtSettings>, state?: string): Promise<Driver>
   /** virsh on the host, for looking at it from outside the driver. */
   virsh(...args: string[]): Promise<string>
 }
@@ -43,9 +43,9 @@ export async function startLibvirtHarness(name: string): Promise<LibvirtHarness>
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const stateDirectory = stateOf(owner)
   const endless = shelf.addEndless()
-  const openAs = (as: Owner, settings: Partial<LibvirtSettings> = {}) =>
+  const openAs = (as: Owner, settings: Partial<LibvirtSettings> = {}, state = stateOf(as)) =>
     createLibvirtDriver(
-      { owner: as, stateDirectory: stateOf(as), images: shelf },
+      { owner: as, stateDirectory: state, images: shelf },
       { uri: host.uri, virtType: 'qemu', vcpus: 2, memoryMb: 1024, diskGb: 20, ...settings },
     )
   const virsh = async (...args: string[]) =>
@@ -64,7 +64,7 @@ export async function startLibvirtHarness(name: string): Promise<LibvirtHarness>
     leftovers: async (id) => {
       const domains = (await virsh('list', '--all', '--name')).split('\n')
       const folders = await readdir(join(stateDirectory, 'instances')).catch(() => [])
-      const images = await readdir(join(stateDirectory, 'images'))
+      const images = await readdir(join(stateDirectory, 'images')).catch(() => [])
       const networks = (await virsh('net-list', '--all', '--name')).split('\n')
       const filters = (await virsh('nwfilter-list')).split('\n')
       return [

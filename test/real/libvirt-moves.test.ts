@@ -1,3 +1,5 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type InstanceId, newId } from '#common/ids.ts'
@@ -7,6 +9,7 @@ import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { driverMovesContract } from '../contract/driver-moves.contract.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
+import { linkHosts } from './linked-hosts.ts'
 import { whyNoGuests } from './requirements.ts'
 
 const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'dnsmasq', 'genisoimage', 'syslinux']
@@ -21,6 +24,78 @@ describe.skipIf(why !== undefined)(
   () => {
     const extent = isFullRun ? 'all' : 'sample'
     driverMovesContract('libvirt', () => startLibvirtHarness('mover'), extent)
+
+    test.skipIf(!isFullRun)(
+      'with UEFI they go over a network while they run, and start anew with what their firmware knew',
+      async () => {
+        await using one = await startLibvirtHarness('near')
+        await using two = await startLibvirtHarness('far')
+        const [near, far] = await linkHosts(one.host, two.host)
+        await using here = await one.openAs(one.owner, { liveUri: `qemu+tcp://${near}/system` })
+        await using there = await two.openAs(two.owner, { liveUri: `qemu+tcp://${far}/system` })
+        const signal = () => AbortSignal.timeout(60_000)
+        const properties = { hw_firmware_type: 'uefi' }
+        const spec = instanceSpec({ ...one.image, properties })
+        const flavor = { ...spec.flavor, ephemeralGb: 1, swapMb: 64 }
+        const full = { ...spec, flavor }
+        await expect
+          .poll(() => here.list(signal()).catch(() => null), { timeout: 20_000 })
+          .toEqual([])
+        await here.spawn(full, signal())
+
+        const announced = await here.liveMove!.announce(spec.id, signal())
+        const expected = await there.liveMove!.expect(full, announced, signal())
+        await here.liveMove!.send(spec.id, expected, signal())
+        await there.liveMove!.land(full, true, signal())
+
+        expect(await there.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+        await here.destroy(spec.id, signal())
+        await there.reboot(spec.id, 'hard', 0, signal())
+        expect(await two.virsh('dumpxml', `weir-${spec.id}`)).toContain('nvram.fd')
+        await there.destroy(spec.id, signal())
+        for (const harness of [one, two]) expect(await harness.leftovers(spec.id)).toEqual([])
+      },
+      TEST_MS,
+    )
+
+    test.skipIf(!isFullRun)(
+      'from a dead host whose disks are seen from others they come with their disks, or stay where they are',
+      async () => {
+        await using one = await startLibvirtHarness('one')
+        await using two = await startLibvirtHarness('two')
+        const sharedFolder = await mkdtemp(join(tmpdir(), 'weir-ls-'))
+        const state = (name: string) => join(sharedFolder, name)
+        const openAt = (harness: LibvirtHarness, name: string) =>
+          harness.openAs(harness.owner, { sharedFolder }, state(name))
+        await using here = await openAt(one, 'one')
+        await using there = await openAt(two, 'two')
+        const signal = () => AbortSignal.timeout(60_000)
+        const image = one.image
+        const spec = instanceSpec(image, { nics: [nic] })
+        const diskIn = (name: string) => join(state(name), 'instances', spec.id, 'root.qcow2')
+        const there2 = { ...spec, image: { ...image, id: two.image.id } }
+        await here.spawn(spec, signal())
+        const { ino } = await stat(diskIn('one'))
+
+        // Its guest still has the disk open, so nobody else can.
+        await expect(there.move!.evacuate(there2, true, signal())).rejects.toThrow()
+        expect((await stat(diskIn('one'))).ino).toBe(ino)
+        expect(await two.leftovers(spec.id)).toEqual([])
+        expect(await here.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+
+        await here.stop(spec.id, 0, signal())
+        for (const _ of [1, 2]) await there.move!.evacuate(there2, true, signal())
+        expect((await stat(diskIn('two'))).ino).toBe(ino)
+        expect(await there.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+        await here.destroy(spec.id, signal())
+        expect(await one.leftovers(spec.id)).toEqual([])
+        expect(await there.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+        await there.destroy(spec.id, signal())
+        expect(await two.leftovers(spec.id)).toEqual([])
+        await rm(sharedFolder, { recursive: true })
+      },
+      TEST_MS,
+    )
 
     describe.skipIf(!isFullRun)('with an operating system', () => {
       let harnesses: readonly [LibvirtHarness, LibvirtHarness]

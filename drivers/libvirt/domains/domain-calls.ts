@@ -12,8 +12,8 @@ import type { DomainState } from './power-state.ts'
 
 /** virDomainShutdownFlagValues: press the ACPI power button. */
 const SHUTDOWN_ACPI = 1
-/** virDomainUndefineFlagsValues: managed save, snapshots, NVRAM and checkpoints go too. */
-const UNDEFINE_ALL = 1 | 2 | 4 | 16
+/** virDomainUndefineFlagsValues: managed save, snapshots and checkpoints go too; what NVRAM there is lies with its disks. */
+const UNDEFINE_ALL = 1 | 2 | 8 | 16
 
 /**
  * libvirt's calls about domains, typed. A domain that is absent is undefined or `not-found`, never an error text.

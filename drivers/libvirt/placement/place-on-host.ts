@@ -1,6 +1,7 @@
 import type { InstanceId } from '#common/ids.ts'
 import { filesOf, type LibvirtHost } from '../host.ts'
 import {
+  type DomainSubject,
   type InstanceRecord,
   listInstanceRecords,
   writeInstanceRecord,
@@ -17,32 +18,41 @@ export interface PlacedGuest {
   readonly sharedCpus: readonly number[]
 }
 
-/**
- * Afterwards the instance's record says which of the host's CPUs and memory it has, and no other instance has its CPUs.
- * Throws what `askedPlacement` and `placeGuest` do.
- */
+/** Where the instance would have its place now. Throws what `askedPlacement` and `placeGuest` do. */
+export async function placeFor(
+  host: LibvirtHost,
+  id: InstanceId,
+  domain: DomainSubject,
+  signal: AbortSignal,
+): Promise<PlacedGuest> {
+  const asked = askedPlacement(domain)
+  const isAnywhere = !asked.isDedicated && asked.nodes === null && asked.page === null
+  if (isAnywhere && host.cpus.dedicated.length === 0)
+    return { asked, placement: {}, sharedCpus: [] }
+  const nodes = hostNodes(await nodeCalls(host.session).capabilities(signal))
+  const cpus = nodes.flatMap((node) => node.cpus)
+  const dedicated = cpus.filter((cpu) => host.cpus.dedicated.includes(cpu))
+  const sharedCpus = dedicated.length === 0 ? [] : cpus.filter((cpu) => !dedicated.includes(cpu))
+  const taken = await takenByOthers(host, id)
+  const placement = placeGuest(asked, domain.flavor, { nodes, dedicated, taken })
+  return { asked, placement, sharedCpus }
+}
+
+/** As `placeFor`; afterwards the instance's record says so, and no other instance has its CPUs. */
 export async function placeOnHost(
   host: LibvirtHost,
   id: InstanceId,
   record: InstanceRecord,
   signal: AbortSignal,
 ): Promise<PlacedGuest> {
-  const asked = askedPlacement(record.domain)
-  const { placement: before, ...rest } = record
-  const isAnywhere = !asked.isDedicated && asked.nodes === null && asked.page === null
-  if (isAnywhere && host.cpus.dedicated.length === 0) {
-    if (before !== undefined) await writeInstanceRecord(filesOf(host, id), rest)
-    return { asked, placement: {}, sharedCpus: [] }
-  }
-  const nodes = hostNodes(await nodeCalls(host.session).capabilities(signal))
-  const cpus = nodes.flatMap((node) => node.cpus)
-  const dedicated = cpus.filter((cpu) => host.cpus.dedicated.includes(cpu))
-  const sharedCpus = dedicated.length === 0 ? [] : cpus.filter((cpu) => !dedicated.includes(cpu))
   return host.placing.run('all', signal, async () => {
-    const taken = await takenByOthers(host, id)
-    const placement = placeGuest(asked, record.domain.flavor, { nodes, dedicated, taken })
-    await writeInstanceRecord(filesOf(host, id), { ...rest, placement })
-    return { asked, placement, sharedCpus }
+    const placed = await placeFor(host, id, record.domain, signal)
+    const { placement: before, ...rest } = record
+    const { placement } = placed
+    const isPlaced = Object.keys(placement).length > 0
+    if (isPlaced || before !== undefined)
+      await writeInstanceRecord(filesOf(host, id), isPlaced ? { ...rest, placement } : rest)
+    return placed
   })
 }
 

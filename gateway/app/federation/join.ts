@@ -1,7 +1,7 @@
 import { fromPublic } from '@nats-io/nkeys'
 import type { Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { WIRE_VERSION } from '#openapi/wire.ts'
+import { WIRE_VERSIONS } from '#openapi/wire.ts'
 import { computePermissions, SERVER_SIDE_PERMISSIONS } from '../../bus/accounts.ts'
 import type { CellAccess } from '../../cells/cell-access.ts'
 import { registerCell } from '../../cells/register-cell.ts'
@@ -55,10 +55,11 @@ export async function join(
 }
 
 function commonVersion(offered: readonly number[]): number {
-  if (offered.includes(WIRE_VERSION)) return WIRE_VERSION
+  const common = WIRE_VERSIONS.findLast((version) => offered.includes(version))
+  if (common !== undefined) return common
   throw new Failure(
     'conflict',
-    `The versions are too far apart: this gateway speaks ${WIRE_VERSION} with cells, and you ${offered.join(', ')}. Bring both to neighbouring releases.`,
+    `The versions are too far apart: this gateway speaks ${WIRE_VERSIONS.join(', ')} with cells, and you ${offered.join(', ')}. Bring both to neighbouring releases.`,
   )
 }
 

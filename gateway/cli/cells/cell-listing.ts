@@ -32,6 +32,7 @@ export function cellListing(now: number): Listing<Cell> {
         of: ({ summary }) => summary && summary.architectures.join(','),
         isWide: true,
       },
+      { head: 'RELEASE', of: ({ summary }) => summary && summary.release, isWide: true },
       { head: 'RESYNC', of: ({ needs_resync }) => needs_resync, isWide: true },
       { head: 'AGE', of: ({ created_at }) => age(created_at, now), isWide: true },
       { head: 'ID', of: ({ id }) => id, isWide: true },

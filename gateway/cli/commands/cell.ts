@@ -1,11 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { withCloud, withView, withWatch } from '../api-options.ts'
+import type { DrainCellOptions } from '../cells/drain-cell.ts'
 import type { LeaveOptions } from '../cells/leave-cell.ts'
 import type { LoseOptions } from '../cells/lose-cell.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
+import { seconds } from '../seconds.ts'
 
 const WEIGHT_MAX = 1_000
 
@@ -13,6 +15,7 @@ export function addCellCommands(program: Command, operator: Operator): void {
   const cell = noun(program, 'cell', 'units of scheduling and failure')
   addReading(cell, operator)
   addDeciding(cell, operator)
+  addDraining(cell, operator)
   addLeaving(cell, operator)
   addLosing(cell, operator)
 }
@@ -60,6 +63,23 @@ function addDeciding(cell: Command, operator: Operator): void {
     .action(async (name: string, options: ViewOptions & { readonly weight: number }) => {
       const { updateCell } = await import('../cells/update-cell.ts')
       await updateCell(operator, name, { weight: options.weight }, options)
+    })
+}
+
+function addDraining(cell: Command, operator: Operator): void {
+  withExamples(
+    withView(cell.command('drain <cell>')),
+    './weir cell drain north --dry-run',
+    "./weir cell drain north --reason 'new racks' --wait",
+  )
+    .description('disable it, and drain each of its hosts; a repeat goes on with what is under way')
+    .option('--reason <text>', 'why: operators are shown it')
+    .option('--dry-run', 'only show the hosts that would be drained')
+    .option('--wait', 'until all are empty')
+    .option('--timeout <seconds>', 'how long to wait for each at most; they go on', seconds)
+    .action(async (name: string, options: DrainCellOptions) => {
+      const { drainCell } = await import('../cells/drain-cell.ts')
+      await drainCell(operator, name, options)
     })
 }
 

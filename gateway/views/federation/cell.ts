@@ -29,6 +29,8 @@ export function cellTag({ revision }: OperatedCell): string {
 
 function summaryView(summary: CellSummary) {
   return {
+    release: summary.release ?? null,
+    wire_versions: summary.wireVersions ?? [],
     hosts: summary.hosts,
     hosts_up: summary.hostsUp,
     servers: summary.instances,

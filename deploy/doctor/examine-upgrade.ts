@@ -1,0 +1,38 @@
+import { readRelease } from '#common/release.ts'
+import type { components } from '#openapi/federation.gen.ts'
+import { WIRE_VERSIONS } from '#openapi/wire.ts'
+import type { Finding } from './finding.ts'
+
+type Schemas = components['schemas']
+type Cell = Pick<Schemas['Cell'], 'name' | 'is_alive'> & {
+  readonly summary: Pick<Schemas['CellSummary'], 'release' | 'wire_versions'> | null
+}
+
+/** What stands in the way of running the release of this checkout where these gateways and cells run. */
+export function examineUpgrade(gateway: string, cells: readonly Cell[]): readonly Finding[] {
+  const release = readRelease()
+  return [
+    { is: 'ok', what: `this checkout is release ${release}, the gateway runs ${gateway}` },
+    ...cells.map(examineCell),
+  ]
+}
+
+function examineCell({ name, is_alive: isAlive, summary }: Cell): Finding {
+  const { release, wire_versions: versions } = summary ?? { release: null, wire_versions: [] }
+  if (release === null || versions.length === 0)
+    return {
+      is: 'note',
+      what: `cell ${name} ${isAlive ? 'is of a release that does not say which' : 'was never heard'}: bring it to the gateway's first`,
+    }
+  if (versions.some((version) => WIRE_VERSIONS.includes(version))) {
+    const silent = isAlive ? '' : ', as it said last: it is silent'
+    return {
+      is: isAlive ? 'ok' : 'note',
+      what: `cell ${name} runs ${release} and can stay${silent}`,
+    }
+  }
+  return {
+    is: 'bad',
+    what: `cell ${name} runs ${release}, which speaks ${versions.join(', ')} and not ${WIRE_VERSIONS.join(', ')}: bring it to a release between them first`,
+  }
+}

@@ -1,0 +1,146 @@
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import { errorFields } from '#common/log.ts'
+import type { InstanceSpec } from '../../driver.ts'
+import { imageVirtualSize, ownDiskIsOverlay } from '../../image-header.ts'
+import { rebase } from '../../qemu-img.ts'
+import { storageFailure } from '../../storage-failure.ts'
+import { takeOffHost } from '../destroy.ts'
+import { diskSizeIfThere, makeSwap } from '../disks/own-disks.ts'
+import { imageFormat } from '../disks/root-disk.ts'
+import { filesOf, type LibvirtHost } from '../host.ts'
+import { type InstanceFiles, instanceFiles } from '../instance-files.ts'
+import {
+  domainSubject,
+  type InstanceRecord,
+  readInstanceRecord,
+  writeInstanceRecord,
+} from '../instance-record.ts'
+import { defineDomain } from '../redefine.ts'
+import { existingDomain, hideFiles } from '../spawn.ts'
+
+const GIVE_BACK_MS = 60_000
+
+/**
+ * Takes over the disks that a dead host left where this one sees them; false when it left none. Their folder is
+ * renamed, so that only one host can have it. After a failure it is where it was. The caller holds the instance's lock.
+ */
+export async function takeOver(
+  host: LibvirtHost,
+  spec: InstanceSpec,
+  runs: boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if ((await existingDomain(host, spec, signal)) !== undefined) return false
+  const files = filesOf(host, spec.id)
+  const former = (await readInstanceRecord(files))?.takenFrom ?? (await formerHost(host, spec.id))
+  if (former === undefined) return false
+  const left = instanceFiles(former, spec.id)
+  // What can fail without the disks comes before them.
+  const base = await baseOf(host, spec, [left, files], signal)
+  await takeFolder(left, files, former)
+  try {
+    await refit(files, base, spec, signal)
+    await bringUp(host, spec, { runs, takenFrom: former }, signal)
+  } catch (error) {
+    if (!isFailure(error, 'unavailable') || host.slowSession.connected)
+      await giveBack(host, spec.id, left)
+    throw storageFailure(error)
+  }
+  return true
+}
+
+/** The state directory of the host that has the instance's disks. */
+async function formerHost(host: LibvirtHost, id: InstanceId): Promise<string | undefined> {
+  const { sharedFolder, stateDirectory } = host
+  if (sharedFolder === undefined) return undefined
+  for (const name of await readdir(sharedFolder)) {
+    const other = join(sharedFolder, name)
+    if (resolve(other) === resolve(stateDirectory)) continue
+    const files = instanceFiles(other, id)
+    const isWhole =
+      (await readInstanceRecord(files)) !== undefined &&
+      (await diskSizeIfThere(files.rootDisk)) !== undefined
+    if (isWhole) return other
+  }
+  return undefined
+}
+
+type Base = Parameters<typeof rebase>[1]
+
+/** What the root disk, wherever of these it is, has to rest on; undefined: it needs no other file. */
+async function baseOf(
+  host: LibvirtHost,
+  { image }: InstanceSpec,
+  places: readonly InstanceFiles[],
+  signal: AbortSignal,
+): Promise<Base | undefined> {
+  for (const { rootDisk } of places) {
+    if ((await diskSizeIfThere(rootDisk)) === undefined) continue
+    if (!(await ownDiskIsOverlay(rootDisk))) return undefined
+  }
+  return { path: await host.images.path(image, signal), format: imageFormat(image) }
+}
+
+/** Its record stays there as well, so that the host knows what else to remove when it is back. */
+async function takeFolder(
+  left: InstanceFiles,
+  files: InstanceFiles,
+  takenFrom: string,
+): Promise<void> {
+  const record = await readInstanceRecord(left)
+  if (record === undefined || (await diskSizeIfThere(left.rootDisk)) === undefined) return
+  await writeInstanceRecord(left, { ...record, takenFrom })
+  await rm(files.folder, { recursive: true, force: true })
+  await rename(left.folder, files.folder)
+  await writeInstanceRecord(left, record)
+}
+
+/** Afterwards the disks rest on this host's copy of the image, which is verified; the other's is not looked at. */
+async function refit(
+  files: InstanceFiles,
+  base: Base | undefined,
+  { flavor }: InstanceSpec,
+  signal: AbortSignal,
+): Promise<void> {
+  if (base !== undefined) await rebase(files.rootDisk, base, signal)
+  if ((await diskSizeIfThere(files.ephemeralDisk)) !== undefined)
+    await imageVirtualSize(files.ephemeralDisk, 'qcow2')
+  await makeSwap(files, flavor, signal)
+}
+
+async function bringUp(
+  host: LibvirtHost,
+  spec: InstanceSpec,
+  { runs, takenFrom }: { readonly runs: boolean; readonly takenFrom: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const files = filesOf(host, spec.id)
+  const { nics, image } = spec
+  const whole: InstanceRecord = {
+    ...{ version: 1, imageSha256: image.sha256, nics },
+    domain: domainSubject(spec),
+  }
+  await writeInstanceRecord(files, { ...whole, takenFrom })
+  await hideFiles(files)
+  for (const nic of nics) await host.networks.plug(nic, signal)
+  const domain = await defineDomain(host, spec.id, { ...whole, takenFrom }, signal)
+  if (runs) await host.domains.start(domain, signal)
+  const { takenFrom: _former, ...record } = (await readInstanceRecord(files))!
+  await writeInstanceRecord(files, record)
+}
+
+/** The caller's signal may have ended the work, so this one has a limit of its own. */
+async function giveBack(host: LibvirtHost, id: InstanceId, left: InstanceFiles): Promise<void> {
+  const files = filesOf(host, id)
+  try {
+    await takeOffHost(host, id, AbortSignal.timeout(GIVE_BACK_MS))
+    await rm(left.folder, { recursive: true, force: true })
+    await mkdir(join(left.folder, '..'), { recursive: true })
+    await rename(files.folder, left.folder)
+  } catch (error) {
+    host.logger?.error({ ...errorFields(error), instance: id }, 'disks were not given back')
+  }
+}

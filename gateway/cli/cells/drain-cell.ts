@@ -1,0 +1,51 @@
+import { openSession } from '../cloud/session.ts'
+import { allHosts } from '../hosts/all-hosts.ts'
+import { hostListing } from '../hosts/host-listing.ts'
+import { type Operation, operationListing } from '../operations/operation-listing.ts'
+import { type WaitOptions, waitForOperation } from '../operations/wait-for-operation.ts'
+import type { Operator } from '../operator.ts'
+import { styleFor } from '../output/style.ts'
+import { listView, rendered, type View } from '../output/view.ts'
+
+export interface DrainCellOptions extends WaitOptions {
+  readonly reason?: string
+  readonly wait?: true
+  readonly dryRun?: true
+}
+
+/**
+ * Afterwards no new server goes to the cell or to any of its hosts, and the operations are shown that end once their hosts
+ * are empty; with `wait`, all have ended. A repeat goes on with those under way. A dry run shows the hosts.
+ */
+export async function drainCell(
+  operator: Operator,
+  name: string,
+  options: DrainCellOptions,
+): Promise<void> {
+  const session = await openSession(operator, options)
+  const { federation } = session
+  const cell = await federation.ask('get', '/v1/cells/{cell}', { path: { cell: name } })
+  const hosts = await allHosts(session, cell.id)
+  const show = async (view: View) => {
+    operator.out.write(await rendered(view, options.output, styleFor(operator.out, operator.env)))
+  }
+  if (options.dryRun === true) {
+    operator.err.write(`This would disable cell ${cell.name} and drain its hosts:\n`)
+    return show(listView(hosts, hostListing(new Map([[cell.id, cell.name]]), Date.now())))
+  }
+  const { reason } = options
+  const path = { cell: cell.id }
+  const decided = { is_enabled: false, disabled_reason: reason ?? null }
+  await federation.ask('patch', '/v1/cells/{cell}', { path, body: decided })
+  const operations: Operation[] = []
+  for (const { id } of hosts)
+    operations.push(
+      await federation.ask('post', '/v1/hosts/{host}/drain', {
+        path: { host: id },
+        body: reason === undefined ? {} : { reason },
+      }),
+    )
+  if (options.wait === true)
+    for (const { id } of operations) await waitForOperation(operator, id, options)
+  else await show(listView(operations, operationListing(Date.now())))
+}
