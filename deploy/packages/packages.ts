@@ -11,6 +11,7 @@ export type Purpose =
   | 'baremetal'
   | 'machines'
   | 'clients'
+  | 'ansible'
   | 'browser'
 
 export interface Package {
@@ -51,5 +52,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'curl', purpose: 'clients', program: 'curl' },
   { name: 'golang-go', purpose: 'clients', program: 'go' },
   { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'clients' },
+  { name: 'ansible-core', purpose: 'ansible', program: 'ansible-playbook' },
+  { name: 'python3-platformdirs', purpose: 'ansible' },
   { name: 'chromium', purpose: 'browser', program: 'chromium' },
 ]

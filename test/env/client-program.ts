@@ -49,8 +49,9 @@ export async function runClient(
   program: string,
   args: readonly string[],
   env: Settings,
+  limitMs = RUN_LIMIT_MS,
 ): Promise<string> {
-  const options = { env, timeout: RUN_LIMIT_MS, maxBuffer: OUTPUT_MAX_BYTES }
+  const options = { env, timeout: limitMs, maxBuffer: OUTPUT_MAX_BYTES }
   const { stdout } = await slots(() => promisify(execFile)(program, [...args], options))
   return stdout
 }

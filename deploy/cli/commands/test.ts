@@ -46,13 +46,13 @@ async function test(vitest: readonly string[], options: { readonly all?: true })
 }
 
 /**
- * Hypervisors and clients to test against; a browser, as large as all else, for the long way only. Where they cannot be
- * had their tests are skipped, unless they must run.
+ * Hypervisors and clients to test against; Ansible and a browser, which are large, for the long way only. Where they
+ * cannot be had their tests are skipped, unless they must run.
  */
 async function installPeers(isAll: boolean): Promise<void> {
   const must = isAll || process.env['CI'] === 'true'
   try {
-    const large = isAll ? (['browser'] as const) : []
+    const large = isAll ? (['ansible', 'browser'] as const) : []
     await installPackages(
       ['libvirt', 'docker', 'baremetal', 'machines', 'clients', ...large],
       progress,
