@@ -1,5 +1,3 @@
-import { setTimeout as timer } from 'node:timers/promises'
-
 /** The only source of time for anything that decides by it, so that tests and the simulator can own it. */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -10,7 +8,24 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  sleep: async (ms, signal) => {
-    await timer(ms, undefined, signal === undefined ? { ref: false } : { signal, ref: false })
+  sleep: (ms, signal) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    if (signal?.aborted === true) reject(signal.reason as Error)
+    else {
+      const wake = () => {
+        clearTimeout(timer)
+        reject(signal!.reason as Error)
+      }
+      const end = () => {
+        signal?.removeEventListener('abort', wake)
+        resolve()
+      }
+      const timer = setTimeout(end, ms).unref()
+      signal?.addEventListener('abort', wake, { once: true })
+    }
+    return promise
   },
 }
+
+/** A reason to end a sleep with: without one each `abort()` makes an error with a stack. */
+export const WOKEN = new Error('woken')

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts'
+import { type Clock, WOKEN } from './clock.ts'
 import { errorFields, type Logger } from './log.ts'
 
 /**
@@ -102,6 +102,6 @@ export class RunningReconciler implements AsyncDisposable {
     })
     const slept = this.#clock.sleep(this.#reconciler.everyMs, timeout.signal).catch(() => {})
     await Promise.race([nudged, slept])
-    timeout.abort()
+    timeout.abort(WOKEN)
   }
 }

@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 
 const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
@@ -9,14 +17,15 @@ const INFO = 'weir sealed secrets v1'
 
 /** Seals secrets that must be kept, so that a copy of the database alone does not tell them. */
 export class Secrets {
-  readonly #keys: ReadonlyMap<string, Buffer>
+  /** Made once: a key given as bytes costs more than sealing with it. */
+  readonly #keys: ReadonlyMap<string, KeyObject>
   readonly #current: string
 
   /** Keys of 32 bytes. The first seals; the others still open what they sealed, until they are retired. */
   constructor(keys: readonly [Buffer, ...Buffer[]]) {
     for (const key of keys)
       if (key.length !== KEY_BYTES) throw new Error(`A secrets key must have ${KEY_BYTES} bytes`)
-    this.#keys = new Map(keys.map((key) => [keyId(key), key]))
+    this.#keys = new Map(keys.map((key) => [keyId(key), createSecretKey(key)]))
     this.#current = keyId(keys[0])
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts'
+import { type Clock, WOKEN } from './clock.ts'
 
 /** What the promise comes to, or undefined when that takes longer than `ms`; it is not stopped then. */
 export async function settledWithin<T>(
@@ -14,6 +14,6 @@ export async function settledWithin<T>(
   try {
     return await Promise.race([promise, timeUp])
   } finally {
-    settled.abort()
+    settled.abort(WOKEN)
   }
 }

@@ -1324,6 +1324,8 @@ export interface operations {
                     readonly "application/json": {
                         /** Format: uuid */
                         readonly server_id: string;
+                        /** @description Its ids in the clouds that it was sent down from, as its metadata says; the nearest is the last. */
+                        readonly above: readonly string[];
                         /** Format: uuid */
                         readonly cell_id: string | null;
                         /** @description Its name. */

@@ -15,7 +15,6 @@ const BY_OPERATORS = 'made and deleted by operators'
 /** Removed together with rows of a table that is purged, or when what it describes ends. */
 const GOES_WITH: Readonly<Record<string, string>> = {
   // Of the global database.
-  saga_events: 'sagas',
   instance_mappings: 'the end of the delete',
   request_specs: 'the end of the delete',
   server_intents: 'being carried out, or its server',

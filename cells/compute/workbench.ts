@@ -1,4 +1,4 @@
-import type { Clock } from '#common/clock.ts'
+import { type Clock, WOKEN } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId, OperationId } from '#common/ids.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
@@ -47,7 +47,7 @@ export class Workbench implements AsyncDisposable {
       (): HostAnswer => ({ state: 'working' }),
       () => running.answer,
     )
-    return Promise.race([running.answer, working]).finally(() => patience.abort())
+    return Promise.race([running.answer, working]).finally(() => patience.abort(WOKEN))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

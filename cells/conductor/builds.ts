@@ -16,24 +16,30 @@ export interface Attempt {
  */
 export class Builds {
   readonly #secrets: Secrets
-  readonly #byAttempt = new Map<string, InstanceBuild>()
+  readonly #byAttempt = new Map<string, { readonly build: InstanceBuild; keepers: number }>()
 
   constructor(secrets: Secrets) {
     this.#secrets = secrets
   }
 
+  /** Until dropped as often: the same build may be asked for several times at once. */
   keep(attempt: Attempt, build: InstanceBuild): void {
-    this.#byAttempt.set(key(attempt), build)
+    const kept = this.#byAttempt.get(key(attempt)) ?? { build, keepers: 0 }
+    kept.keepers += 1
+    this.#byAttempt.set(key(attempt), kept)
   }
 
   drop(attempt: Attempt): void {
-    this.#byAttempt.delete(key(attempt))
+    const kept = this.#byAttempt.get(key(attempt))
+    if (kept === undefined) return
+    kept.keepers -= 1
+    if (kept.keepers === 0) this.#byAttempt.delete(key(attempt))
   }
 
   /** Undefined once the attempt is over. */
   async get(db: Executor, attempt: Attempt): Promise<InstanceBuild | undefined> {
     const kept = this.#byAttempt.get(key(attempt))
-    if (kept !== undefined) return kept
+    if (kept !== undefined) return kept.build
     const sealed = await findSealedBuild(db, attempt)
     if (sealed === undefined) return undefined
     return JSON.parse(this.#secrets.open(sealed, purpose(attempt))) as InstanceBuild
@@ -41,9 +47,9 @@ export class Builds {
 
   /** The kept build as it may be stored. */
   sealed(attempt: Attempt): string {
-    const build = this.#byAttempt.get(key(attempt))
-    if (build === undefined) throw new Error('A build must be kept before it is stored')
-    return this.#secrets.seal(JSON.stringify(build), purpose(attempt))
+    const kept = this.#byAttempt.get(key(attempt))
+    if (kept === undefined) throw new Error('A build must be kept before it is stored')
+    return this.#secrets.seal(JSON.stringify(kept.build), purpose(attempt))
   }
 }
 

@@ -171,6 +171,16 @@ export async function updateOwnInstance(
   return affectedRows === 1
 }
 
+/** The same, only queued: the transaction fails with `otherwise` when the instance was taken from `owner`. */
+export function queueOwnInstance(
+  tx: Tx,
+  owner: SagaId,
+  change: InstanceChange,
+  otherwise: () => Error,
+): void {
+  tx.queue(UPDATE_AS_OWNER, { ...changeValues(change), owner }, { rows: 1, otherwise })
+}
+
 /** Writes the instance if nothing has changed it since `seen` was read. */
 export async function updateSeenInstance(
   tx: Executor,
@@ -182,6 +192,17 @@ export async function updateSeenInstance(
   return affectedRows === 1
 }
 
+/** The same, only queued: the transaction fails with `otherwise` when something has changed it. */
+export function queueSeenInstance(
+  tx: Tx,
+  seen: Instance,
+  change: InstanceChange,
+  otherwise: () => Error,
+): void {
+  const values = { ...changeValues(change), seenVersion: seen.version }
+  tx.queue(UPDATE_SEEN, values, { rows: 1, otherwise })
+}
+
 /** Afterwards the row is gone, if `owner` may change it; false when it may not, or did so before. */
 export async function removeOwnInstance(
   tx: Executor,
@@ -190,6 +211,16 @@ export async function removeOwnInstance(
 ): Promise<boolean> {
   const { affectedRows } = await tx.run(REMOVE, { id, attempt, owner })
   return affectedRows === 1
+}
+
+/** The same, only queued: the transaction fails with `otherwise` when `owner` may not change it. */
+export function queueRemoval(
+  tx: Tx,
+  owner: SagaId,
+  { id, attempt }: Pick<Instance, 'id' | 'attempt'>,
+  otherwise: () => Error,
+): void {
+  tx.queue(REMOVE, { id, attempt, owner }, { rows: 1, otherwise })
 }
 
 export async function findInstance(db: Executor, id: InstanceId): Promise<Instance | undefined> {

@@ -59,6 +59,14 @@ const UPDATE = statement(
     ),
 )
 
+const ANY = statement(
+  builder
+    .select({ id: serverMigrations.id })
+    .from(serverMigrations)
+    .where(eq(serverMigrations.serverId, p('serverId')))
+    .limit(1),
+)
+
 /** Throws a duplicate-key error for one that is there already. */
 export async function insertMigration(tx: Executor, migration: MigrationView): Promise<void> {
   await tx.run(INSERT, values(migration))
@@ -75,6 +83,8 @@ export async function newestMigration(
   db: Executor,
   serverId: string,
 ): Promise<MigrationView | undefined> {
+  // Most servers have never moved, and a delete asks for each.
+  if ((await db.rows(ANY, { serverId })).length === 0) return undefined
   const [row] = await db.orm
     .select()
     .from(serverMigrations)

@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { PAGE_MAX_BYTES } from '#common/bus/within-bytes.ts'
-import type { Clock } from '#common/clock.ts'
+import { type Clock, WOKEN } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
@@ -161,7 +161,7 @@ export class FeedRelay implements AsyncDisposable {
     if (!this.#isNudged && !this.#stop.signal.aborted) {
       const slept = clock.sleep(POLL_MS, timeout.signal).catch(() => {})
       await Promise.race([nudged, slept])
-      timeout.abort()
+      timeout.abort(WOKEN)
     }
     const wasNudged = this.#isNudged
     if (wasNudged) await clock.sleep(GATHER_MS, this.#stop.signal).catch(() => {})

@@ -84,8 +84,27 @@ export async function claim(
     giveBack(tx, provider, { ...counted, custom: before })
     return false
   }
-  for (const [resourceClass, amount] of Object.entries(custom))
+  queueAllocations(tx, provider, consumer, resources)
+  return true
+}
+
+/** The same, only queued: the transaction fails with `otherwise` when the provider has them no longer. */
+export function queueClaim(
+  tx: Tx,
+  provider: HostId,
+  consumer: string,
+  resources: Resources,
+  otherwise: () => Error,
+): void {
+  const expected = { rows: 1, otherwise }
+  tx.queue(TAKE, { provider, ...resources }, expected)
+  for (const [resourceClass, amount] of Object.entries(resources.custom ?? {}))
+    tx.queue(TAKE_CUSTOM, { provider, resourceClass, amount }, expected)
+  queueAllocations(tx, provider, consumer, resources)
+}
+
+function queueAllocations(tx: Tx, provider: HostId, consumer: string, resources: Resources): void {
+  for (const [resourceClass, amount] of Object.entries(resources.custom ?? {}))
     tx.queue(ALLOCATE_CUSTOM, { consumer, provider, resourceClass, amount })
   tx.queue(ALLOCATE, { consumer, provider, ...resources })
-  return true
 }

@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import type { Tx } from '#common/db/database.ts'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
 import { allocations, groupMembers } from '../db/schema/placement.ts'
@@ -9,7 +9,7 @@ import { type CountedResource, RESOURCE_CLASSES, type Resources } from './resour
 
 const p = sql.placeholder
 
-const HELD = statement(
+const ofConsumer = () =>
   builder
     .select({
       provider_id: allocations.providerId,
@@ -21,14 +21,16 @@ const HELD = statement(
     .from(allocations)
     .leftJoin(groupMembers, eq(groupMembers.consumerId, allocations.consumerId))
     .where(eq(allocations.consumerId, p('consumer')))
-    .for('update'),
-)
+
+const HELD = statement(ofConsumer())
+const LOCKED = statement(ofConsumer().for('update'))
 
 const FORGET = statement(
   builder.delete(allocations).where(eq(allocations.consumerId, p('consumer'))),
 )
 
-interface Held {
+/** A type, not an interface: it is logged as JSON. */
+export type Held = {
   readonly provider_id: HostId
   readonly resource_class: string
   readonly used: number
@@ -39,13 +41,36 @@ interface Held {
 
 /** Afterwards the consumer holds nothing and counts in no group. Only what its rows say is given back, so repeating gives back nothing more. */
 export async function release(tx: Tx, consumer: string): Promise<void> {
-  const held = await tx.rows<Held>(HELD, { consumer })
+  const held = await tx.rows<Held>(LOCKED, { consumer })
   const [first] = held
   if (first === undefined) return
   // Before the providers, as a claim locks them.
   if (first.group_id !== null && first.host_id !== null)
     await leaveGroup(tx, consumer, { groupId: first.group_id, hostId: first.host_id })
   tx.queue(FORGET, { consumer })
+  giveBackAll(tx, held)
+}
+
+/** What the consumer holds now. */
+export function heldBy(db: Executor, consumer: string): Promise<readonly Held[]> {
+  return db.rows<Held>(HELD, { consumer })
+}
+
+/**
+ * As `release`, only queued, for a consumer in no group that nobody else changes: the transaction fails with `otherwise`
+ * when it has not just so many rows.
+ */
+export function queueRelease(
+  tx: Tx,
+  consumer: string,
+  held: readonly Held[],
+  otherwise: () => Error,
+): void {
+  tx.queue(FORGET, { consumer }, { rows: held.length, otherwise })
+  giveBackAll(tx, held)
+}
+
+function giveBackAll(tx: Tx, held: readonly Held[]): void {
   for (const provider of new Set(held.map((row) => row.provider_id))) {
     const rows = held.filter((row) => row.provider_id === provider)
     giveBack(tx, provider, heldIn(rows))

@@ -13,6 +13,11 @@ export interface Bound {
   readonly expected?: Expected | undefined
 }
 
+export const COMMIT: Bound = { text: 'commit', values: [] }
+
+/** More values than this gain nothing from travelling together, and would make statements of ever new shapes. */
+export const VALUES_TOGETHER_MAX = 600
+
 /**
  * Several statements as one, which is prepared and run in one round trip (MariaDB: `BEGIN NOT ATOMIC`). It stops at
  * the first that fails or does not match the rows expected of it; what ran before then stays in the transaction.
@@ -21,12 +26,11 @@ export function compound(parts: readonly Bound[]): Bound {
   const texts = parts.map(({ text, expected }, place) =>
     expected === undefined ? `${text};` : `${text};${assertion(place)}`,
   )
-  return {
-    text: `begin not atomic ${texts.join(' ')} end`,
-    values: parts.flatMap(({ values, expected }) =>
-      expected === undefined ? values : [...values, expected.rows],
-    ),
-  }
+  return { text: `begin not atomic ${texts.join(' ')} end`, values: parts.flatMap(valuesOf) }
+}
+
+function valuesOf({ values, expected }: Bound): readonly unknown[] {
+  return expected === undefined ? values : [...values, expected.rows]
 }
 
 const SIGNAL = 'ER_SIGNAL_EXCEPTION'

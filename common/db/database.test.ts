@@ -110,6 +110,40 @@ test('a queued statement that does not match its rows ends the transaction, what
   ).toHaveLength(2)
 })
 
+test('of transactions that come at once each commits or fails by itself, however they travel', async () => {
+  const insert = statement(
+    builder.insert(things).values({ id: sql.placeholder('id'), name: sql.placeholder('name') }),
+  )
+  const rename = statement(
+    builder
+      .update(things)
+      .set({ name: 'renamed' })
+      .where(eq(things.id, sql.placeholder('renamed'))),
+  )
+  const otherwise = () => new Failure('conflict', 'It is gone.')
+  const committed: number[] = []
+  const transaction = (id: number, renamed = id) =>
+    db.transaction((tx) => {
+      tx.queue(insert, { id, name: 'new' })
+      tx.queue(rename, { renamed }, { rows: 1, otherwise })
+      tx.afterCommit(() => committed.push(id))
+    })
+  const ids = Array.from({ length: 20 }, (_, index) => 2_000 + index)
+
+  const ends = await Promise.allSettled(
+    ids.map((id) => transaction(id, id === 2_007 ? 9_999 : id)).concat(transaction(1)),
+  )
+
+  const failed = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []))
+  expect(failed).toHaveLength(2)
+  expect(failed[0]).toMatchObject({ kind: 'conflict', message: 'It is gone.' })
+  expect(isDuplicate(failed[1])).toBe(true)
+  const good = ids.filter((id) => id !== 2_007)
+  expect(committed.toSorted((a, b) => a - b)).toEqual(good)
+  const rows = await db.orm.select().from(things).where(gt(things.id, 1_999)).orderBy(things.id)
+  expect(rows).toEqual(good.map((id) => ({ id, name: 'renamed' })))
+})
+
 test('two transactions that wait for each other both end well: the victim is run again', async () => {
   const bothHaveOne = Promise.withResolvers<void>()
   let holding = 0

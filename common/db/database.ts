@@ -1,10 +1,13 @@
 import type { MySql2Database } from 'drizzle-orm/mysql2'
 import { createPool, type Pool, type PoolConnection } from 'mysql2'
-import { type Bound, compound, type Expected, failedExpectation } from './compound.ts'
-import { execute } from './execute.ts'
+import { type Bound, COMMIT, compound, type Expected } from './compound.ts'
+import { execute, simple } from './execute.ts'
 import { databaseFailure, isDeadlock } from './failures.ts'
+import { boundOf, OpenTransaction } from './open-transaction.ts'
 import { ormOn } from './orm.ts'
+import { sideBySide } from './side-by-side.ts'
 import type { Statement } from './statement.ts'
+import { Trains } from './trains.ts'
 
 /** Something SQL can be run on: the pool, or one open transaction. */
 export interface Executor {
@@ -60,19 +63,13 @@ const WAITING_MAX = 2_000
 /** Prepared at a time, those least used given up first: the server allows 16,382 to all its clients together. */
 const STATEMENTS_PER_CONNECTION_MAX = 256
 
-/** More values than this gain nothing from travelling together, and would make statements of ever new shapes. */
-const VALUES_TOGETHER_MAX = 600
-
-/** How many rows the statement before it matched: of a compound the driver tells only the sum. */
-const COUNT: Bound = { text: 'select row_count() as affectedRows', values: [] }
-const COMMIT: Bound = { text: 'commit', values: [] }
-
 /** Connections to one database. Failures leave it as `unavailable` (gone, overloaded) or untouched. */
 export class Database implements Transactional, AsyncDisposable {
   readonly orm: MySql2Database
   readonly #pool: Pool
   /** Their connections begin a transaction with its first statement: a round trip less than BEGIN. */
   readonly #transactions: Pool
+  readonly #trains = new Trains((transactions) => this.#together(transactions))
 
   constructor(options: DatabaseOptions) {
     this.#pool = openPool(options, true)
@@ -99,148 +96,43 @@ export class Database implements Transactional, AsyncDisposable {
   }
 
   async #once<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
-    const connection = await connectionOf(this.#transactions)
-    const tx = new OpenTransaction(connection)
+    const tx = new OpenTransaction({
+      connect: () => connectionOf(this.#transactions),
+      ride: (passenger) => this.#trains.ride(passenger),
+    })
     try {
       const result = await work(tx)
       await tx.commit()
-      connection.release()
-      tx.committed()
       return result
     } catch (error) {
-      await tx.rollback().then(
-        () => connection.release(),
-        () => connection.destroy(),
-      )
+      await tx.rollback()
       throw error
+    }
+  }
+
+  /** All of them in one transaction, or none: then false. */
+  async #together(transactions: readonly (readonly Bound[])[]): Promise<boolean> {
+    const connection = await connectionOf(this.#transactions)
+    try {
+      await execute(connection, compound([...sideBySide(transactions), COMMIT]))
+      connection.release()
+      return true
+    } catch (error) {
+      // Where it is not known whether they committed, none of them may be run again.
+      const isOver = await simple(connection, 'ROLLBACK').then(
+        () => true,
+        () => false,
+      )
+      if (isOver) connection.release()
+      else connection.destroy()
+      if (!isOver) throw error
+      return false
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.#pool.promise().end(), this.#transactions.promise().end()])
   }
-}
-
-/**
- * One open transaction on one connection. What is queued goes out, in order, with the next statement that is waited
- * for, at the latest with the commit: a round trip costs both ends more than most statements do.
- */
-export class OpenTransaction implements Tx {
-  readonly transactional = true
-  readonly #connection: PoolConnection
-  #queue: Bound[] = []
-  readonly #afterCommit: (() => void)[] = []
-  #valuesQueued = 0
-  /** Of a compound nobody knows how far it came: whoever caught its failure must not go on and commit. */
-  #broken: { readonly error: unknown } | undefined
-  #orm: MySql2Database | undefined
-
-  constructor(connection: PoolConnection) {
-    this.#connection = connection
-  }
-
-  /** Made on first use: hot transactions run prepared statements only. */
-  get orm(): MySql2Database {
-    this.#orm ??= ormOn(this.#connection.promise(), () => this.flush())
-    return this.#orm
-  }
-
-  queue(statement: Statement, values: StatementValues, expected?: Expected): void {
-    const bound = boundOf(statement, values)
-    this.#queue.push({ ...bound, expected })
-    this.#valuesQueued += bound.values.length
-  }
-
-  async run(statement: Statement, values: StatementValues): Promise<Changed> {
-    const own = boundOf(statement, values)
-    if (!(await this.#mayJoin(own))) return execute<Changed>(this.#connection, own)
-    const [counts] = await this.#send<[readonly Changed[]]>([own, COUNT])
-    return counts[0]!
-  }
-
-  async rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
-    const own = boundOf(statement, values)
-    if (!(await this.#mayJoin(own))) return execute<readonly Row[]>(this.#connection, own)
-    const [rows] = await this.#send<[readonly Row[]]>([own])
-    return rows
-  }
-
-  async flush(): Promise<void> {
-    if (await this.#mayJoin({ text: '', values: [] })) await this.#send([])
-  }
-
-  /** Afterwards everything queued and run is durable. */
-  async commit(): Promise<void> {
-    if (await this.#mayJoin(COMMIT)) await this.#send([COMMIT])
-    else await this.#simple('COMMIT')
-  }
-
-  afterCommit(done: () => void): void {
-    this.#afterCommit.push(done)
-  }
-
-  /** Tells those who wanted to know; the connection may be another's by now. */
-  committed(): void {
-    for (const done of this.#afterCommit) done()
-  }
-
-  rollback(): Promise<void> {
-    return this.#simple('ROLLBACK')
-  }
-
-  /** False when nothing is queued, or nothing is any more because it was too much for one statement. */
-  async #mayJoin(next: Bound): Promise<boolean> {
-    if (this.#broken !== undefined) throw this.#broken.error
-    if (this.#queue.length === 0) return false
-    if (this.#valuesQueued + next.values.length <= VALUES_TOGETHER_MAX) return true
-    const queue = this.#takeQueue()
-    await this.#unlessBroken(async () => {
-      for (const each of queue) {
-        const { affectedRows } = await execute<Changed>(this.#connection, each)
-        if (each.expected !== undefined && affectedRows !== each.expected.rows)
-          throw each.expected.otherwise()
-      }
-    })
-    return false
-  }
-
-  #send<Result>(last: readonly Bound[]): Promise<Result> {
-    const parts = [...this.#takeQueue(), ...last]
-    return this.#unlessBroken(() =>
-      execute<Result>(this.#connection, compound(parts)).catch((error: unknown) => {
-        throw failedExpectation(error, parts) ?? error
-      }),
-    )
-  }
-
-  async #unlessBroken<Result>(work: () => Promise<Result>): Promise<Result> {
-    try {
-      return await work()
-    } catch (error) {
-      this.#broken = { error }
-      throw error
-    }
-  }
-
-  #takeQueue(): readonly Bound[] {
-    const queue = this.#queue
-    this.#queue = []
-    this.#valuesQueued = 0
-    return queue
-  }
-
-  #simple(how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#connection.query(how, (error) => {
-        if (error === null) resolve()
-        else reject(error)
-      })
-    })
-  }
-}
-
-function boundOf(statement: Statement, values: StatementValues): Bound {
-  return { text: statement.text, values: statement.bind(values) }
 }
 
 function openPool(options: DatabaseOptions, autocommit: boolean): Pool {

@@ -14,3 +14,13 @@ export function execute<Result>(
     })
   })
 }
+
+/** Ends the transaction that is open on the connection. */
+export function simple(on: PoolConnection, how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+  return new Promise((resolve, reject) => {
+    on.query(how, (error) => {
+      if (error === null) resolve()
+      else reject(error)
+    })
+  })
+}

@@ -36,12 +36,12 @@ export function rowsInsert<T extends MySqlTable, Column extends keyof T['$inferI
     queue: (tx, rows) => {
       for (let from = 0; from < rows.length; ) {
         const size = SIZES.find((each) => each <= rows.length - from)!
-        const values = rows
-          .slice(from, from + size)
-          .flatMap((row, index) =>
-            columns.map((column) => [`${column}${index}`, row[column]] as const),
-          )
-        tx.queue(prepared(size), Object.fromEntries(values))
+        const values: Record<string, unknown> = {}
+        for (let index = 0; index < size; index += 1) {
+          const row = rows[from + index]!
+          for (const column of columns) values[`${column}${index}`] = row[column]
+        }
+        tx.queue(prepared(size), values)
         from += size
       }
     },

@@ -37,9 +37,30 @@ class Session extends MySql2Session<Record<string, never>, Record<string, never>
 
 const dialect = new MySqlDialect()
 
-/** Drizzle's query builder on a pool or one of its connections; `before` runs before each of its queries. */
-export function ormOn(client: Pool | PoolConnection, before?: () => Promise<void>): MySql2Database {
+/** Drizzle's query builder on a pool. */
+export function ormOn(client: Pool): MySql2Database
+/** The same on a connection to be had when it is needed; `before` runs before each query. */
+export function ormOn(
+  connect: () => Promise<PoolConnection>,
+  before: () => Promise<void>,
+): MySql2Database
+export function ormOn(
+  on: Pool | (() => Promise<PoolConnection>),
+  before?: () => Promise<void>,
+): MySql2Database {
+  const client = typeof on === 'function' ? later(on) : on
   const session = new Session(client, dialect, undefined, { mode: 'default' })
   session.before = before
   return new MySql2Database(dialect, session, undefined, 'default')
+}
+
+/** What drizzle asks of a connection. */
+function later(connect: () => Promise<PoolConnection>): PoolConnection {
+  const client: Pick<PoolConnection, 'query' | 'execute'> = {
+    query: async (...args: unknown[]) =>
+      (await connect()).query(...(args as Parameters<PoolConnection['query']>)),
+    execute: async (...args: unknown[]) =>
+      (await connect()).execute(...(args as Parameters<PoolConnection['execute']>)),
+  }
+  return client as PoolConnection
 }

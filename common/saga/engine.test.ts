@@ -7,13 +7,14 @@ import { workContext } from '../context.ts'
 import { token } from '../db/columns.ts'
 import { Database, type Transactional } from '../db/database.ts'
 import { migrateDatabase } from '../db/migrate.ts'
+import { builder, statement } from '../db/statement.ts'
 import { Failure } from '../errors.ts'
 import { newId, type SagaId } from '../ids.ts'
 import { createLogger } from '../log.ts'
 import { SagaEngine } from './engine.ts'
 import { seizeLease } from './lease.ts'
 import { adoptSagas, insertSaga } from './log.ts'
-import type { Saga, Step, StepCall } from './saga.ts'
+import { type Saga, type Step, type StepCall, Unusual } from './saga.ts'
 import { sagas } from './schema.ts'
 import { MortalDatabase, trialsOf } from './testing.ts'
 
@@ -200,6 +201,28 @@ test.each([1, 2, 3].flatMap((n) => [[n, 'before'] as const, [n, 'after'] as cons
   },
 )
 
+test('a step whose usual way turns out wrong is run the other way, and nothing is left of the first', async () => {
+  const [usual, unusual] = [newId(), newId()]
+  const INSERT = statement(builder.insert(marks).values({ id: sql.placeholder('id') }))
+  const steps = saga.steps.map((step): Step<World, Params> => {
+    if (step.name !== 'activate' || step.kind !== 'local') return step
+    return {
+      ...step,
+      usually: (tx, { params }) => {
+        const rows = params.id === usual ? 1 : 2
+        tx.queue(INSERT, { id: `${params.id}:usually` }, { rows, otherwise: () => new Unusual() })
+        return null
+      },
+    }
+  })
+  await using engine = await open({ ...saga, steps })
+
+  for (const id of [usual, unusual]) expect(await run(engine, { ...saga, steps }, id)).toBe('done')
+
+  expect(await leftOf(usual)).toContain(`${usual}:usually`)
+  expect(await leftOf(unusual)).toEqual(allOf(unusual))
+})
+
 test('a remote that is silent is asked again, and its saga rests between tries', async () => {
   const id = newId()
   world.silentFor = 2
@@ -273,7 +296,7 @@ test('sagas at work do not keep a process from taking up those that rest', async
   })
   const [busy, resting, late] = [newId<SagaId>(), newId<SagaId>(), newId<SagaId>()]
   await db.transaction(async (tx) => {
-    for (const id of [busy, resting, late]) insertSaga(tx, record(id), lease)
+    for (const id of [busy, resting, late]) insertSaga(tx, record(id), lease, { state: 'running' })
     await tx.orm.execute(sql`update sagas set resume_at = resume_at - interval 1 minute
       where id = ${late}`)
   })

@@ -7,6 +7,7 @@ import { errorFields, type Logger } from '../log.ts'
 import { type Execution, execute, type FirstTransaction, firstTransaction } from './execution.ts'
 import { type Lease, renewLease, seizeLease } from './lease.ts'
 import { adoptSagas, type SagaRecord } from './log.ts'
+import { Progress } from './progress.ts'
 import type { Json, Saga, SagaOutcome } from './saga.ts'
 
 export interface SagaEngineOptions<Deps> {
@@ -84,12 +85,12 @@ export class SagaEngine<Deps> implements AsyncDisposable {
       const { id = newId<SagaId>(), subject, params, work } = start
       const { name, version } = saga
       const record = { id, name, version, subject, params: params as Json, work }
-      return this.#execution(saga as Saga<Deps, never>, record)
+      return this.#execution(saga as Saga<Deps, never>, record, new Progress())
     })
     await firstTransaction(this.#options.db, executions, around)
     return executions.map((execution) => ({
       id: execution.record.id,
-      output: <T extends Json>(step: string) => execution.progress?.output(step) as T | undefined,
+      output: <T extends Json>(step: string) => execution.progress.output(step) as T | undefined,
       finished: this.#track(execution),
     }))
   }
@@ -98,7 +99,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   async recover(): Promise<number> {
     const running = new Set(this.#running.keys())
     const idle = await adoptSagas(this.#options.db, this.#lease, ADOPT_MAX, running)
-    for (const record of idle) {
+    for (const { log, ...record } of idle) {
       // Begun while they were looked for.
       if (this.#running.has(record.id)) continue
       const saga = this.#byName.get(record.name)
@@ -106,7 +107,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
         this.#options.log.error({ saga: record.id, saga_name: record.name }, 'saga of unknown name')
         continue
       }
-      void this.#track(this.#execution(saga, record))
+      void this.#track(this.#execution(saga, record, new Progress(log)))
     }
     return idle.length
   }
@@ -117,12 +118,13 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     await Promise.allSettled([...this.#running.values(), this.#renewal])
   }
 
-  #execution(saga: Saga<Deps, never>, record: SagaRecord): Execution {
+  #execution(saga: Saga<Deps, never>, record: SagaRecord, progress: Progress): Execution {
     const { db, deps, clock, log } = this.#options
     const lease = this.#lease
     // Deps go in and come out of the same saga; the execution between only carries them.
     const carried = saga as Saga<unknown, never>
-    return { db, deps, clock, log, saga: carried, record, lease, signal: this.#stop.signal }
+    const { signal } = this.#stop
+    return { db, deps, clock, log, saga: carried, record, lease, signal, progress }
   }
 
   #track(execution: Execution): Promise<SagaOutcome | 'handed-over'> {

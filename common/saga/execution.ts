@@ -3,19 +3,18 @@ import type { Transactional, Tx } from '../db/database.ts'
 import { errorChain, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
 import type { Lease } from './lease.ts'
+import { type Hold, holdSaga, insertSaga, markSaga, SagaLost, type SagaRecord } from './log.ts'
+import { type LogRow, Progress } from './progress.ts'
 import {
-  appendEvents,
-  type Hold,
-  holdSaga,
-  insertSaga,
-  type LogRow,
-  markSaga,
-  readEvents,
-  SagaLost,
-  type SagaRecord,
-} from './log.ts'
-import { Progress } from './progress.ts'
-import type { Json, LocalStep, RemoteStep, Saga, SagaOutcome, Step, StepCall } from './saga.ts'
+  type Json,
+  type LocalStep,
+  type RemoteStep,
+  type Saga,
+  type SagaOutcome,
+  type Step,
+  type StepCall,
+  Unusual,
+} from './saga.ts'
 
 export interface Execution {
   readonly db: Transactional
@@ -26,8 +25,8 @@ export interface Execution {
   readonly record: SagaRecord
   readonly lease: Lease
   readonly signal: AbortSignal
-  /** Known when the saga began in this process; else read from the log. */
-  progress?: Progress
+  /** What has committed of it. */
+  progress: Progress
 }
 
 type AnyStep = Step<unknown, never>
@@ -44,36 +43,49 @@ export interface FirstTransaction {
   readonly after?: (tx: Tx) => Promise<void> | void
 }
 
-/** Commits each saga's row, its local steps up to the first remote one, and that one's `started` row. */
+/** Commits each saga's row with its local steps up to the first remote one, which its log then says has started. */
 export async function firstTransaction(
   db: Transactional,
   executions: readonly Execution[],
   around: FirstTransaction,
 ): Promise<void> {
-  const begun = await db.transaction(async (tx) => {
+  const begun = await inOneTransaction(db, async (tx, isUsual) => {
     await around.before?.(tx)
     const progresses: Progress[] = []
-    for (const execution of executions) progresses.push(await begin(execution, tx))
+    for (const execution of executions) progresses.push(await begin(execution, { tx, isUsual }))
     await around.after?.(tx)
     return progresses
   })
   for (const [index, execution] of executions.entries()) execution.progress = begun[index]!
 }
 
-async function begin(execution: Execution, tx: Tx): Promise<Progress> {
-  const { record, lease } = execution
-  insertSaga(tx, record, lease)
-  const draft: Draft = { progress: new Progress(), rows: [] }
-  const isDone = (await runLocals(execution, tx, draft)) === undefined
-  appendEvents(tx, record.id, draft.rows)
-  if (isDone) holdSaga(tx, record.id, lease, ended(execution, 'done'))
-  return draft.progress
+/** Local steps in their usual ways; should one turn out unusual, all of it anew with none of them. */
+async function inOneTransaction<T>(
+  db: Transactional,
+  work: (tx: Tx, isUsual: boolean) => Promise<T>,
+): Promise<T> {
+  try {
+    return await db.transaction((tx) => work(tx, true))
+  } catch (error) {
+    if (!(error instanceof Unusual)) throw error
+    return db.transaction((tx) => work(tx, false))
+  }
 }
+
+async function begin(execution: Execution, way: Way): Promise<Progress> {
+  const { record, lease } = execution
+  const progress = new Progress()
+  const next = await runLocals(execution, way, progress)
+  const hold = next === undefined ? ended(execution, 'done') : RUNNING
+  insertSaga(way.tx, record, lease, { ...hold, log: progress.log })
+  return progress
+}
+
+const RUNNING: Hold = { state: 'running' }
 
 /** Takes the saga to its end from wherever the log says it is, or leaves it for later when a remote is silent. */
 export async function execute(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
-  const { saga, record, db } = execution
-  execution.progress ??= new Progress(await readEvents(db, record.id))
+  const { saga, record } = execution
   if (record.version !== saga.version || execution.progress.hasFailed) return unwind(execution)
   for (;;) {
     const step = nextStep(execution, execution.progress)
@@ -85,7 +97,7 @@ export async function execute(execution: Execution): Promise<SagaOutcome | 'hand
       continue
     }
     const answer = await askUntilKnown(execution, (signal) =>
-      step.run(stepCall(execution, execution.progress!), signal),
+      step.run(stepCall(execution, execution.progress), signal),
     )
     if (answer === 'silent') return 'handed-over'
     if (!answer.ok && step.forwardOnly === true) return rest(execution, answer.error)
@@ -96,11 +108,6 @@ export async function execute(execution: Execution): Promise<SagaOutcome | 'hand
   }
 }
 
-interface Draft {
-  readonly progress: Progress
-  readonly rows: LogRow[]
-}
-
 interface StepFailure {
   readonly step: AnyStep
   readonly error: unknown
@@ -108,7 +115,7 @@ interface StepFailure {
   readonly before: readonly LogRow[]
 }
 
-/** One transaction: rows already known, all local steps that follow, and the next remote step's start. */
+/** One transaction: what is known already, all local steps that follow, and the next remote step's start. */
 async function commit(
   execution: Execution,
   known: readonly LogRow[],
@@ -116,14 +123,14 @@ async function commit(
   const { db, record, lease } = execution
   let failed: AnyStep | undefined
   try {
-    execution.progress = await db.transaction(async (tx) => {
-      const draft: Draft = { progress: execution.progress!.with(known), rows: [...known] }
+    execution.progress = await inOneTransaction(db, async (tx, isUsual) => {
+      const progress = execution.progress.with(known)
       failed = undefined
-      const next = await runLocals(execution, tx, draft, (step) => (failed = step))
-      const hold = next === undefined ? ended(execution, 'done') : { state: 'running' as const }
-      holdSaga(tx, record.id, lease, hold)
-      appendEvents(tx, record.id, draft.rows)
-      return draft.progress
+      const entering = (step: AnyStep) => (failed = step)
+      const next = await runLocals(execution, { tx, isUsual, entering }, progress)
+      const hold = next === undefined ? ended(execution, 'done') : RUNNING
+      holdSaga(tx, record.id, lease, { ...hold, log: progress.log })
+      return progress
     })
     return undefined
   } catch (error) {
@@ -134,29 +141,32 @@ async function commit(
   }
 }
 
-/** Runs local steps until a remote one is next; returns that one, its start logged, or undefined at the end. */
-async function runLocals(
-  execution: Execution,
-  tx: Tx,
-  draft: Draft,
-  entering: (step: AnyStep) => void = () => {},
-): Promise<RemoteStep<unknown, never> | undefined> {
-  for (;;) {
-    const step = nextStep(execution, draft.progress)
-    if (step === undefined) return undefined
-    if (step.kind === 'remote') {
-      note(draft, { step: step.name, event: 'started', data: null })
-      return step
-    }
-    entering(step)
-    const data = await step.run(tx, stepCall(execution, draft.progress))
-    note(draft, { step: step.name, event: 'succeeded', data })
-  }
+/** How local steps are run. */
+interface Way {
+  readonly tx: Tx
+  readonly isUsual: boolean
+  readonly entering?: (step: AnyStep) => void
 }
 
-function note(draft: Draft, row: LogRow): void {
-  draft.progress.add(row)
-  draft.rows.push(row)
+/** Runs local steps until a remote one is next; returns that one, its start in `progress`, or undefined at the end. */
+async function runLocals(
+  execution: Execution,
+  { tx, isUsual, entering }: Way,
+  progress: Progress,
+): Promise<RemoteStep<unknown, never> | undefined> {
+  for (;;) {
+    const step = nextStep(execution, progress)
+    if (step === undefined) return undefined
+    if (step.kind === 'remote') {
+      progress.add({ step: step.name, event: 'started', data: null })
+      return step
+    }
+    entering?.(step)
+    const call = stepCall(execution, progress)
+    const usually = isUsual ? step.usually : undefined
+    const data = usually === undefined ? await step.run(tx, call) : usually(tx, call)
+    progress.add({ step: step.name, event: 'succeeded', data })
+  }
 }
 
 function nextStep(execution: Execution, progress: Progress): AnyStep | undefined {
@@ -203,7 +213,7 @@ async function askUntilKnown(
 /** Leaves the saga for the recovery to take up again a little later. */
 async function rest(execution: Execution, error: unknown): Promise<'handed-over'> {
   const { db, record, lease, log, progress } = execution
-  const state = progress!.hasFailed ? 'unwinding' : 'running'
+  const state = progress.hasFailed ? 'unwinding' : 'running'
   await markSaga(db, record.id, lease, { state, pauseMs: REST_MS })
   log.info({ ...fieldsOf(record), error: errorChain(error) }, 'saga rests')
   return 'handed-over'
@@ -222,17 +232,17 @@ async function fail(
     event: 'failed',
     data: { kind, message: error instanceof Error ? error.message : '', chain: errorChain(error) },
   }
+  const progress = execution.progress.with([...before, failed])
   await db.transaction((tx) => {
-    holdSaga(tx, record.id, lease, { state: 'unwinding' })
-    appendEvents(tx, record.id, [...before, failed])
+    holdSaga(tx, record.id, lease, { state: 'unwinding', log: progress.log })
   })
-  execution.progress = execution.progress!.with([...before, failed])
+  execution.progress = progress
   return unwind(execution)
 }
 
 async function unwind(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
   const { db, record, lease } = execution
-  for (const step of execution.progress!.toUndo(execution.saga)) {
+  for (const step of execution.progress.toUndo(execution.saga)) {
     execution.signal.throwIfAborted()
     const outcome = await undoStep(execution, step)
     if (outcome !== 'undone') return outcome
@@ -251,18 +261,18 @@ async function undoStep(
     if (step.kind === 'remote' && step.undo !== 'none') {
       const { undo } = step
       const answer = await askUntilKnown(execution, async (signal) => {
-        await undo(stepCall(execution, execution.progress!), signal)
+        await undo(stepCall(execution, execution.progress), signal)
         return null
       })
       if (answer === 'silent') return 'handed-over'
       if (!answer.ok) throw answer.error
     }
+    const progress = execution.progress.with([row])
     await db.transaction(async (tx) => {
       if (step.kind === 'local') await undoLocal(execution, step, tx)
-      holdSaga(tx, record.id, lease, { state: 'unwinding' })
-      appendEvents(tx, record.id, [row])
+      holdSaga(tx, record.id, lease, { state: 'unwinding', log: progress.log })
     })
-    execution.progress = execution.progress!.with([row])
+    execution.progress = progress
     return 'undone'
   } catch (error) {
     if (isFailure(error, 'unavailable') || execution.signal.aborted) throw error
@@ -277,7 +287,7 @@ async function undoLocal(
   step: LocalStep<unknown, never>,
   tx: Tx,
 ): Promise<void> {
-  if (step.undo !== 'none') await step.undo(tx, stepCall(execution, execution.progress!))
+  if (step.undo !== 'none') await step.undo(tx, stepCall(execution, execution.progress))
 }
 
 /** A saga that has ended needs its secrets no more; one that is stuck may be continued. */

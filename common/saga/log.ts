@@ -5,8 +5,9 @@ import { builder, statement } from '../db/statement.ts'
 import { type ErrorKind, Failure } from '../errors.ts'
 import type { SagaId } from '../ids.ts'
 import type { Lease } from './lease.ts'
+import type { LogRow } from './progress.ts'
 import type { Json, SagaState } from './saga.ts'
-import { leases, sagaEvents, sagas } from './schema.ts'
+import { leases, sagas } from './schema.ts'
 
 export interface SagaRecord {
   readonly id: SagaId
@@ -17,12 +18,9 @@ export interface SagaRecord {
   readonly work: WorkContext
 }
 
-export type StepEvent = 'started' | 'succeeded' | 'failed' | 'undone'
-
-export interface LogRow {
-  readonly step: string
-  readonly event: StepEvent
-  readonly data: Json
+/** A saga taken up again. */
+export interface AdoptedSaga extends SagaRecord {
+  readonly log: readonly LogRow[]
 }
 
 const id = sql.placeholder('id')
@@ -33,10 +31,11 @@ const INSERT = statement(
     id,
     name: sql.placeholder('name'),
     version: sql.placeholder('version'),
-    state: 'running',
+    state: sql.placeholder('state'),
     subject: sql.placeholder('subject'),
     params: sql.placeholder('params'),
     work: sql.placeholder('work'),
+    log: sql.placeholder('log'),
     owner: sql.placeholder('owner'),
     generation: sql.placeholder('generation'),
     resumeAt: now,
@@ -49,8 +48,8 @@ const HOLD = statement(
     .update(sagas)
     .set({
       state: sql`${sql.placeholder('state')}`,
-      endedAt: sql`if(${sql.placeholder('ended')}, now(3), null)`,
       params: sql`coalesce(${sql.placeholder('params')}, params)`,
+      log: sql`coalesce(${sql.placeholder('log')}, log)`,
       resumeAt: sql`now(3) + interval ${sql.placeholder('pauseMs')} * 1000 microsecond`,
     })
     .where(
@@ -62,20 +61,17 @@ const HOLD = statement(
     ),
 )
 
-const EVENTS = statement(
-  builder
-    .select({ step: sagaEvents.step, event: sagaEvents.event, data: sagaEvents.data })
-    .from(sagaEvents)
-    .where(eq(sagaEvents.sagaId, id))
-    .orderBy(asc(sagaEvents.at)),
-)
+const LOG = statement(builder.select({ log: sagas.log }).from(sagas).where(eq(sagas.id, id)))
 
-/** Statements that insert one, two, … rows, so that a transaction's log rows cost one round trip. */
-const APPENDS = new Map<number, ReturnType<typeof statement>>()
-
-export function insertSaga(tx: Tx, saga: SagaRecord, lease: Lease): void {
+/** Begins the saga's row, with all that has been done of it. */
+export function insertSaga(
+  tx: Tx,
+  saga: SagaRecord,
+  lease: Lease,
+  { state, params = saga.params as object, log }: Omit<Hold, 'pauseMs'>,
+): void {
   const { name: owner, generation } = lease
-  tx.queue(INSERT, { ...saga, owner, generation })
+  tx.queue(INSERT, { ...saga, owner, generation, state, params, log: log ?? [] })
 }
 
 /** What becomes of a saga's row. */
@@ -85,11 +81,13 @@ export interface Hold {
   readonly pauseMs?: number
   /** In place of its params; absent: they stay. */
   readonly params?: object | undefined
+  /** In place of its log, which this begins with; absent: it stays. */
+  readonly log?: readonly LogRow[]
 }
 
 /**
  * Sets the saga's state if this process still owns it; fails with `SagaLost` when another process has taken it. Part of
- * every transaction that appends: it is the fence that rolls back what a process without the lease did.
+ * every transaction of a step: it is the fence that rolls back what a process without the lease did.
  */
 export function holdSaga(tx: Tx, saga: SagaId, lease: Lease, hold: Hold): void {
   tx.queue(HOLD, holdValues(saga, lease, hold), {
@@ -116,55 +114,19 @@ export class SagaLost extends Failure {
   }
 }
 
-function holdValues(id: SagaId, lease: Lease, { state, pauseMs = 0, params }: Hold) {
-  const ended = state === 'done' || state === 'unwound'
+function holdValues(id: SagaId, lease: Lease, { state, pauseMs = 0, params, log }: Hold) {
   const { name: owner, generation } = lease
-  const kept = params === undefined ? null : JSON.stringify(params)
-  return { id, owner, generation, state, ended, pauseMs, params: kept }
-}
-
-/** Adds rows to the log; one that is there already stays as it is. */
-export function appendEvents(tx: Tx, saga: SagaId, rows: readonly LogRow[]): void {
-  if (rows.length === 0) return
-  const values: Record<string, unknown> = { id: saga }
-  rows.forEach((row, index) => {
-    values[`step${index}`] = row.step
-    values[`event${index}`] = row.event
-    values[`data${index}`] = row.data
-  })
-  tx.queue(appendStatement(rows.length), values)
-}
-
-export async function readEvents(db: Executor, saga: SagaId): Promise<readonly LogRow[]> {
-  return db.rows<LogRow>(EVENTS, { id: saga })
+  const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
+  return { id, owner, generation, state, pauseMs, params: json(params), log: json(log) }
 }
 
 /** Why the saga unwound, as its log has it; undefined when no step failed. */
 export async function readFailure(db: Executor, saga: SagaId): Promise<Failure | undefined> {
-  const failed = (await readEvents(db, saga)).find(({ event }) => event === 'failed')
+  const [row] = await db.rows<{ log: readonly LogRow[] }>(LOG, { id: saga })
+  const failed = row?.log.find(({ event }) => event === 'failed')
   if (failed === undefined) return undefined
   const { kind, message } = failed.data as { readonly kind: ErrorKind; readonly message: string }
   return new Failure(kind, message)
-}
-
-function appendStatement(count: number): ReturnType<typeof statement> {
-  const known = APPENDS.get(count)
-  if (known !== undefined) return known
-  const rows = Array.from({ length: count }, (_, index) => ({
-    sagaId: id,
-    step: sql.placeholder(`step${index}`),
-    event: sql.placeholder(`event${index}`),
-    data: sql.placeholder(`data${index}`),
-    at: now,
-  }))
-  const made = statement(
-    builder
-      .insert(sagaEvents)
-      .values(rows)
-      .onDuplicateKeyUpdate({ set: { sagaId: sql`saga_id` } }),
-  )
-  APPENDS.set(count, made)
-  return made
 }
 
 const ABANDONED = sql`sagas.state in ('running', 'unwinding')
@@ -203,7 +165,7 @@ export async function adoptSagas(
   lease: Lease,
   max: number,
   running: ReadonlySet<SagaId>,
-): Promise<readonly SagaRecord[]> {
+): Promise<readonly AdoptedSaga[]> {
   await takeAbandoned(db, lease)
   const rows = await db.orm
     .select()
@@ -226,5 +188,6 @@ export async function adoptSagas(
     subject: row.subject,
     params: row.params as Json,
     work: row.work as WorkContext,
+    log: row.log,
   }))
 }

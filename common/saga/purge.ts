@@ -1,20 +1,19 @@
-import { and, inArray, lt } from 'drizzle-orm'
-import type { Transactional } from '../db/database.ts'
-import { sagaEvents, sagas } from './schema.ts'
+import { and, inArray, lt, sql } from 'drizzle-orm'
+import type { Executor } from '../db/database.ts'
+import { builder, statement } from '../db/statement.ts'
+import { sagas } from './schema.ts'
 
-/** Removes at most `max` sagas that ended before a time, with their logs. Returns how many. */
-export async function purgeSagas(
-  db: Transactional,
-  endedBefore: Date,
-  max: number,
-): Promise<number> {
-  const isOld = and(inArray(sagas.state, ['done', 'unwound']), lt(sagas.endedAt, endedBefore))
-  const rows = await db.orm.select({ id: sagas.id }).from(sagas).where(isOld).limit(max)
-  if (rows.length === 0) return 0
-  const ids = rows.map(({ id }) => id)
-  await db.transaction(async (tx) => {
-    await tx.orm.delete(sagaEvents).where(inArray(sagaEvents.sagaId, ids))
-    await tx.orm.delete(sagas).where(inArray(sagas.id, ids))
-  })
-  return rows.length
+const PURGE = statement(
+  builder
+    .delete(sagas)
+    .where(
+      and(inArray(sagas.state, ['done', 'unwound']), lt(sagas.resumeAt, sql.placeholder('before'))),
+    )
+    .limit(sql.placeholder('max')),
+)
+
+/** Removes at most `max` sagas that ended before a time. Returns how many. */
+export async function purgeSagas(db: Executor, before: Date, max: number): Promise<number> {
+  const { affectedRows } = await db.run(PURGE, { before, max: String(max) })
+  return affectedRows
 }

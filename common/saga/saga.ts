@@ -40,6 +40,11 @@ interface StepBase<Deps, Params> {
 export interface LocalStep<Deps, Params> extends StepBase<Deps, Params> {
   readonly kind: 'local'
   run(tx: Tx, call: StepCall<Deps, Params>): Promise<Json>
+  /**
+   * As `run` where all is as it mostly is: asks nothing and queues everything, so that the transaction is one round
+   * trip. Where it is not, this or what it queued fails with `Unusual`, and `run` does it in a new transaction.
+   */
+  readonly usually?: (tx: Tx, call: StepCall<Deps, Params>) => Json
   /** Afterwards what `run` did is not there, also when it never ran. 'none' wants a comment that says why. */
   readonly undo: ((tx: Tx, call: StepCall<Deps, Params>) => Promise<void>) | 'none'
 }
@@ -62,6 +67,9 @@ export interface StepCall<Deps, Params> {
   /** The logged output of an earlier step; undefined when it was passed over or has not run. */
   readonly output: <T extends Json>(step: string) => T | undefined
 }
+
+/** All is not as a step's `usually` takes it to be. */
+export class Unusual extends Error {}
 
 /** How a saga ended. `stuck`: an undo failed for good, and only an operator continues it. */
 export type SagaOutcome = 'done' | 'unwound' | 'stuck'

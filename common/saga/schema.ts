@@ -1,7 +1,8 @@
-import { index, int, json, mysqlTable, primaryKey } from 'drizzle-orm/mysql-core'
+import { index, int, json, mysqlTable } from 'drizzle-orm/mysql-core'
 import { time, token, uuid } from '../db/columns.ts'
+import type { LogRow } from './progress.ts'
 
-/** One row per saga. `owner` and `generation` fence: an append by anyone else changes no row and so fails. */
+/** One row per saga. `owner` and `generation` fence: a change by anyone else matches no row and so fails. */
 export const sagas = mysqlTable(
   'sagas',
   {
@@ -9,35 +10,19 @@ export const sagas = mysqlTable(
     name: token('name').notNull(),
     version: int('version').notNull(),
     state: token('state', 16).notNull(),
-    /** What the saga is about, usually a server; for operators and for finding who is moving it. */
+    /** What the saga is about, usually a server; for operators. */
     subject: token('subject').notNull(),
     params: json('params').notNull(),
     work: json('work').notNull(),
+    /** What was started and what came out, in order: `LogRow`s, to which the owner only adds. */
+    log: json('log').$type<readonly LogRow[]>().notNull(),
     owner: token('owner').notNull(),
     generation: int('generation').notNull(),
-    /** Not taken up before this: a remote that did not answer is asked again later. */
+    /** Not taken up before this: a remote that did not answer is asked again later. Of one that is over: its end. */
     resumeAt: time('resume_at').notNull(),
     createdAt: time('created_at').notNull(),
-    endedAt: time('ended_at'),
   },
-  (t) => [
-    index('sagas_state').on(t.state, t.resumeAt),
-    index('sagas_subject').on(t.subject),
-    index('sagas_ended').on(t.endedAt),
-  ],
-)
-
-/** Append-only log: what was started, what came out. */
-export const sagaEvents = mysqlTable(
-  'saga_events',
-  {
-    sagaId: uuid('saga_id').notNull(),
-    step: token('step').notNull(),
-    event: token('event', 16).notNull(),
-    data: json('data'),
-    at: time('at').notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.sagaId, t.step, t.event] })],
+  (t) => [index('sagas_state').on(t.state, t.resumeAt)],
 )
 
 /** Named leases: one per process that executes sagas, one per job that only one process may do. */

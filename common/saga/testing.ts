@@ -51,6 +51,12 @@ function failingAfter<Deps, Params>(saga: Saga<Deps, Params>, name: string): Sag
           await step.run(tx, call)
           throw injected()
         },
+        ...(step.usually && {
+          usually: (tx: Tx, call: Call<Deps, Params>) => {
+            step.usually!(tx, call)
+            throw injected()
+          },
+        }),
       }
     return {
       ...step,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
+import { CLOUD_MARK, cloudMarks } from '#common/cloud-marks.ts'
 import { type InstanceId, isUuid, type NetworkId, type PortId } from '#common/ids.ts'
 import type { Owner } from '../driver.ts'
 
-/** What marks things of ours below. Part of what is stored there: it never changes. */
-const MARK = 'weir:'
+/** Begins the names of what is ours below. Part of what is stored there: it never changes. */
 const PREFIX = 'weir-'
 const FINGERPRINT_LENGTH = 24
 
@@ -12,7 +12,7 @@ const FINGERPRINT_LENGTH = 24
  * one of each.
  */
 export function markerKey(owner: Owner): string {
-  return `${MARK}${owner.hostId}`
+  return `${CLOUD_MARK}${owner.hostId}`
 }
 
 /** The instance's id, and the cell that sends it further down. */
@@ -27,15 +27,12 @@ export function instanceOfMarker(value: string | undefined): InstanceId | undefi
 
 /** True of a server that is a host's of some Weir. */
 export function isMarked(metadata: Readonly<Record<string, string>>): boolean {
-  return Object.keys(metadata).some((key) => key.startsWith(MARK))
+  return Object.keys(metadata).some((key) => key.startsWith(CLOUD_MARK))
 }
 
 /** The cells that have sent a server down to this one, from its metadata. */
 export function viaOf(metadata: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(metadata)
-    .filter(([key]) => key.startsWith(MARK))
-    .map(([, value]) => value.split(' ')[1] ?? '')
-    .filter(isUuid)
+  return cloudMarks(metadata).map(({ cellId }) => cellId)
 }
 
 /** One network below for each of ours, whoever of our hosts uses the project. */

@@ -115,6 +115,13 @@ const MARK_DELETING = statement(
     .where(isServer),
 )
 
+const MARK_SEEN_DELETING = statement(
+  builder
+    .update(instanceMappings)
+    .set({ isDeleting: true, sagaId: sql`${sagaId}`, changedAt: now })
+    .where(and(isServer, isAttempt, eq(instanceMappings.cellId, sql.placeholder('cellId')))),
+)
+
 /** Adds the mappings of new servers, at attempt 1. */
 export function insertMappings(tx: Tx, rows: readonly NewMapping[]): void {
   INSERT.queue(tx, rows)
@@ -172,6 +179,18 @@ export function releaseServer(tx: Tx, server: string, saga: SagaId): void {
 /** From now on no cell may be given the server, and every other saga finds that it has lost it. */
 export function markMappingDeleting(tx: Tx, server: string, saga: SagaId): void {
   tx.queue(MARK_DELETING, { serverId: server, sagaId: saga })
+}
+
+/** The same where the server is in this cell at this attempt; else the transaction fails with `otherwise`. */
+export function queueMappingDeleting(
+  tx: Tx,
+  at: Pick<Reassignment, 'serverId' | 'attempt'> & {
+    readonly cellId: CellId
+    readonly sagaId: SagaId
+  },
+  otherwise: () => Error,
+): void {
+  tx.queue(MARK_SEEN_DELETING, at, { rows: 1, otherwise })
 }
 
 const CHARGE = statement(

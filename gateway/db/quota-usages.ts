@@ -127,31 +127,26 @@ export function queueCharges(
   tx.queue(known, values, { rows: charges.length, otherwise })
 }
 
-/** Joins the rows of all resources, so that either every one fits and is counted or the join is empty. */
+/** One statement for the rows of all resources, of which each must match: a join of them costs twice as much. */
 function togetherStatement(count: number): Statement {
-  const rows = Array.from({ length: count }, (_, index) => ({
-    row: sql.raw(`u${index}`),
-    resource: sql.placeholder(`resource${index}`),
-    amount: sql.placeholder(`amount${index}`),
-    limit: sql.placeholder(`limit${index}`),
-  }))
-  const join = (parts: readonly SQL[], by: SQL) => sql.join([...parts], by)
+  const charges = Array.from({ length: count }, (_, index) => index)
+  const of = (what: 'amount' | 'limit') =>
+    sql`case resource ${sql.join(
+      charges.map(
+        (n) => sql`when ${sql.placeholder(`resource${n}`)} then ${sql.placeholder(`${what}${n}`)}`,
+      ),
+      sql` `,
+    )} end`
   const projectId = sql.placeholder('projectId')
-  const fits = rows.map(
-    (each) => sql`${each.row}.owner_id = ${projectId} and ${each.row}.resource = ${each.resource}
-      and ${each.row}.used + ${each.amount} <= coalesce(nullif(coalesce(
-        (select hard_limit from quota_limits where project_id = ${projectId} and resource = ${each.resource}),
-        (select hard_limit from quota_classes where class_name = ${DEFAULT_CLASS} and resource = ${each.resource}),
-        ${each.limit}), -1), ${UNLIMITED_AS_NUMBER})`,
-  )
+  const names = charges.map((n) => sql`${sql.placeholder(`resource${n}`)}`)
   return sqlStatement(
-    sql`update ${join(
-      rows.map(({ row }) => sql`quota_usages ${row}`),
-      sql` join `,
-    )} set ${join(
-      rows.map(({ row, amount: units }) => sql`${row}.used = ${row}.used + ${units}`),
-      sql`, `,
-    )} where ${join(fits, sql` and `)} and not exists (select 1 from user_quota_limits
+    sql`update quota_usages set used = used + ${of('amount')}
+      where owner_id = ${projectId} and resource in (${sql.join(names, sql`, `)})
+      and used + ${of('amount')} <= coalesce(nullif(coalesce(
+        (select hard_limit from quota_limits l where l.project_id = ${projectId} and l.resource = quota_usages.resource),
+        (select hard_limit from quota_classes c where c.class_name = ${DEFAULT_CLASS} and c.resource = quota_usages.resource),
+        ${of('limit')}), -1), ${UNLIMITED_AS_NUMBER})
+      and not exists (select 1 from user_quota_limits
       where project_id = ${projectId} and user_id = ${sql.placeholder('userId')})`,
   )
 }

@@ -29,16 +29,25 @@ export async function findSaga(db: Executor, id: string): Promise<OperationRecor
 }
 
 function select(db: Executor) {
-  const { id, name, state, subject, work, createdAt, endedAt } = sagas
+  const { id, name, state, subject, work, createdAt, resumeAt } = sagas
   return db.orm
-    .select({ id, name, state, subject, work, createdAt, endedAt })
+    .select({ id, name, state, subject, work, createdAt, resumeAt })
     .from(sagas)
     .$dynamic()
 }
 
 type Row = Awaited<ReturnType<typeof select>>[number]
 
-function operationOf({ id, name, state, subject, work, createdAt, endedAt }: Row): OperationRecord {
+function operationOf({
+  id,
+  name,
+  state,
+  subject,
+  work,
+  createdAt,
+  resumeAt,
+}: Row): OperationRecord {
+  const endedAt = state === 'done' || state === 'unwound' ? resumeAt : null
   return {
     id,
     kind: name,

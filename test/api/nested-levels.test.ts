@@ -115,6 +115,9 @@ describe('a server that goes down through three clouds', () => {
     const [atTop, , atBottom] = levels.map(([server]) => server!)
     expect(comparable(atBottom!)).toEqual(comparable(atTop!))
     expect(Object.keys(atBottom!.metadata)).toHaveLength(2 + clouds.length - 1)
+    const ids = levels.map(([server]) => server!.id)
+    for (const [level, id] of ids.entries())
+      expect(await aboveOf(clouds[level]!, id)).toEqual(ids.slice(0, level))
     for (const [level, [server]] of levels.entries())
       expect(await actionOf(clouds[level]!, server!.id, requestId)).toBe('create')
     expect(await insides(clouds[2]!, atBottom!)).toEqual({
@@ -227,6 +230,12 @@ async function untilAtRest(cloud: Cloud, id: string): Promise<void> {
     return body.server['OS-EXT-STS:task_state']
   }
   await expect.poll(task, POLL).toBeNull()
+}
+
+/** The server's ids in the clouds above. */
+async function aboveOf(cloud: Cloud, id: string): Promise<readonly string[]> {
+  type Traced = { readonly above: readonly string[] }
+  return (await cloud.as('admin').get<Traced>(`/federation/v1/servers/${id}/trace`)).body.above
 }
 
 /** What was done to a server under a request id. */

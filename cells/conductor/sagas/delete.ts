@@ -1,13 +1,20 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { type HostId, newId } from '#common/ids.ts'
-import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
+import {
+  type LocalStep,
+  type RemoteStep,
+  type Saga,
+  type StepCall,
+  Unusual,
+} from '#common/saga/saga.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
+import type { MigrationView } from '#openapi/wire/migration.ts'
 import { addToFeed } from '../../db/feed.ts'
-import { removeOwnInstance, updateSeenInstance } from '../../db/instances.ts'
+import { queueRemoval, queueSeenInstance, removeOwnInstance } from '../../db/instances.ts'
 import { endAttempt } from '../../db/operations.ts'
 import { newestMigration } from '../../db/server-migrations.ts'
-import { release } from '../../placement/release.ts'
+import { type Held, heldBy, queueRelease, release } from '../../placement/release.ts'
 import { endedEvent } from '../action-event.ts'
 import type { Conductor } from '../conductor.ts'
 import { destroyOnHost } from '../destroy-on-host.ts'
@@ -34,53 +41,90 @@ const take: LocalStep<Conductor, DeleteParams> = {
   kind: 'local',
   name: 'take',
   run: async (tx, { params, sagaId }) => {
-    const change = { to: deleting(params, sagaId) }
-    if (await updateSeenInstance(tx, params.instance, change)) return null
-    throw new Failure('conflict', `Instance ${params.instance.id} has just changed.`)
+    const { instance } = params
+    queueSeenInstance(tx, instance, { to: deleting(params, sagaId) }, () => {
+      return new Failure('conflict', `Instance ${instance.id} has just changed.`)
+    })
+    return null
   },
   // A delete is never taken back.
   undo: 'none',
 }
 
+/** What it held when nobody else could change that any more; null: a move of it was not over. */
+type Destroyed = { readonly held: readonly Held[] | null }
+
 const destroy: RemoteStep<Conductor, DeleteParams> = {
   kind: 'remote',
   name: 'destroy',
-  run: async ({ deps, params, work }, signal) => {
-    for (const host of await hostsOf(deps, params.instance)) {
+  run: async ({ deps, params, work }, signal): Promise<Destroyed> => {
+    const { instance } = params
+    const [migration, held] = await Promise.all([
+      openMigration(deps, instance),
+      heldBy(deps.db, instance.id),
+    ])
+    for (const host of hostsOf(deps, instance, migration)) {
       const operation = { ...params.operation, id: newId() }
       await destroyOnHost(deps, { host, operation, work, signal })
     }
-    return null
+    return { held: migration === undefined ? held : null }
   },
   forwardOnly: true,
   undo: 'none',
 }
 
 /** Where something of it may be: on its host, and on the other one of a move that is not over. */
-async function hostsOf(
-  { db, hosts }: Conductor,
-  { id, placed }: Instance,
-): Promise<ReadonlySet<HostId>> {
-  const migration = await newestMigration(db, id)
-  const isOpen = migration !== undefined && OPEN_MIGRATIONS.includes(migration.status)
-  const names = isOpen ? [migration.sourceHost, migration.destHost] : []
+function hostsOf(
+  { hosts }: Conductor,
+  { placed }: Instance,
+  migration: MigrationView | undefined,
+): ReadonlySet<HostId> {
+  const names = migration === undefined ? [] : [migration.sourceHost, migration.destHost]
   const others = hosts.all().filter(({ name }) => names.includes(name))
   return new Set([...(placed === null ? [] : [placed.hostId]), ...others.map((host) => host.id)])
+}
+
+async function openMigration(
+  { db }: Conductor,
+  { id }: Instance,
+): Promise<MigrationView | undefined> {
+  const migration = await newestMigration(db, id)
+  return migration !== undefined && OPEN_MIGRATIONS.includes(migration.status)
+    ? migration
+    : undefined
 }
 
 const forget: LocalStep<Conductor, DeleteParams> = {
   kind: 'local',
   name: 'forget',
   run: leaveNothing,
+  usually: leaveNothingKnown,
   forwardOnly: true,
   undo: 'none',
 }
 
-async function leaveNothing(tx: Tx, { deps, params, sagaId, work }: DeleteCall): Promise<null> {
-  const { operation, instance, startedAt } = params
+async function leaveNothing(tx: Tx, call: DeleteCall): Promise<null> {
+  const { deps, params, sagaId } = call
+  const { instance } = params
   if (!(await removeOwnInstance(tx, sagaId, instance))) return null
   await release(tx, instance.id)
   await endMigration(deps, tx, instance.id, 'confirmed')
+  return tellDeleted(tx, call)
+}
+
+/** What it held was read after it was taken; a group's counts have to be locked first. */
+function leaveNothingKnown(tx: Tx, call: DeleteCall): null {
+  const { instance } = call.params
+  const held = call.output<Destroyed>('destroy')?.held ?? []
+  if (held.length === 0 || held.some((row) => row.group_id !== null)) throw new Unusual()
+  const unusual = () => new Unusual()
+  queueRemoval(tx, call.sagaId, instance, unusual)
+  queueRelease(tx, instance.id, held, unusual)
+  return tellDeleted(tx, call)
+}
+
+function tellDeleted(tx: Tx, { deps, params, work }: DeleteCall): null {
+  const { operation, instance, startedAt } = params
   endAttempt(tx, instance, 'deleted', null)
   const at = deps.clock.now()
   const event = endedEvent({

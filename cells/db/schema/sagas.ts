@@ -1,1 +1,1 @@
-export { leases, sagaEvents, sagas } from '#common/saga/schema.ts'
+export { leases, sagas } from '#common/saga/schema.ts'

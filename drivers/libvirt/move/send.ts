@@ -9,9 +9,9 @@ import { instanceFiles } from '../instance-files.ts'
 import { isOff } from '../power.ts'
 import { getInstanceRecord } from '../redefine.ts'
 import type { DomainRef } from '../rpc/domain-ref.ts'
-import { type Migration, migrate } from '../rpc/migrate.ts'
 import { parsePeerUri } from '../uri.ts'
 import { asElsewhere } from './as-elsewhere.ts'
+import { type Migration, migrate } from './migrate.ts'
 import type { Expected } from './told.ts'
 
 const POLL_MS = 500

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Clock } from '#common/clock.ts'
 import type { Database } from '#common/db/database.ts'
 import type { ContentStore } from './content-store.ts'
@@ -16,5 +17,5 @@ export interface Images {
   /** Called when there is an import to do. */
   readonly importsDue: () => void
   /** Signs and checks the tickets that let cells read contents. */
-  readonly ticketKey: Uint8Array
+  readonly ticketKey: KeyObject
 }

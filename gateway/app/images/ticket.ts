@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { Failure } from '#common/errors.ts'
 
 /** `v1.<expiry, ms since the epoch>.<cell id>.<HMAC-SHA-256, base64url>` */
@@ -21,19 +21,20 @@ const LABELS: Readonly<Record<TicketUse, string>> = {
 }
 
 /** The key for tickets alone, derived from the deployment's secret (RFC 5869). */
-export function ticketKey(secretHex: string): Uint8Array {
+export function ticketKey(secretHex: string): KeyObject {
   const secret = Buffer.from(secretHex, 'hex')
-  return new Uint8Array(hkdfSync('sha256', secret, '', 'weir image tickets', KEY_BYTES))
+  const key = hkdfSync('sha256', secret, '', 'weir image tickets', KEY_BYTES)
+  return createSecretKey(new Uint8Array(key))
 }
 
 /** A bearer proof that this cell may use this image so until the expiry. */
-export function issueTicket(key: Uint8Array, claim: TicketClaim): string {
+export function issueTicket(key: KeyObject, claim: TicketClaim): string {
   return `v1.${claim.expiresAtMs}.${claim.cellId}.${macOf(key, claim).toString('base64url')}`
 }
 
 /** The cell the ticket was made for. Throws `unauthenticated` unless it is genuine, for this image and use, and in time. */
 export function checkTicket(
-  key: Uint8Array,
+  key: KeyObject,
   given: {
     readonly use: TicketUse
     readonly ticket: string
@@ -52,7 +53,7 @@ export function checkTicket(
 }
 
 /** The labels keep these from being valid as anything else the key may ever sign. */
-function macOf(key: Uint8Array, claim: TicketClaim): Buffer {
+function macOf(key: KeyObject, claim: TicketClaim): Buffer {
   return createHmac('sha256', key)
     .update(`${LABELS[claim.use]}\n${claim.imageId}\n${claim.cellId}\n${claim.expiresAtMs}`)
     .digest()

@@ -1,11 +1,19 @@
+import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellId, InstanceId } from '#common/ids.ts'
-import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts'
+import {
+  type LocalStep,
+  type RemoteStep,
+  type Saga,
+  type StepCall,
+  Unusual,
+} from '#common/saga/saga.ts'
 import type { DeleteAnswer } from '#openapi/wire/cell.ts'
 import {
   findMapping,
   lockMapping,
   markMappingDeleting,
+  queueMappingDeleting,
   releaseServer,
 } from '../../db/instance-mappings.ts'
 import { recordActions } from '../../db/server-actions.ts'
@@ -19,6 +27,8 @@ export type DeleteServerParams = {
   readonly operationId: string
   /** Who asked; null: nobody anew, a delete asked for earlier goes on. */
   readonly requester: { readonly userId: string; readonly projectId: string } | null
+  /** Where it was shown to be when it was asked for; absent: not looked. */
+  readonly seen?: Target
 }
 
 type Call = StepCall<ComputeDeps, DeleteServerParams>
@@ -29,24 +39,37 @@ type Marked = { readonly target: Target | null }
 const mark: LocalStep<ComputeDeps, DeleteServerParams> = {
   kind: 'local',
   name: 'mark',
-  run: async (tx, { deps, params, sagaId, work }): Promise<Marked> => {
-    const { serverId, requester } = params
+  run: async (tx, call): Promise<Marked> => {
+    const { deps, params, sagaId } = call
+    const { serverId } = params
     const mapping = await lockMapping(tx, serverId)
     if (mapping === undefined)
       throw new Failure('not-found', `Instance ${serverId} could not be found.`)
     markMappingDeleting(tx, serverId, sagaId)
-    markIndexedDeleting(tx, serverId)
-    if (requester !== null) {
-      const action = { serverId, requestId: work.requestId, action: 'delete', message: null }
-      recordActions(tx, [{ ...action, ...requester }])
-    }
+    showDeleting(tx, call)
     const { cellId, attempt } = mapping
     if (cellId !== null) return { target: { cellId, attempt } }
     await recordDeleted(tx, deps, null, [{ serverId, attempt }])
     return { target: null }
   },
+  // Mostly it is still where it was shown.
+  usually: (tx, call): Marked => {
+    const { serverId, seen } = call.params
+    if (seen === undefined) throw new Unusual()
+    queueMappingDeleting(tx, { serverId, sagaId: call.sagaId, ...seen }, () => new Unusual())
+    showDeleting(tx, call)
+    return { target: seen }
+  },
   // A delete is never taken back: reconcilers go on with what is marked.
   undo: 'none',
+}
+
+function showDeleting(tx: Tx, { params, work }: Call): void {
+  const { serverId, requester } = params
+  markIndexedDeleting(tx, serverId)
+  if (requester === null) return
+  const action = { serverId, requestId: work.requestId, action: 'delete', message: null }
+  recordActions(tx, [{ ...action, ...requester }])
 }
 
 function targetOf(call: Call): Target | undefined {

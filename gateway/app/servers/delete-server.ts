@@ -5,6 +5,7 @@ import { acceptIntent } from '../intents/accept-intent.ts'
 import type { RequestContext } from '../request-context.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
 import { refuseLocked } from './refuse-locked.ts'
+import type { ServerRecord } from './server-record.ts'
 import { showServer } from './show-server.ts'
 
 /** A cell that takes longer is not waited for: the delete is promised, and shown as such. */
@@ -19,7 +20,15 @@ export async function deleteServer(
   context: RequestContext,
   id: string,
 ): Promise<void> {
-  const server = await showServer(compute.db, context, id)
+  await deleteShown(compute, context, await showServer(compute.db, context, id))
+}
+
+/** The same for a server that was just read. */
+export async function deleteShown(
+  compute: Compute,
+  context: RequestContext,
+  server: ServerRecord,
+): Promise<void> {
   refuseLocked(server, context)
   // Asked for before: whoever does it goes on.
   if (server.taskState === 'deleting') return
@@ -29,12 +38,14 @@ export async function deleteServer(
     return
   }
   const { userId } = context
+  const { cellId, attempt } = server
   const run = await compute.sagas.start(deleteServerSaga, {
     subject: server.id,
     params: {
       serverId: server.id,
       operationId: newId<string>(),
       requester: { userId, projectId: server.projectId },
+      ...(cellId !== null && { seen: { cellId, attempt } }),
     },
     work: context,
   })

@@ -2,7 +2,7 @@ import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { Compute } from '../compute.ts'
 import type { RequestContext } from '../request-context.ts'
 import { actOnServer } from './act-on-server.ts'
-import { deleteServer } from './delete-server.ts'
+import { deleteShown } from './delete-server.ts'
 import type { ServerRecord } from './server-record.ts'
 import { showServer } from './show-server.ts'
 
@@ -17,7 +17,7 @@ export async function softDeleteServer(
   id: string,
 ): Promise<void> {
   const server = await showServer(compute.db, context, id)
-  if (!isToBeKept(compute, server)) return deleteServer(compute, context, server.id)
+  if (!isToBeKept(compute, server)) return deleteShown(compute, context, server)
   if (isKept(server)) return
   await actOnServer(compute, context, server.id, { name: 'soft-delete', plan: { kind: 'keep' } })
 }

@@ -626,15 +626,6 @@ CREATE TABLE `leases` (
 	CONSTRAINT `leases_name` PRIMARY KEY(`name`)
 );
 --> statement-breakpoint
-CREATE TABLE `saga_events` (
-	`saga_id` char(36) character set ascii collate ascii_bin NOT NULL,
-	`step` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`event` varchar(16) character set ascii collate ascii_bin NOT NULL,
-	`data` json,
-	`at` datetime(3) NOT NULL,
-	CONSTRAINT `saga_events_saga_id_step_event_pk` PRIMARY KEY(`saga_id`,`step`,`event`)
-);
---> statement-breakpoint
 CREATE TABLE `sagas` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
@@ -643,11 +634,11 @@ CREATE TABLE `sagas` (
 	`subject` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`params` json NOT NULL,
 	`work` json NOT NULL,
+	`log` json NOT NULL,
 	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`generation` int NOT NULL,
 	`resume_at` datetime(3) NOT NULL,
 	`created_at` datetime(3) NOT NULL,
-	`ended_at` datetime(3),
 	CONSTRAINT `sagas_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
@@ -881,8 +872,6 @@ CREATE INDEX `flavor_access_project` ON `flavor_access` (`project_id`);--> state
 CREATE INDEX `flavors_memory` ON `flavors` (`memory_mb`);--> statement-breakpoint
 CREATE INDEX `flavors_root` ON `flavors` (`root_gb`);--> statement-breakpoint
 CREATE INDEX `sagas_state` ON `sagas` (`state`,`resume_at`);--> statement-breakpoint
-CREATE INDEX `sagas_subject` ON `sagas` (`subject`);--> statement-breakpoint
-CREATE INDEX `sagas_ended` ON `sagas` (`ended_at`);--> statement-breakpoint
 CREATE INDEX `server_group_members_by_group` ON `server_group_members` (`group_id`);--> statement-breakpoint
 CREATE INDEX `server_groups_by_project` ON `server_groups` (`project_id`,`serial`);--> statement-breakpoint
 CREATE INDEX `idempotency_keys_created` ON `idempotency_keys` (`created_at`);--> statement-breakpoint
@@ -890,8 +879,8 @@ CREATE INDEX `instance_mappings_cell` ON `instance_mappings` (`cell_id`);--> sta
 CREATE INDEX `instance_mappings_resizing` ON `instance_mappings` (`is_resizing`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_kept` ON `instance_mappings` (`is_kept`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint
-CREATE INDEX `instance_mappings_not_built` ON `instance_mappings` (`is_not_built`,`changed_at`);--> statement-breakpoint
-CREATE INDEX `instance_mappings_deleting` ON `instance_mappings` (`is_deleting`,`changed_at`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_not_built` ON `instance_mappings` (`is_not_built`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_deleting` ON `instance_mappings` (`is_deleting`);--> statement-breakpoint
 CREATE INDEX `server_action_events_started` ON `server_action_events` (`started_at`);--> statement-breakpoint
 CREATE INDEX `server_actions_started` ON `server_actions` (`started_at`);--> statement-breakpoint
 CREATE INDEX `server_index_project` ON `server_index` (`project_id`,`deleted_at`,`created_at`,`server_id`);--> statement-breakpoint

@@ -50,8 +50,9 @@ export const instanceMappings = mysqlTable(
     index('instance_mappings_resizing').on(t.isResizing),
     index('instance_mappings_kept').on(t.isKept),
     index('instance_mappings_project').on(t.projectId),
-    index('instance_mappings_not_built').on(t.isNotBuilt, t.changedAt),
-    index('instance_mappings_deleting').on(t.isDeleting, t.changedAt),
+    // Few are so at a time; with `changed_at` every change of any mapping would move its entries.
+    index('instance_mappings_not_built').on(t.isNotBuilt),
+    index('instance_mappings_deleting').on(t.isDeleting),
   ],
 )
 

@@ -1,3 +1,4 @@
+import { cloudMarks } from '#common/cloud-marks.ts'
 import type { Phase } from '../../app/federation/phases.ts'
 import type { TracedServer } from '../../app/federation/trace.ts'
 import type { Cells } from '../../app/hosts/host-state.ts'
@@ -5,9 +6,10 @@ import { decisionViews } from './decision.ts'
 
 /** How a server came to where it is, as the federation API shows it. */
 export function traceView({ server, decisions, phases }: TracedServer, cells: Cells) {
-  const { id, cellId, host, vmState, fault } = server
+  const { id, cellId, host, vmState, fault, metadata } = server
   return {
     server_id: id,
+    above: cloudMarks(metadata).map(({ serverId }) => serverId),
     cell_id: cellId,
     cell: cellId === null ? null : (cells.cell(cellId)?.name ?? null),
     host,

@@ -85,8 +85,7 @@ export interface Snapshot {
   readonly cells: readonly CellSnapshot[]
 }
 
-const OPEN_SAGAS =
-  "SELECT name, state, subject FROM sagas WHERE ended_at IS NULL OR state = 'stuck'"
+const OPEN_SAGAS = "SELECT name, state, subject FROM sagas WHERE state NOT IN ('done', 'unwound')"
 
 export async function takeSnapshot(cloud: Cloud): Promise<Snapshot> {
   const cells = await Promise.all(cloud.cells.map(cellSnapshot))

@@ -1,8 +1,8 @@
 import type { Tx } from '#common/db/database.ts'
-import type { LocalStep } from '#common/saga/saga.ts'
+import { type LocalStep, Unusual } from '#common/saga/saga.ts'
 import { POWER_STATES, type VmState } from '#common/states/instance-states.ts'
 import { addToFeed } from '../../../db/feed.ts'
-import { updateOwnInstance } from '../../../db/instances.ts'
+import { queueOwnInstance, updateOwnInstance } from '../../../db/instances.ts'
 import { endedEvent } from '../../action-event.ts'
 import type { Conductor } from '../../conductor.ts'
 import { type Instance, instanceView } from '../../instance.ts'
@@ -15,34 +15,44 @@ export const activate: LocalStep<Conductor, BootParams> = {
   kind: 'local',
   name: ACTIVATE,
   when: (call) => latest(call).spawned?.outcome === 'running',
-  run: finish,
+  run: async (tx, call) => {
+    const to = active(call)
+    // A delete that took it brings it to its end.
+    if (!(await updateOwnInstance(tx, call.sagaId, { to }))) return { outcome: 'taken' }
+    return tell(tx, call, to)
+  },
+  usually: (tx, call) => {
+    const to = active(call)
+    queueOwnInstance(tx, call.sagaId, { to }, () => new Unusual())
+    return tell(tx, call, to)
+  },
   forwardOnly: true,
   undo: 'none',
 }
 
-async function finish(tx: Tx, call: BootCall): Promise<Ended> {
-  const { deps, params, sagaId, work } = call
+function active(call: BootCall): Instance {
+  const { deps, params, sagaId } = call
   const { claimed, spawned } = latest(call)
   if (claimed.outcome !== 'claimed' || spawned?.outcome !== 'running')
     throw new Error('Only a server that runs can be made active')
-  const at = deps.clock.now()
-  const to: Instance = {
+  return {
     ...building(params, claimed.placed, claimed.version + 1, sagaId),
     vmState: stateOf(spawned.powerState),
     taskState: null,
     powerState: spawned.powerState,
-    launchedAt: at,
+    launchedAt: deps.clock.now(),
     sagaId: null,
   }
-  // A delete that took it brings it to its end.
-  if (!(await updateOwnInstance(tx, sagaId, { to }))) return { outcome: 'taken' }
+}
+
+function tell(tx: Tx, { deps, params, work }: BootCall, to: Instance): Ended {
   const event = endedEvent({
     serverId: to.id,
     requestId: work.requestId,
     event: 'build',
     startedAt: params.startedAt,
-    finishedAt: at,
-    host: claimed.placed.host,
+    finishedAt: deps.clock.now(),
+    host: to.placed?.host ?? null,
   })
   addToFeed(tx, [
     { kind: 'instance', view: instanceView(to) },

@@ -1,10 +1,12 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import type { LocalStep } from '#common/saga/saga.ts'
+import { type LocalStep, Unusual } from '#common/saga/saga.ts'
 import { insertInstance } from '../../../db/instances.ts'
+import { queueClaim } from '../../../placement/claim.ts'
 import { claimCandidate } from '../../claim-candidate.ts'
 import type { Conductor } from '../../conductor.ts'
+import type { PlacedOn } from '../../instance.ts'
 import { building } from './building.ts'
 import { giveUp } from './give-up.ts'
 import { type Claimed, claimStep } from './outputs.ts'
@@ -15,6 +17,7 @@ export const claimFirst: LocalStep<Conductor, BootParams> = {
   kind: 'local',
   name: claimStep(1),
   run: claimOneOf,
+  usually: claimBest,
   undo: async (tx, call) => {
     await giveUp(tx, call, 'The build ended unexpectedly.')
   },
@@ -22,13 +25,29 @@ export const claimFirst: LocalStep<Conductor, BootParams> = {
 
 /** Throws `no-capacity` when every candidate has filled up. */
 async function claimOneOf(tx: Tx, call: BootCall): Promise<Claimed> {
-  const { deps, params, sagaId } = call
+  const { deps, params } = call
   const { operation, resources, group, candidates } = params
-  const { serverId, attempt } = operation
-  const claimant = { consumer: serverId, resources, group }
+  const claimant = { consumer: operation.serverId, resources, group }
   const { placed, lost } = await claimCandidate(tx, deps, candidates, claimant)
   if (placed === undefined)
     throw new Failure('no-capacity', 'Every host that fitted filled up while it was claimed.')
+  return insertOn(tx, call, placed, lost)
+}
+
+/** The best candidate mostly has room; whether a group allows it has to be asked. */
+function claimBest(tx: Tx, call: BootCall): Claimed {
+  const { operation, resources, group, candidates } = call.params
+  const [best] = candidates
+  const placed = best === undefined ? undefined : call.deps.hosts.placedOn(best)
+  if (placed === undefined || group !== undefined) throw new Unusual()
+  const claimed = insertOn(tx, call, placed, [])
+  queueClaim(tx, placed.hostId, operation.serverId, resources, () => new Unusual())
+  return claimed
+}
+
+function insertOn(tx: Tx, call: BootCall, placed: PlacedOn, lost: readonly string[]): Claimed {
+  const { deps, params, sagaId } = call
+  const { serverId, attempt } = params.operation
   const sealed = deps.builds.sealed({ id: serverId as InstanceId, attempt })
   insertInstance(tx, building(params, placed, 1, sagaId), sealed)
   return { outcome: 'claimed', placed: { ...placed }, version: 1, lost }

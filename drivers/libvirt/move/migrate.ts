@@ -1,9 +1,9 @@
+import { RpcConnection } from '../rpc/connection.ts'
+import type { DomainRef } from '../rpc/domain-ref.ts'
+import { PROCEDURES } from '../rpc/procedures.ts'
+import { XdrWriter } from '../rpc/xdr-writer.ts'
 import { greet } from '../session.ts'
 import type { LibvirtAddress } from '../uri.ts'
-import { RpcConnection } from './connection.ts'
-import type { DomainRef } from './domain-ref.ts'
-import { PROCEDURES } from './procedures.ts'
-import { XdrWriter } from './xdr-writer.ts'
 
 /** Guests with much memory that changes fast, over a slow line: an operator ends it before. */
 const TIMEOUT_MS = 24 * 3_600_000

@@ -1,0 +1,163 @@
+import type { MySql2Database } from 'drizzle-orm/mysql2'
+import type { PoolConnection } from 'mysql2'
+import {
+  type Bound,
+  COMMIT,
+  compound,
+  type Expected,
+  failedExpectation,
+  VALUES_TOGETHER_MAX,
+} from './compound.ts'
+import type { Changed, StatementValues, Tx } from './database.ts'
+import { execute, simple } from './execute.ts'
+import { ormOn } from './orm.ts'
+import type { Statement } from './statement.ts'
+import type { Passenger } from './trains.ts'
+
+/** How many rows the statement before it matched: of a compound the driver tells only the sum. */
+const COUNT: Bound = { text: 'select row_count() as affectedRows', values: [] }
+
+/** What a transaction needs of its database. */
+export interface Ways {
+  /** A connection of its own. */
+  connect(): Promise<PoolConnection>
+  /** Commits what is known whole, alone or together with others. */
+  ride(passenger: Passenger): Promise<void>
+}
+
+/**
+ * One transaction, on a connection from the first statement that is waited for. What is queued goes out, in order, with
+ * that statement, at the latest with the commit: a round trip costs both ends more than most statements do. One that
+ * only queues may share its round trip with others of its kind.
+ */
+export class OpenTransaction implements Tx {
+  readonly transactional = true
+  readonly #ways: Ways
+  #connected: Promise<PoolConnection> | undefined
+  #queue: Bound[] = []
+  readonly #afterCommit: (() => void)[] = []
+  #valuesQueued = 0
+  /** Of a compound nobody knows how far it came: whoever caught its failure must not go on and commit. */
+  #broken: { readonly error: unknown } | undefined
+  #orm: MySql2Database | undefined
+
+  constructor(ways: Ways) {
+    this.#ways = ways
+  }
+
+  /** Made on first use: hot transactions run prepared statements only. */
+  get orm(): MySql2Database {
+    this.#orm ??= ormOn(
+      async () => (await this.#connection()).promise(),
+      () => this.flush(),
+    )
+    return this.#orm
+  }
+
+  queue(statement: Statement, values: StatementValues, expected?: Expected): void {
+    const bound = boundOf(statement, values)
+    this.#queue.push({ ...bound, expected })
+    this.#valuesQueued += bound.values.length
+  }
+
+  async run(statement: Statement, values: StatementValues): Promise<Changed> {
+    const own = boundOf(statement, values)
+    if (!(await this.#mayJoin(own))) return execute<Changed>(await this.#connection(), own)
+    const [counts] = await this.#send<[readonly Changed[]]>([own, COUNT])
+    return counts[0]!
+  }
+
+  async rows<Row>(statement: Statement, values: StatementValues): Promise<readonly Row[]> {
+    const own = boundOf(statement, values)
+    if (!(await this.#mayJoin(own))) return execute<readonly Row[]>(await this.#connection(), own)
+    const [rows] = await this.#send<[readonly Row[]]>([own])
+    return rows
+  }
+
+  async flush(): Promise<void> {
+    if (await this.#mayJoin({ text: '', values: [] })) await this.#send([])
+  }
+
+  /** Afterwards everything queued and run is durable. */
+  async commit(): Promise<void> {
+    const isKnownWhole = this.#connected === undefined && this.#valuesQueued <= VALUES_TOGETHER_MAX
+    const parts = this.#queue
+    if (isKnownWhole && parts.length > 0)
+      await this.#ways.ride({ parts, alone: () => this.#commit() })
+    else await this.#commit()
+    for (const done of this.#afterCommit) done()
+  }
+
+  async #commit(): Promise<void> {
+    if (await this.#mayJoin(COMMIT)) await this.#send([COMMIT])
+    else if (this.#connected !== undefined) await simple(await this.#connected, 'COMMIT')
+    if (this.#connected !== undefined) (await this.#connected).release()
+  }
+
+  /** Afterwards nothing of it is there, as far as the database can be reached. */
+  async rollback(): Promise<void> {
+    const connection = await this.#connected?.catch(() => undefined)
+    if (connection === undefined) return
+    await simple(connection, 'ROLLBACK').then(
+      () => connection.release(),
+      () => connection.destroy(),
+    )
+  }
+
+  afterCommit(done: () => void): void {
+    this.#afterCommit.push(done)
+  }
+
+  /** False when nothing is queued, or nothing is any more because it was too much for one statement. */
+  async #mayJoin(next: Bound): Promise<boolean> {
+    if (this.#broken !== undefined) throw this.#broken.error
+    if (this.#queue.length === 0) return false
+    if (this.#valuesQueued + next.values.length <= VALUES_TOGETHER_MAX) return true
+    const queue = this.#takeQueue()
+    await this.#unlessBroken(async () => {
+      const connection = await this.#connection()
+      for (const each of queue) {
+        const { affectedRows } = await execute<Changed>(connection, each)
+        if (each.expected !== undefined && affectedRows !== each.expected.rows)
+          throw each.expected.otherwise()
+      }
+    })
+    return false
+  }
+
+  #send<Result>(last: readonly Bound[]): Promise<Result> {
+    const parts = [...this.#takeQueue(), ...last]
+    return this.#unlessBroken(async () => {
+      const connection = await this.#connection()
+      return execute<Result>(connection, compound(parts)).catch((error: unknown) => {
+        throw failedExpectation(error, parts) ?? error
+      })
+    })
+  }
+
+  async #unlessBroken<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } catch (error) {
+      this.#broken = { error }
+      throw error
+    }
+  }
+
+  #connection(): Promise<PoolConnection> {
+    this.#connected ??= this.#ways.connect()
+    return this.#connected
+  }
+
+  #takeQueue(): readonly Bound[] {
+    const queue = this.#queue
+    this.#queue = []
+    this.#valuesQueued = 0
+    return queue
+  }
+}
+
+/** The statement with its values. */
+export function boundOf(statement: Statement, values: StatementValues): Bound {
+  return { text: statement.text, values: statement.bind(values) }
+}
