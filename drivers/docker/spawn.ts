@@ -27,7 +27,7 @@ export async function spawn(
       await build(host, spec, spawnSignal)
     } catch (error) {
       if (!isFailure(error, 'unavailable')) await cleanUp(host, spec)
-      throw isFailure(error, 'not-found', 'conflict') ? notBuilt(spec, error) : error
+      throw spawnSignal.aborted ? error : asFault(spec, error)
     }
   })
 }
@@ -51,9 +51,16 @@ async function build(host: DockerHost, spec: InstanceSpec, signal: AbortSignal):
   await host.engine.call('POST', `/containers/${containerName(spec.id)}/start`, { signal })
 }
 
-/** What the engine misses or holds already while it builds is no answer to "where is the instance". */
-function notBuilt(spec: InstanceSpec, cause: unknown): Failure {
-  return new Failure('internal', `Instance ${spec.id} could not be built on this host.`, { cause })
+/** What the engine misses, or holds already, is said of the host: it is no answer to "where is the instance". */
+function asFault({ id }: InstanceSpec, cause: unknown): unknown {
+  if (isFailure(cause, 'conflict'))
+    return new Failure(
+      'conflict',
+      `Instance ${id} needs a name or a network that this host has for something else.`,
+      { cause },
+    )
+  if (!isFailure(cause, 'not-found')) return cause
+  return new Failure('internal', `Instance ${id} could not be built on this host.`, { cause })
 }
 
 /** The caller's signal may have ended the spawn, so this one has a limit of its own. */

@@ -1,3 +1,4 @@
+import type { ProcessIdentity } from '#deploy/process/process-identity.ts'
 import { cpuSeconds } from './proc.ts'
 import { median, pairedRatio } from './statistics.ts'
 import type { Target } from './target.ts'
@@ -6,6 +7,8 @@ import type { Target } from './target.ts'
 export interface Sides {
   readonly product: Target
   readonly floor: Target
+  /** Database and bus, which both work with. */
+  readonly shared: readonly ProcessIdentity[]
 }
 
 /** One short run on one side. */
@@ -23,6 +26,8 @@ export interface SideFigures {
   readonly p99Ms: number
   /** Of the side's own processes, without database and bus. */
   readonly cpuUsPerOperation: number
+  /** Of database and bus, while the side was at work. */
+  readonly sharedCpuUsPerOperation: number
 }
 
 export interface Comparison {
@@ -33,11 +38,14 @@ export interface Comparison {
     readonly perSecond: number
     readonly p99: number
     readonly cpu: number
+    /** Of the side's processes, database and bus together. */
+    readonly allCpu: number
   }
 }
 
 interface Counted extends Run {
   readonly cpuUs: number
+  readonly sharedCpuUs: number
 }
 
 const US_PER_S = 1_000_000
@@ -57,7 +65,7 @@ export async function compare(
   }
   for (let round = 0; round < rounds; round += 1)
     for (const side of ['product', 'floor'] as const)
-      runs[side].push(await counted(sides[side], (target) => run(target, round)))
+      runs[side].push(await counted(sides, side, (target) => run(target, round)))
   const ratio = (of: (run: Counted) => number) =>
     pairedRatio(runs.product.map(of), runs.floor.map(of))
   return {
@@ -67,16 +75,24 @@ export async function compare(
       perSecond: ratio((each) => each.perSecond),
       p99: ratio((each) => each.p99Ms),
       cpu: ratio((each) => each.cpuUs),
+      allCpu: ratio((each) => each.cpuUs + each.sharedCpuUs),
     },
   }
 }
 
-async function counted(target: Target, run: (target: Target) => Promise<Run>): Promise<Counted> {
-  const processes = Object.values(target.processes)
-  const before = cpuSeconds(processes)
+async function counted(
+  { shared, ...targets }: Sides,
+  side: 'product' | 'floor',
+  run: (target: Target) => Promise<Run>,
+): Promise<Counted> {
+  const target = targets[side]
+  const own = Object.values(target.processes)
+  const before = { own: cpuSeconds(own), shared: cpuSeconds(shared) }
   const done = await run(target)
-  const cpuUs = ((cpuSeconds(processes) - before) * US_PER_S) / done.operations
-  return { ...done, cpuUs }
+  const perOperation = (seconds: number) => (seconds * US_PER_S) / done.operations
+  const cpuUs = perOperation(cpuSeconds(own) - before.own)
+  const sharedCpuUs = perOperation(cpuSeconds(shared) - before.shared)
+  return { ...done, cpuUs, sharedCpuUs }
 }
 
 function figures(runs: readonly Counted[]): SideFigures {
@@ -85,5 +101,6 @@ function figures(runs: readonly Counted[]): SideFigures {
     p50Ms: median(runs.map((run) => run.p50Ms)),
     p99Ms: median(runs.map((run) => run.p99Ms)),
     cpuUsPerOperation: median(runs.map((run) => run.cpuUs)),
+    sharedCpuUsPerOperation: median(runs.map((run) => run.sharedCpuUs)),
   }
 }

@@ -35,7 +35,8 @@ async function run(options: Options, owned: AsyncDisposableStack): Promise<Resul
     first['GET /servers/detail?limit=100'] = await measureFirst(product)
   }
   const floor = await startFloor(owned, product)
-  const sides = { product, floor }
+  const shared = [product.mariadb.process, product.nats.process]
+  const sides = { product, floor, shared }
   const comparisons: Record<string, Comparison> = {}
   for (const name of ['token', 'get', 'list'] as const) {
     if (!phases.includes(name)) continue

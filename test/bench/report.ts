@@ -26,6 +26,9 @@ const HEADINGS = [
   'CPU us',
   'floor CPU',
   'CPU ratio',
+  'DB+bus CPU',
+  'floor DB+bus',
+  'all CPU ratio',
 ] as const
 
 /** The results for people: lines of text. */
@@ -72,6 +75,9 @@ function comparisonRow([phase, { product, floor, ratio }]: [
     product.cpuUsPerOperation.toFixed(0),
     floor.cpuUsPerOperation.toFixed(0),
     ratio.cpu.toFixed(2),
+    product.sharedCpuUsPerOperation.toFixed(0),
+    floor.sharedCpuUsPerOperation.toFixed(0),
+    ratio.allCpu.toFixed(2),
   ]
 }
 

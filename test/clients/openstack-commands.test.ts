@@ -199,6 +199,8 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
         'server resize confirm cli-nic',
         { status: 'ACTIVE', flavor: { original_name: 'm1.small' } },
       ],
+      ['server migrate --wait cli-nic', { status: 'VERIFY_RESIZE' }],
+      ['server migration confirm cli-nic', { status: 'ACTIVE' }],
     ]
     for (const [line, wanted] of acts) {
       await admin.run(line)
@@ -207,6 +209,6 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
     }
     await admin.run('server set --name cli-nic2 cli-nic')
     await admin.run('server set --name cli-nic cli-nic2')
-    expect(await list('server migration list', 'Status')).toEqual(['confirmed'])
+    expect(await list('server migration list', 'Status')).toEqual(['confirmed', 'confirmed'])
   }
 })

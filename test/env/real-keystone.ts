@@ -5,7 +5,7 @@ import { request } from 'undici'
 import { waitFor } from '#common/wait-for.ts'
 import { runTool } from '#deploy/packages/run-tool.ts'
 import { freePort } from '#deploy/process/free-port.ts'
-import { startProcess } from '#deploy/process/start-process.ts'
+import { logTail, startProcess } from '#deploy/process/start-process.ts'
 import { stopProcess } from '#deploy/process/stop-process.ts'
 
 const MANAGE = '/usr/bin/keystone-manage'
@@ -23,9 +23,11 @@ export function whyNoKeystone(): string | undefined {
 export class RealKeystone implements AsyncDisposable {
   readonly url: string
   readonly #stop: () => Promise<void>
+  readonly #logFile: string
 
-  private constructor(url: string, stop: () => Promise<void>) {
+  private constructor(url: string, logFile: string, stop: () => Promise<void>) {
     this.url = url
+    this.#logFile = logFile
     this.#stop = stop
   }
 
@@ -42,17 +44,18 @@ export class RealKeystone implements AsyncDisposable {
     await manage('fernet_setup', '--keystone-user', 'root', '--keystone-group', 'root')
     const password = ['--bootstrap-password', ADMIN_PASSWORD]
     await manage('bootstrap', ...password, '--bootstrap-public-url', url)
+    const logFile = join(directory, 'served.log')
     const served = await startProcess({
       command: SERVE,
       args: ['--host', '127.0.0.1', '--port', new URL(url).port],
       env: { PATH: process.env['PATH'], OS_KEYSTONE_CONFIG_FILES: file },
       directory,
-      logFile: join(directory, 'keystone.log'),
+      logFile,
       lifetime: 'with-parent',
     })
     const answers = async () => (await request(url)).statusCode === 200
     await waitFor('Keystone to answer', () => answers().catch(() => false), LIMIT_MS)
-    return new RealKeystone(url, async () => {
+    return new RealKeystone(url, logFile, async () => {
       await stopProcess(served)
       rmSync(directory, { recursive: true, force: true })
     })
@@ -60,7 +63,7 @@ export class RealKeystone implements AsyncDisposable {
 
   /** What it answers to a request of its API, made with a token or to get one. */
   async ask(
-    method: 'POST' | 'PUT' | 'DELETE',
+    method: 'GET' | 'POST' | 'DELETE',
     path: string,
     { token, body, subject }: KeystoneAsk = {},
   ): Promise<{ readonly token: string; readonly body: Readonly<Record<string, { id: string }>> }> {
@@ -74,7 +77,10 @@ export class RealKeystone implements AsyncDisposable {
       body: body === undefined ? null : JSON.stringify(body),
     })
     const text = await answer.body.text()
-    if (answer.statusCode >= 300) throw new Error(`Keystone answered ${answer.statusCode}: ${text}`)
+    if (answer.statusCode >= 300)
+      throw new Error(
+        `${method} ${path} answered ${answer.statusCode}: ${text}\n${logTail(this.#logFile)}`,
+      )
     const parsed = text === '' ? {} : (JSON.parse(text) as Readonly<Record<string, { id: string }>>)
     return { token: String(answer.headers['x-subject-token']), body: parsed }
   }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { InstanceId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
 import type { Driver, InstanceReport, InstanceSpec } from '#drivers/driver.ts'
 import { run } from '#drivers/run.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
@@ -137,6 +138,31 @@ function conversation(kind: string, quick: boolean): void {
       expect(await driver.list(signal())).toEqual([])
     })
 
+    test.skipIf(!isFullRun)('a disk that was half written is written again', async () => {
+      const spec = newSpec()
+      await driver.spawn(spec, signal())
+      const index = await holder(spec.id)
+      const machine = harness.machines[index]!
+      await driver[Symbol.asyncDispose]()
+      // What is on disk of a host that was killed meanwhile, and the BMC is silent when it starts again.
+      await harness.change(index, { state: 'deploying' })
+      await writeFile(join(machine.directory, 'disk.img'), Buffer.alloc(512), { flag: 'r+' })
+      await machine.stopBmc()
+      driver = await harness.openSilent()
+
+      expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'shutdown' }])
+      await expect(driver.start(spec.id, signal())).rejects.toMatchObject({ kind: 'conflict' })
+      await expect(driver.spawn(spec, signal())).rejects.toMatchObject({ kind: 'unavailable' })
+      await machine.startBmc()
+      await driver.spawn(spec, signal())
+
+      expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+      const disk = await readFile(join(machine.directory, 'disk.img'))
+      expect(disk.subarray(0, 512).equals(echoDisk())).toBe(true)
+      await driver.destroy(spec.id, signal())
+      expect(await harness.leftovers(spec.id)).toEqual([])
+    })
+
     test.skipIf(!isFullRun)('BMCs that are silent lose nothing, and are heard again', async () => {
       const silent = { kind: 'unavailable' }
       const spec = newSpec()
@@ -153,9 +179,17 @@ function conversation(kind: string, quick: boolean): void {
       await expect(driver.spawn(other, signal())).rejects.toMatchObject(silent)
       await expect(driver.destroy(spec.id, signal())).rejects.toMatchObject(silent)
 
-      for (const machine of harness.machines) await machine.startBmc()
       await driver[Symbol.asyncDispose]()
-      driver = await harness.open()
+      driver = await harness.openSilent()
+      const added = { ...harness.nodes[0]!, name: 'later', macAddress: '52:54:00:12:34:ff' }
+      expect(await driver.nodes!.add(added, signal())).toMatchObject({ state: 'inspecting' })
+      await expect(driver.inventory(signal())).rejects.toMatchObject(silent)
+      const failed = async () =>
+        (await driver.nodes!.list(signal())).some(({ state }) => state === 'inspect-failed')
+      await waitFor('the new machine to be silent, too', failed, OPERATION_MS)
+      await driver.nodes!.remove('later', signal())
+
+      for (const machine of harness.machines) await machine.startBmc()
       await driver.spawn(other, signal())
       for (const { id } of [spec, other]) await driver.destroy(id, signal())
       expect(await harness.leftovers(spec.id)).toEqual([])

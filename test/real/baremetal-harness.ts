@@ -7,7 +7,7 @@ import { homeDirectory } from '#deploy/paths.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { buildRamdisk } from '#deploy/ramdisk/build-ramdisk.ts'
 import { createBaremetalDriver } from '#drivers/baremetal/driver.ts'
-import type { NodeRecord } from '#drivers/baremetal/nodes/node-record.ts'
+import { type NodeRecord, writeNodeRecord } from '#drivers/baremetal/nodes/node-record.ts'
 import { type BaremetalSettings, baremetalSettings } from '#drivers/baremetal/settings.ts'
 import type { Driver, DriverEnvironment, ImageSpec } from '#drivers/driver.ts'
 import type { NewNode } from '#drivers/nodes.ts'
@@ -31,8 +31,14 @@ export interface BaremetalHarness extends DriverHarness {
   readonly machines: readonly SimulatedMachine[]
   readonly shelf: ImageShelf
   readonly stateDirectory: string
+  /** As they are enrolled. */
+  readonly nodes: readonly NewNode[]
+  /** As `open`, over machines that do not answer. */
+  openSilent(): Promise<Driver>
   /** What is remembered of a machine, by its place. */
   record(index: number): Promise<NodeRecord>
+  /** Writes into what is remembered of a machine; no driver may be open. */
+  change(index: number, change: Partial<NodeRecord>): Promise<void>
 }
 
 /** Sparse, so that a gigabyte costs nothing; what an emulated machine writes zeros over is not. */
@@ -74,6 +80,10 @@ export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHa
     shelf,
     stateDirectory,
     record,
+    change: async (index, change) =>
+      writeNodeRecord(recordPath(stateDirectory, index), { ...(await record(index)), ...change }),
+    nodes,
+    openSilent: () => createBaremetalDriver({ owner, stateDirectory, images: shelf }, settings),
     open: () => openProvided({ owner, stateDirectory, images: shelf }, settings, nodes),
     image: shelf.add(echoDisk()),
     extraSpecs: { [`resources:${RESOURCE_CLASS}`]: '1' },
@@ -137,8 +147,12 @@ function macOf(index: number): string {
   return `52:54:00:12:34:0${index}`
 }
 
+function recordPath(stateDirectory: string, index: number): string {
+  return join(stateDirectory, 'nodes', `node-${index}.json`)
+}
+
 async function readRecord(stateDirectory: string, index: number): Promise<NodeRecord> {
-  const text = await readFile(join(stateDirectory, 'nodes', `node-${index}.json`), 'utf8')
+  const text = await readFile(recordPath(stateDirectory, index), 'utf8')
   return JSON.parse(text) as NodeRecord
 }
 

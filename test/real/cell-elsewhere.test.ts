@@ -125,12 +125,15 @@ describe.skipIf(why !== undefined)(
       )
       const join = ['host', 'join', '--gateway', join_token.gateway, '--token', token]
       await machine.succeed(...join, '--driver', 'fake')
-      const { hosts } = await asked<{ hosts: readonly { name: string; is_up: boolean }[] }>(
-        admin,
-        'GET',
-        '/federation/v1/hosts?cell=north',
-      )
-      expect(hosts).toContainEqual(expect.objectContaining({ name: 'extra', is_up: true }))
+      const isUp = async () => {
+        const { hosts } = await asked<{ hosts: readonly { name: string; is_up: boolean }[] }>(
+          admin,
+          'GET',
+          '/federation/v1/hosts?cell=north',
+        )
+        return hosts.some((host) => host.name === 'extra' && host.is_up)
+      }
+      await waitFor('the host to be up', isUp, LIMIT_MS)
     })
 
     test('goes on without the link, and all is as it should be soon after it is back', async ({

@@ -192,6 +192,20 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       },
     )
 
+    test('what the engine has for something else is a conflict, and leaves nothing', async () => {
+      await spawnNew({ nics: [nicWith('10.96.0.10')] })
+      const other = instanceSpec(harness.image, { nics: [nicWith('10.96.0.11')] })
+
+      await expect(driver.spawn(other, signal())).rejects.toMatchObject({
+        kind: 'conflict',
+        message: expect.stringContaining('that this host has for something else'),
+      })
+
+      // The first one's network is still there.
+      const left = await harness.leftovers(other.id)
+      expect(left.filter((name) => name.includes(other.id))).toEqual([])
+    })
+
     test('containers of others are neither listed nor touched', async () => {
       const stranger = await harness.openAs({ ...harness.owner, cellId: newId<CellId>() })
       const theirs = instanceSpec(harness.image)

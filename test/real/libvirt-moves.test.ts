@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { cp, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -84,6 +84,13 @@ describe.skipIf(why !== undefined)(
         expect(await here.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
 
         await here.stop(spec.id, 0, signal())
+        await cp(join(state('one'), 'instances'), join(state('stale'), 'instances'), {
+          recursive: true,
+        })
+        await expect(there.move!.evacuate(there2, true, signal())).rejects.toMatchObject({
+          kind: 'conflict',
+        })
+        await rm(state('stale'), { recursive: true })
         for (const _ of [1, 2]) await there.move!.evacuate(there2, true, signal())
         expect((await stat(diskIn('two'))).ino).toBe(ino)
         expect(await there.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])

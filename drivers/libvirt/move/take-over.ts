@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { isFailure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../../driver.ts'
@@ -52,10 +52,11 @@ export async function takeOver(
   return true
 }
 
-/** The state directory of the host that has the instance's disks. */
+/** The state directory of the host that has the instance's disks. Throws `conflict` where it would have to be guessed. */
 async function formerHost(host: LibvirtHost, id: InstanceId): Promise<string | undefined> {
   const { sharedFolder, stateDirectory } = host
   if (sharedFolder === undefined) return undefined
+  const found: string[] = []
   for (const name of await readdir(sharedFolder)) {
     const other = join(sharedFolder, name)
     if (resolve(other) === resolve(stateDirectory)) continue
@@ -63,9 +64,13 @@ async function formerHost(host: LibvirtHost, id: InstanceId): Promise<string | u
     const isWhole =
       (await readInstanceRecord(files)) !== undefined &&
       (await diskSizeIfThere(files.rootDisk)) !== undefined
-    if (isWhole) return other
+    if (isWhole) found.push(other)
   }
-  return undefined
+  if (found.length > 1)
+    throw new Failure('conflict', 'More than one host has disks of the instance.', {
+      detail: `what is stale of ${found.join(', ')} has to be moved away`,
+    })
+  return found[0]
 }
 
 type Base = Parameters<typeof rebase>[1]
@@ -142,5 +147,9 @@ async function giveBack(host: LibvirtHost, id: InstanceId, left: InstanceFiles):
     await rename(files.folder, left.folder)
   } catch (error) {
     host.logger?.error({ ...errorFields(error), instance: id }, 'disks were not given back')
+    // Asked again, it goes on with what it has; any other answer would have them removed from here.
+    throw new Failure('unavailable', 'The host could not give back what it had taken over.', {
+      cause: error,
+    })
   }
 }
