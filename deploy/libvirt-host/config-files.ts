@@ -4,6 +4,8 @@ import { join } from 'node:path'
 /** Where the packages put libvirt's files, and which of the host's own folders stands there inside. */
 export const FOLDERS: Readonly<Record<string, string>> = {
   run: '/run/libvirt',
+  // Who opens a guest's console locks it there; on a machine without systemd nobody makes it.
+  lock: '/run/lock',
   lib: '/var/lib/libvirt',
   etc: '/etc/libvirt',
   cache: '/var/cache/libvirt',
@@ -66,8 +68,10 @@ export async function writeConfigFiles(directory: string, hostUuid: string): Pro
   )
 }
 
-/** Sockets and pid files of daemons that are gone: leaving them would make new ones believe in old guests. */
-export async function clearRunFolder(directory: string): Promise<void> {
-  await rm(join(directory, 'run'), { recursive: true, force: true })
-  await mkdir(join(directory, 'run'), { recursive: true, mode: 0o711 })
+/** Sockets, pid and lock files of daemons that are gone: leaving them would make new ones believe in old guests. */
+export async function clearRunFolders(directory: string): Promise<void> {
+  for (const name of ['run', 'lock']) {
+    await rm(join(directory, name), { recursive: true, force: true })
+    await mkdir(join(directory, name), { recursive: true, mode: 0o711 })
+  }
 }

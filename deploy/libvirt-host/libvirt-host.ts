@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { type RunOptions, type RunResult } from '#drivers/run.ts'
 import { removeHolder, runningHolder, writeHolder } from '../namespace/holder-file.ts'
 import { endNamespace, type Holder, runInside, startNamespace } from '../namespace/namespace.ts'
-import { clearRunFolder, FILES, FOLDERS, writeConfigFiles } from './config-files.ts'
+import { clearRunFolders, FILES, FOLDERS, writeConfigFiles } from './config-files.ts'
 
 export interface LibvirtHostOptions {
   /** Everything of the host lies here. Short enough that a socket path below it fits (about 80 characters). */
@@ -77,7 +77,7 @@ export async function libvirtHostPid(directory: string): Promise<number | undefi
 }
 
 async function startHolder(directory: string, name: string): Promise<Holder> {
-  await clearRunFolder(directory)
+  await clearRunFolders(directory)
   await writeConfigFiles(directory, hostUuid(directory))
   const holder = await startNamespace()
   try {
