@@ -88,7 +88,7 @@ describe('./weir', () => {
   test.each([
     [['--cells', '0'], 2, 'Give a whole number from 1 to 64'],
     [['--port', '99999'], 2, 'Give a whole number from 1 to 65535'],
-    [['--driver', 'vmware'], 2, 'Allowed choices are auto, docker, fake, libvirt'],
+    [['--driver', 'vmware'], 2, 'Allowed choices are auto, baremetal, docker, fake, libvirt'],
     [['--nonsense'], 2, "unknown option '--nonsense'"],
     [['--cells', '3'], 1, 'has --cells 2, not 3'],
   ])('up %s is refused, and it says why', async (options, ending, reason) => {
@@ -173,7 +173,8 @@ describe('./weir', () => {
       'Host extra of cell north',
     )
     expect([...(await machine.processes()).keys()]).toEqual(['compute-extra'])
-    expect((await checkout.succeed('host', 'list', '-o', 'name')).split('\n')).toContain('extra')
+    const hosts = async () => (await checkout.succeed('host', 'list', '-o', 'name')).split('\n')
+    await expect.poll(hosts, { timeout: 10_000 }).toContain('extra')
     await machine.succeed('down')
     expect(await machine.succeed('up')).toContain('Host extra of cell north is up again.')
   })
