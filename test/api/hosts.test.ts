@@ -19,7 +19,9 @@ beforeAll(async () => {
   host = sampleHost('west-1', { zone: 'left' })
   const { db } = api.gateway
   await db.transaction(async (tx) => {
-    await applyHostViews(tx, api.cells[0]!.id, [host, sampleHost('west-2')])
+    // They are listed in the order in which they were heard of, which is not that of one report.
+    for (const view of [host, sampleHost('west-2')])
+      await applyHostViews(tx, api.cells[0]!.id, [view])
     insertServers(
       tx,
       [1, 2].map(() => sampleServer(alice, api.cells[0]!.id)),
