@@ -184,7 +184,7 @@ describe('a cloud below that', () => {
     ['a page that says 404', { answer: 404, ...HTML }],
     ['a redirect', { answer: 302, headers: { location: 'http://169.254.169.254/' } }],
     ['a page instead of a server', { answer: 202, ...HTML }],
-    ['silence', { slow: 1_500 }],
+    ['silence', { slow: 3_000 }],
   ] as const)('answers a create with %s has one server in the end', async (_what, does) => {
     const spec = newSpec()
     cloud.disturb(CREATE, does)
