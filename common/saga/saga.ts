@@ -27,14 +27,14 @@ export type Step<Deps, Params> = LocalStep<Deps, Params> | RemoteStep<Deps, Para
 
 interface StepBase<Deps, Params> {
   readonly name: string
-  /** Absent: always. A step whose condition is false is passed over and leaves no log row. */
+  /** Absent: always. A step whose condition is false is passed over and leaves no log entry. */
   readonly when?: (call: StepCall<Deps, Params>) => boolean
   /** True from the point of no return on: a failure here is repeated, never undone. */
   readonly forwardOnly?: boolean
 }
 
 /**
- * Changes rows of this database only. It commits together with its own log row, those of the neighbouring local
+ * Changes rows of this database only. It commits together with its own log entry, those of the neighbouring local
  * steps, and the `started` row of the next remote step: so a saga costs one commit per remote step, plus one.
  */
 export interface LocalStep<Deps, Params> extends StepBase<Deps, Params> {

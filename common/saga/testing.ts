@@ -70,7 +70,7 @@ function failingAfter<Deps, Params>(saga: Saga<Deps, Params>, name: string): Sag
 
 function repeating<Deps, Params>(saga: Saga<Deps, Params>, name: string): Saga<Deps, Params> {
   return changed(saga, name, (step) => {
-    // A local step commits with its log row, so only a remote one can ever run a second time.
+    // A local step commits with its log entry, so only a remote one can ever run a second time.
     if (step.kind === 'local') return step
     return {
       ...step,
