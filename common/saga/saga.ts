@@ -35,7 +35,7 @@ interface StepBase<Deps, Params> {
 
 /**
  * Changes rows of this database only. It commits together with its own log entry, those of the neighbouring local
- * steps, and the `started` row of the next remote step: so a saga costs one commit per remote step, plus one.
+ * steps, and the `started` entry of the next remote step: so a saga costs one commit per remote step, plus one.
  */
 export interface LocalStep<Deps, Params> extends StepBase<Deps, Params> {
   readonly kind: 'local'
