@@ -6,6 +6,7 @@ import type { ImageSpec } from '../../driver.ts'
 import type { ImageCache } from '../../image-cache.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Engine } from '../engine/engine.ts'
+import { withoutRoom } from '../engine/engine-failure.ts'
 import { archiveKind } from './archive-kind.ts'
 import { retagged } from './retagged.ts'
 
@@ -77,7 +78,8 @@ export class EngineImages implements AsyncDisposable {
   }
 
   async #load(image: ImageSpec, name: string, signal: AbortSignal): Promise<void> {
-    const path = await this.#cache.path(image, signal)
+    await using held = await this.#cache.hold(image, signal)
+    const { path } = held
     const kind = await archiveKind(image, path, signal)
     const content =
       kind === 'image' ? retagged(createReadStream(path), name) : createReadStream(path)
@@ -111,8 +113,11 @@ function refuseOtherFormats(image: ImageSpec): void {
 
 /** The engine answers 200 before it reads an archive, and reports what is wrong with it in the body. */
 function refuseReported(image: ImageSpec, line: string): void {
-  if (line.includes('"errorDetail"'))
-    throw new Failure('invalid', `Image ${image.id} was refused by the container engine.`, {
+  if (!line.includes('"errorDetail"')) return
+  throw (
+    withoutRoom(line) ??
+    new Failure('invalid', `Image ${image.id} was refused by the container engine.`, {
       detail: line.trim(),
     })
+  )
 }
