@@ -10,7 +10,6 @@ import { addIntentCommands } from './commands/intent.ts'
 import { addNodeCommands } from './commands/node.ts'
 import { addOperationCommands } from './commands/operation.ts'
 import { addServerCommands } from './commands/server.ts'
-import { addTokenCommands } from './commands/token.ts'
 import { addTopCommand } from './commands/top.ts'
 import { addWhyCommand } from './commands/why.ts'
 import type { Operator } from './operator.ts'
@@ -26,7 +25,6 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addOperationCommands(program, operator)
   addAuditCommands(program, operator)
   addDriverCommands(program, operator)
-  addTokenCommands(program, operator)
   addIntentCommands(program, operator)
   addTopCommand(program, operator)
   addDebugCommands(program, operator)
