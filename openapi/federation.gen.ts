@@ -318,6 +318,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/images/{image}/copies": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of an image. */
+                readonly image: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Which hosts have an image already, and what it is called in the clouds below.
+         * @description Each host is asked now. A cloud below may have it by its name and content without a copy of ours; it is not shown then.
+         */
+        readonly get: operations["listImageCopies"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/intents": {
         readonly parameters: {
             readonly query?: never;
@@ -449,10 +472,7 @@ export interface paths {
         /** The machines that were given to a host, by name. */
         readonly get: operations["listNodes"];
         readonly put?: never;
-        /**
-         * Gives a machine to a host, which inspects and cleans it before servers get it.
-         * @description A repeat changes nothing.
-         */
+        /** Gives a machine to a host, which inspects and cleans it before servers get it. */
         readonly post: operations["addNode"];
         readonly delete?: never;
         readonly options?: never;
@@ -725,6 +745,20 @@ export interface components {
             readonly power_state: string | null;
             readonly message: string | null;
         };
+        /** @description A host has the image, so that its next server of it need not wait for the content. */
+        readonly ImageCopy: {
+            /** Format: uuid */
+            readonly cell_id: string;
+            /** @description Its name. */
+            readonly cell: string;
+            /** Format: uuid */
+            readonly host_id: string;
+            /** @description Its name. */
+            readonly host: string;
+            /** @description What it is called there: of a cloud below, its id there; null where it is a file of the host. */
+            readonly name: string | null;
+            readonly size_bytes: number;
+        };
         /** @description What shall be true of a server once its cell can be reached again. A server has one at most. */
         readonly Intent: {
             /** Format: uuid */
@@ -853,6 +887,8 @@ export interface components {
         readonly server: string;
         /** @description The ETag of what is to be changed. */
         readonly ifMatch: string;
+        /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+        readonly idempotencyKey: string;
         /** @description How many at most, 1000 unless told. */
         readonly limit: number;
         /** @description Where the page before ended; from its `next`. */
@@ -861,8 +897,6 @@ export interface components {
         readonly intent: string;
         /** @description The id of a join token. */
         readonly joinToken: string;
-        /** @description A repeat under the same key within a day makes nothing and is told what was made. */
-        readonly idempotencyKey: string;
         /** @description The name of a node. */
         readonly node: string;
     };
@@ -881,6 +915,7 @@ export type Phase = components['schemas']['Phase'];
 export type Operation = components['schemas']['Operation'];
 export type AuditRecord = components['schemas']['AuditRecord'];
 export type Event = components['schemas']['Event'];
+export type ImageCopy = components['schemas']['ImageCopy'];
 export type Intent = components['schemas']['Intent'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type Loss = components['schemas']['Loss'];
@@ -895,11 +930,11 @@ export type ParameterHost = components['parameters']['host'];
 export type ParameterOperation = components['parameters']['operation'];
 export type ParameterServer = components['parameters']['server'];
 export type ParameterIfMatch = components['parameters']['ifMatch'];
+export type ParameterIdempotencyKey = components['parameters']['idempotencyKey'];
 export type ParameterLimit = components['parameters']['limit'];
 export type ParameterCursor = components['parameters']['cursor'];
 export type ParameterIntent = components['parameters']['intent'];
 export type ParameterJoinToken = components['parameters']['joinToken'];
-export type ParameterIdempotencyKey = components['parameters']['idempotencyKey'];
 export type ParameterNode = components['parameters']['node'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -1163,7 +1198,10 @@ export interface operations {
     readonly drainHost: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
             readonly path: {
                 /** @description The id of a host. */
                 readonly host: components["parameters"]["host"];
@@ -1191,6 +1229,7 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
         };
     };
     readonly listStrangers: {
@@ -1226,7 +1265,10 @@ export interface operations {
     readonly adoptGuest: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
             readonly path: {
                 /** @description The id of a host. */
                 readonly host: components["parameters"]["host"];
@@ -1270,6 +1312,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -1579,6 +1622,49 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
         };
     };
+    readonly listImageCopies: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Of the hosts of this cell only, by id or name. */
+                readonly cell?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of an image. */
+                readonly image: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer, also where some hosts did not answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly image_id: string;
+                        readonly copies: readonly components["schemas"]["ImageCopy"][];
+                        /** @description Hosts that may have it and cannot be asked. */
+                        readonly silent: readonly {
+                            /** Format: uuid */
+                            readonly host_id: string;
+                            /** @description Its name. */
+                            readonly host: string;
+                            readonly reason: string;
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
     readonly listIntents: {
         readonly parameters: {
             readonly query?: {
@@ -1798,6 +1884,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of what is to be changed. */
                 readonly "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             readonly path: {
                 /** @description The id or the name of a cell. */
@@ -1829,6 +1917,7 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 412: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
