@@ -4,6 +4,7 @@ import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#co
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { Adopt } from './adopt.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
+import type { ImageCopies } from './image-copies.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { LiveMove, Move } from './move.ts'
 import type { Nodes } from './nodes.ts'
@@ -58,6 +59,7 @@ export interface Driver extends AsyncDisposable {
   readonly liveMove?: LiveMove
   readonly adopt?: Adopt
   readonly nodes?: Nodes
+  readonly imageCopies?: ImageCopies
 }
 
 export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'ironic', 'libvirt', 'nested'] as const
@@ -83,6 +85,7 @@ export const CAPABILITIES = [
   'liveMove',
   'adopt',
   'nodes',
+  'imageCopies',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 

@@ -94,6 +94,10 @@ export function createFakeDriver(
     move: fakeMove(host),
     liveMove: fakeLiveMove(host),
     adopt: fakeAdopt(host),
+    imageCopies: {
+      find: (image, signal) =>
+        host.faulty('imageCopies', undefined, signal, () => host.images.get(image.sha256)),
+    },
     [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
   }
 }

@@ -73,6 +73,7 @@ export async function createNestedDriver(
     rebuild: nestedRebuild(host),
     resize: nestedResize(host),
     adopt: nestedAdopt(host),
+    imageCopies: host.images,
     async [Symbol.asyncDispose]() {
       await host.view[Symbol.asyncDispose]()
       await host.images[Symbol.asyncDispose]()

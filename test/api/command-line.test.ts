@@ -83,6 +83,9 @@ describe('the weir command', () => {
     expect(out).toContain(`is active in cell ${String(place['cell'])} on host`)
     expect(out).toMatch(/^Attempt 1, hosts in cell \w+: of 1 considered \S+ was taken/m)
     expect(out).toMatch(/^total +\S+ +\d+ +success$/m)
+    const copies = await admin.json<Rows>('image copies tiny')
+    expect(copies).toContainEqual(expect.objectContaining({ host: place['host'], name: null }))
+    expect((await admin.run('image copies none')).code).toBe(3)
     expect(await admin.json<Rows>(`server events ${id}`)).toMatchObject([{ action: 'create' }])
   })
 

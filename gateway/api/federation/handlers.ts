@@ -13,6 +13,7 @@ import { listHosts } from './hosts/list-hosts.ts'
 import { listStrangers } from './hosts/list-strangers.ts'
 import { showHost } from './hosts/show-host.ts'
 import { updateHost } from './hosts/update-host.ts'
+import { listImageCopies } from './images/list-image-copies.ts'
 import { cancelIntent } from './intents/cancel-intent.ts'
 import { listIntents } from './intents/list-intents.ts'
 import { join } from './join/join.ts'
@@ -52,6 +53,7 @@ export const federationHandlers: Handlers = {
   listDrivers,
   listEvents,
   listHosts,
+  listImageCopies,
   listIntents,
   listJoinTokens,
   listNodeSensors,

@@ -14,6 +14,7 @@ export const FEDERATION_POLICY = {
   'federation:hosts:strangers': 'admin',
   'federation:hosts:show': 'system-reader',
   'federation:hosts:update': 'admin',
+  'federation:images:copies': 'system-reader',
   'federation:intents:cancel': 'member',
   'federation:intents:list': 'reader',
   'federation:nodes:add': 'admin',
