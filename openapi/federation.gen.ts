@@ -201,6 +201,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/servers/{server}/chain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        /** Which server it is in the clouds above and below. */
+        readonly get: operations["showChain"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/placements": {
         readonly parameters: {
             readonly query?: never;
@@ -662,6 +682,10 @@ export interface components {
             readonly emptied_by: string | null;
             readonly took_ms: number;
         };
+        /** @description Its ids in the clouds that it was sent down from, as its metadata says; the nearest is the last. */
+        readonly IdsAbove: readonly string[];
+        /** @description Its ids in the clouds that it was sent down to, the nearest first, as far as they answer now. */
+        readonly IdsBelow: readonly string[];
         /** @description A part of the way from the request to the running server. */
         readonly Phase: {
             readonly name: string;
@@ -911,6 +935,8 @@ export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
 export type Stranger = components['schemas']['Stranger'];
 export type Decision = components['schemas']['Decision'];
+export type IdsAbove = components['schemas']['IdsAbove'];
+export type IdsBelow = components['schemas']['IdsBelow'];
 export type Phase = components['schemas']['Phase'];
 export type Operation = components['schemas']['Operation'];
 export type AuditRecord = components['schemas']['AuditRecord'];
@@ -1367,8 +1393,8 @@ export interface operations {
                     readonly "application/json": {
                         /** Format: uuid */
                         readonly server_id: string;
-                        /** @description Its ids in the clouds that it was sent down from, as its metadata says; the nearest is the last. */
-                        readonly above: readonly string[];
+                        readonly above: components["schemas"]["IdsAbove"];
+                        readonly below: components["schemas"]["IdsBelow"];
                         /** Format: uuid */
                         readonly cell_id: string | null;
                         /** @description Its name. */
@@ -1381,6 +1407,37 @@ export interface operations {
                         readonly decisions: readonly components["schemas"]["Decision"][];
                         /** @description As they began; the last is the whole. */
                         readonly phases: readonly components["schemas"]["Phase"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showChain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly server_id: string;
+                        readonly above: components["schemas"]["IdsAbove"];
+                        readonly below: components["schemas"]["IdsBelow"];
                     };
                 };
             };

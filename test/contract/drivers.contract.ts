@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
-import { type ImageId, type InstanceId, newId } from '#common/ids.ts'
+import { type InstanceId, newId } from '#common/ids.ts'
 import {
   CONSOLE_KINDS,
   type ConsoleKind,
@@ -87,17 +87,6 @@ export function driversContract(
 
         expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
       }))
-
-    test('knows that it has an image which it has made an instance from, and of no other', async (context) => {
-      if (driver.imageCopies === undefined) return context.skip()
-      await cleaned(async () => {
-        const { image } = await spawnNew()
-        const copy = await driver.imageCopies?.find(image, signal())
-        expect(copy?.sizeBytes).toBeGreaterThan(0)
-        const other = { id: newId<ImageId>(), sha256: 'f'.repeat(64) }
-        expect(await driver.imageCopies?.find(other, signal())).toBeUndefined()
-      })
-    })
 
     test('two spawn() calls at once make one running instance', () =>
       cleaned(async () => {

@@ -28,6 +28,7 @@ import { cancelOperation } from './operations/cancel-operation.ts'
 import { listOperations } from './operations/list-operations.ts'
 import { showOperation } from './operations/show-operation.ts'
 import { explainPlacement } from './placements/explain-placement.ts'
+import { showChain } from './servers/show-chain.ts'
 import { showTrace } from './servers/show-trace.ts'
 import { createJoinToken } from './tokens/create-join-token.ts'
 import { deleteJoinToken } from './tokens/delete-join-token.ts'
@@ -63,6 +64,7 @@ export const federationHandlers: Handlers = {
   listVersions,
   removeNode,
   showCell,
+  showChain,
   showHost,
   showNode,
   showOperation,

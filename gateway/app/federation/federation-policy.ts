@@ -28,6 +28,7 @@ export const FEDERATION_POLICY = {
   'federation:operations:list': 'system-reader',
   'federation:operations:show': 'system-reader',
   'federation:placements:explain': 'admin',
+  'federation:servers:chain': 'reader',
   'federation:servers:trace': 'admin',
   'federation:tokens:create': 'admin',
   'federation:tokens:delete': 'admin',

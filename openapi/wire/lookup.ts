@@ -1,8 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { Nullable, Uuid } from './scalars.ts'
 
-/** Subjects below `cell.<cell>.host.<host>.`, beside those of consoles: a host that keeps no images answers `unsupported`. */
-export const IMAGE_OPERATIONS = {
+/**
+ * Subjects below `cell.<cell>.host.<host>.`, beside those of consoles: what a host alone knows, asked for when somebody
+ * wants to see it. A host without the part that this needs answers `unsupported`.
+ */
+export const LOOKUP_OPERATIONS = {
   'image-find': {
     ask: Type.Object({ imageId: Uuid, sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }),
     /** Null where it has none. */
@@ -16,8 +19,13 @@ export const IMAGE_OPERATIONS = {
       ),
     }),
   },
+  'server-below': {
+    ask: Type.Object({ serverId: Uuid }),
+    /** The nearest first. */
+    answer: Type.Object({ ids: Type.Array(Uuid) }),
+  },
 } as const
-export type ImageOperation = keyof typeof IMAGE_OPERATIONS
+export type LookupOperation = keyof typeof LOOKUP_OPERATIONS
 export type WireImageCopy = NonNullable<
-  Static<(typeof IMAGE_OPERATIONS)['image-find']['answer']>['copy']
+  Static<(typeof LOOKUP_OPERATIONS)['image-find']['answer']>['copy']
 >
