@@ -121,6 +121,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/hosts/{host}/servers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        /** The servers on a host, as they were last known: those that a drain waits for. */
+        readonly get: operations["listHostServers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/hosts/{host}/guests": {
         readonly parameters: {
             readonly query?: never;
@@ -1256,6 +1276,49 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 422: components["responses"]["Fault"];
+        };
+    };
+    readonly listHostServers: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description How many at most, 1000 unless told. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Where the page before ended; from its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer, a page at a time. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly servers: readonly {
+                            /** Format: uuid */
+                            readonly id: string;
+                            readonly name: string;
+                            readonly project_id: string;
+                            /** @description As the compute API shows it. */
+                            readonly status: string;
+                        }[];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
         };
     };
     readonly listStrangers: {

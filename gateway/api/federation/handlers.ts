@@ -9,6 +9,7 @@ import { listDrivers } from './drivers/list-drivers.ts'
 import { listEvents } from './events/list-events.ts'
 import { adoptGuest } from './hosts/adopt-guest.ts'
 import { drainHost } from './hosts/drain-host.ts'
+import { listHostServers } from './hosts/list-host-servers.ts'
 import { listHosts } from './hosts/list-hosts.ts'
 import { listStrangers } from './hosts/list-strangers.ts'
 import { showHost } from './hosts/show-host.ts'
@@ -53,6 +54,7 @@ export const federationHandlers: Handlers = {
   listCells,
   listDrivers,
   listEvents,
+  listHostServers,
   listHosts,
   listImageCopies,
   listIntents,

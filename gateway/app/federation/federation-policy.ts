@@ -11,6 +11,7 @@ export const FEDERATION_POLICY = {
   'federation:hosts:adopt': 'admin',
   'federation:hosts:drain': 'admin',
   'federation:hosts:list': 'system-reader',
+  'federation:hosts:servers': 'admin',
   'federation:hosts:strangers': 'admin',
   'federation:hosts:show': 'system-reader',
   'federation:hosts:update': 'admin',
