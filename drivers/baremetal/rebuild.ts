@@ -1,3 +1,4 @@
+import { errorChain, isFailure } from '#common/errors.ts'
 import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
 import { deploy, refuseTooLarge } from './deploy/deploy.ts'
 import { rootImage } from './deploy/root-image.ts'
@@ -27,6 +28,13 @@ async function rebuild(
   refuseTooLarge(node, spec, content)
   // One that was interrupted is written again; one whose server is being deleted is refused.
   if (node.record.state !== 'deploying') await host.nodes.move(node, 'rebuild')
-  await powerOff(host, node, 0, signal)
-  await deploy(host, node, content, { runs }, signal)
+  try {
+    await powerOff(host, node, 0, signal)
+    await deploy(host, node, content, { runs }, signal)
+  } catch (error) {
+    // A host that stops goes on with it when it is back.
+    if (!signal.aborted && node.record.state === 'deploying' && !isFailure(error, 'unavailable'))
+      await host.nodes.move(node, 'fail', { failure: errorChain(error) })
+    throw error
+  }
 }

@@ -1,4 +1,5 @@
-import { Failure, isFailure } from '#common/errors.ts'
+import { errorChain, Failure, isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
 import { wantedClass } from '../wanted-class.ts'
@@ -7,11 +8,17 @@ import { rootImage } from './deploy/root-image.ts'
 import { removeInstance } from './destroy.ts'
 import type { BaremetalHost } from './host.ts'
 import type { Node } from './nodes/node.ts'
+import type { NodeWork } from './nodes/node-work.ts'
 import { powerOn } from './power.ts'
 
-/** Afterwards the instance runs on a machine of its own. A machine that was half written is written anew. */
+/**
+ * Afterwards the instance runs on a machine of its own. A machine that was half written is written anew. One that cannot
+ * be deployed is cleaned for the next server by `work`. Ended by its signal it leaves the machine as far as it came: its
+ * host stops, and is asked again, or the server is deleted.
+ */
 export async function spawn(
   host: BaremetalHost,
+  work: NodeWork,
   spec: InstanceSpec,
   signal: AbortSignal,
 ): Promise<void> {
@@ -22,7 +29,8 @@ export async function spawn(
     try {
       await build(host, spec, spawnSignal)
     } catch (error) {
-      if (!isFailure(error, 'unavailable')) await cleanUp(host, spec)
+      if (!spawnSignal.aborted && !isFailure(error, 'unavailable'))
+        await giveBack(host, work, spec.id, error)
       throw error
     }
   })
@@ -36,6 +44,7 @@ async function build(host: BaremetalHost, spec: InstanceSpec, signal: AbortSigna
   const node =
     host.nodes.holding(spec.id) ??
     (await host.nodes.take(resourceClass, spec.id, (free) => refuseTooLarge(free, spec, content)))
+  if (node.record.state === 'deploy-failed') await host.nodes.move(node, 'rebuild')
   await deploy(host, node, content, { runs: true }, signal)
   logTaken(host, node, spec)
 }
@@ -50,14 +59,18 @@ function logTaken({ logger }: BaremetalHost, node: Node, { id }: InstanceSpec): 
   logger?.info({ instance: id, node: node.name }, 'machine runs a server')
 }
 
-/** The caller's signal may have ended the spawn. */
-async function cleanUp(host: BaremetalHost, { id }: InstanceSpec): Promise<void> {
-  try {
-    await removeInstance(host, id, AbortSignal.timeout(host.taskMs))
-  } catch (error) {
-    host.logger?.error({ ...errorFields(error), instance: id }, 'failed spawn left something')
-    throw new Failure('unavailable', 'The host could not take back what it had built.', {
-      cause: error,
-    })
-  }
+/** Afterwards the server has no machine, and the one that it had is being cleaned. */
+async function giveBack(
+  host: BaremetalHost,
+  work: NodeWork,
+  id: InstanceId,
+  error: unknown,
+): Promise<void> {
+  const node = host.nodes.holding(id)
+  if (node === undefined) return
+  host.logger?.error({ ...errorFields(error), instance: id, node: node.name }, 'deploy failed')
+  await host.lines.stop(id)
+  await host.lines.log(id).remove()
+  await host.nodes.move(node, 'release', { instance: null, failure: errorChain(error) })
+  work.begin(node)
 }

@@ -32,7 +32,7 @@ export async function createIronicDriver(
     owner,
     client: new IronicClient(settings),
     images: cache,
-    imageServer: owned.use(await ImageServer.start(settings)),
+    imageServer: owned.use(await ImageServer.start(settings, logger)),
     locks: new InstanceLocks(),
     listeners: new Set(),
     told: new Map(),

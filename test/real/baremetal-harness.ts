@@ -69,6 +69,7 @@ export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHa
     ramdisk_kernel: ramdisk?.kernelPath ?? '/dev/null',
     ramdisk_initrd: ramdisk?.initrdPath ?? '/dev/null',
     secret_key: SECRET_KEY,
+    bmc_seconds: quick ? '1' : '60',
     hostname: 'metal',
   })
   const shelf = new ImageShelf()

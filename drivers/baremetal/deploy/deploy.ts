@@ -1,4 +1,4 @@
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import type { BaremetalHost } from '../host.ts'
 import { writeImage } from '../netboot/run-in-ramdisk.ts'
@@ -6,6 +6,7 @@ import type { DiskContent } from '../netboot/tasks.ts'
 import { withinTask } from '../netboot/within-task.ts'
 import { machineOf } from '../nodes/machine-of.ts'
 import type { Node } from '../nodes/node.ts'
+import { patient } from '../parts/patient.ts'
 import { powerOn } from '../power.ts'
 
 /** Throws `invalid` when no machine's disk of this node's kind can hold the image. */
@@ -22,7 +23,10 @@ export function refuseTooLarge(
   )
 }
 
-/** Afterwards a node that is `deploying` has the image on its disk and is `active`, and runs from it unless told otherwise. */
+/**
+ * Afterwards a node that is `deploying` has the image on its disk and is `active`, and runs from it unless told otherwise.
+ * Throws `internal` when the machine cannot be brought to that, a BMC that stays silent included.
+ */
 export async function deploy(
   host: BaremetalHost,
   node: Node,
@@ -30,10 +34,18 @@ export async function deploy(
   { runs }: { readonly runs: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  await withinTask(host, signal, (taskSignal) =>
-    writeImage(machineOf(node), host.bootServer, content, taskSignal),
-  )
-  await host.nodes.move(node, 'done')
-  host.lines.start(node)
-  if (runs) await powerOn(host, node, signal)
+  const machine = patient(machineOf(node), host.silenceMs)
+  try {
+    await withinTask(host, signal, (taskSignal) =>
+      writeImage(machine, host.bootServer, content, taskSignal),
+    )
+    await host.nodes.move(node, 'done')
+    host.lines.start(node)
+    if (runs) await powerOn(host, node, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!isFailure(error, 'unavailable')) throw error
+    // What is known is that it is not deployed; waiting for more would have no end.
+    throw new Failure('internal', error.message, { cause: error.cause })
+  }
 }

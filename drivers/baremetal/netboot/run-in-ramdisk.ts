@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '#common/errors.ts'
 import type { MachineParts } from '../../nodes.ts'
 import type { Management } from '../parts/management.ts'
@@ -12,6 +13,8 @@ export interface Machine {
   readonly management: Pick<Management, 'bootFrom'>
   readonly macAddress: string
 }
+
+const LOOK_EVERY_MS = 5_000
 
 /** Afterwards the machine is off. Says what it is made of. */
 export async function inspectMachine(
@@ -51,13 +54,31 @@ async function runInRamdisk(
   task: RamdiskTask,
   signal: AbortSignal,
 ): Promise<string> {
+  const over = new AbortController()
+  const taskSignal = AbortSignal.any([signal, over.signal])
   const begin = async () => {
-    await power.off(signal)
-    await management.bootFrom('network', signal)
-    await power.on(signal)
+    await power.off(taskSignal)
+    await management.bootFrom('network', taskSignal)
+    await power.on(taskSignal)
+    void endWithMachine(power, over, taskSignal)
   }
-  const report = await server.run(macAddress, task, begin, signal)
+  const running = server.run(macAddress, task, begin, taskSignal)
+  const report = await running.finally(() => over.abort())
   // What it reports it has done and written out.
   await power.off(signal)
   return report
+}
+
+/** Until the task is over: ends it when the machine has gone off by itself, or nobody can ask any more whether it has. */
+async function endWithMachine(
+  power: Power,
+  over: AbortController,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    while (await power.isOn(signal)) await sleep(LOOK_EVERY_MS, undefined, { signal })
+    over.abort(new Failure('internal', 'The machine went off before it had done its task.'))
+  } catch (error) {
+    over.abort(error)
+  }
 }
