@@ -47,7 +47,7 @@ export class OperationWatch implements AsyncDisposable {
       const asked = [...this.#waiting.keys()]
       try {
         const left = await running(asked)
-        for (const id of asked) if (!left.has(id)) this.#wake(id)
+        for (const id of asked.filter((each) => !left.has(each))) this.#wake(id)
       } catch (error) {
         log.warn(errorFields(error), 'operations not looked at')
       }
