@@ -87,7 +87,7 @@ describe('tokens', () => {
       catalog.map(({ type, endpoints }) => [type, [...new Set(endpoints.map(({ url }) => url))]]),
     )
     expect(urls).toEqual({
-      identity: ['http://cloud.test:8774/identity'],
+      identity: ['http://cloud.test:8774/identity/v3'],
       compute: ['http://cloud.test:8774/compute/v2.1'],
       image: ['http://cloud.test:8774/image'],
       network: ['http://cloud.test:8774/networking'],
