@@ -45,7 +45,8 @@ export class ImageCache implements AsyncDisposable {
   async prepare(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o711 })
     for (const name of await readdir(this.#folder)) {
-      if (name.includes(PARTIAL)) await rm(join(this.#folder, name), { force: true })
+      if (name.includes(PARTIAL))
+        await rm(join(this.#folder, name), { recursive: true, force: true })
     }
   }
 

@@ -1,9 +1,10 @@
-import { errorChain, Failure, isFailure } from '#common/errors.ts'
+import { errorChain, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
 import { wantedClass } from '../wanted-class.ts'
-import { deploy, refuseTooLarge } from './deploy/deploy.ts'
+import { deploy, refuseUnfit } from './deploy/deploy.ts'
+import { partitionTable } from './deploy/partitions/partition-table.ts'
 import { rootImage } from './deploy/root-image.ts'
 import { removeInstance } from './destroy.ts'
 import type { BaremetalHost } from './host.ts'
@@ -39,20 +40,14 @@ export async function spawn(
 /** The image is there before a machine is taken, so one that cannot be had costs no cleaning. */
 async function build(host: BaremetalHost, spec: InstanceSpec, signal: AbortSignal): Promise<void> {
   const resourceClass = wantedClass(spec.flavor)
-  refuseUntold(spec)
-  await using content = await rootImage(host.images, spec.image, signal)
+  await using image = await rootImage(host.images, spec.image, signal)
+  if (spec.configDrive !== undefined) await partitionTable(image.path)
   const node =
     host.nodes.holding(spec.id) ??
-    (await host.nodes.take(resourceClass, spec.id, (free) => refuseTooLarge(free, spec, content)))
+    (await host.nodes.take(resourceClass, spec.id, (free) => refuseUnfit(free, spec, image)))
   if (node.record.state === 'deploy-failed') await host.nodes.move(node, 'rebuild')
-  await deploy(host, node, content, { runs: true }, signal)
+  await deploy(host, node, spec, { image, runs: true }, signal)
   logTaken(host, node, spec)
-}
-
-/** The disk holds the image and nothing besides, so a guest that is to be told something would wait for it in vain. */
-export function refuseUntold({ configDrive }: Pick<InstanceSpec, 'configDrive'>): void {
-  if (configDrive !== undefined)
-    throw new Failure('unsupported', 'Machines have no config drive. Build the server without one.')
 }
 
 function logTaken({ logger }: BaremetalHost, node: Node, { id }: InstanceSpec): void {

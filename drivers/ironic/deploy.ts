@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { ImageSpec, InstanceSpec } from '../driver.ts'
 import type { HeldImage } from '../image-cache.ts'
 import { IMAGE_FORMATS, type ImageFormat, imageVirtualSize } from '../image-header.ts'
+import { toldOfMachine } from '../told-network.ts'
 import { settledNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
 import type { IronicNode } from './ironic-node.ts'
@@ -41,6 +42,7 @@ export async function deploy(
   { target, image }: { readonly target: 'active' | 'rebuild'; readonly image: IronicImage },
   signal: AbortSignal,
 ): Promise<IronicNode> {
+  const drive = await configDrive(host, uuid, spec, signal)
   using served = host.imageServer.serve(image.path)
   const info = {
     image_source: served.url,
@@ -54,7 +56,7 @@ export async function deploy(
     display_name: spec.displayName,
   }
   await host.client.patch(uuid, [{ op: 'add', path: '/instance_info', value: info }], signal)
-  await host.client.provision(uuid, { target, ...configDrive(spec) }, signal)
+  await host.client.provision(uuid, { target, ...drive }, signal)
   const node = await settledNode(host, uuid, signal)
   if (node.provision_state === 'active') return node
   throw new Failure('internal', 'Ironic could not deploy the machine.', {
@@ -63,8 +65,14 @@ export async function deploy(
 }
 
 /** Ironic makes the drive itself, of the documents it is made of. */
-function configDrive({ configDrive: files }: InstanceSpec): { readonly configdrive?: object } {
-  if (files === undefined) return {}
+async function configDrive(
+  { client }: IronicHost,
+  uuid: string,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+): Promise<{ readonly configdrive?: object }> {
+  if (spec.configDrive === undefined) return {}
+  const files = toldOfMachine(spec, await client.macAddresses(uuid, signal))
   const json = (name: string): unknown => {
     const file = files[`${DRIVE}${name}.json`]
     return file === undefined ? {} : JSON.parse(Buffer.from(file).toString('utf8'))

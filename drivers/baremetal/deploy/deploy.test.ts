@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { type ImageId, newId } from '#common/ids.ts'
 import { startMetal } from '../../../test/env/metal.ts'
+import type { NicSpec } from '../../driver.ts'
+import { qcow2Header } from '../../testing/qcow2-header.ts'
 import { type NodeRecord, writeNodeRecord } from '../nodes/node-record.ts'
 
 const LIMIT_MS = 90_000
@@ -172,4 +174,35 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     await rebuild()
     expect(await metal.driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
   })
+
+  test('tells a guest what it is to be told, and refuses what finds no place before a machine is taken', async ({
+    expect,
+  }) => {
+    await using metal = await startMetal()
+    const { machine, shelf } = metal
+    const bootable = Buffer.alloc(4096)
+    bootable.writeUInt16LE(0xaa55, 510)
+    const told = { ...metal.spec(shelf.add(bootable)), configDrive: { file: Buffer.from('told') } }
+    const plain = { ...told, image: shelf.add(IMAGE) }
+    const wide = { ...told, nics: [nic(1), nic(2)] }
+    const large = { ...told, image: shelf.add(qcow2Header({ virtualSize: 2n ** 40n }), QCOW2) }
+
+    for (const refused of [plain, wide, large])
+      await expect(metal.driver.spawn(refused, signal())).rejects.toMatchObject({ kind: 'invalid' })
+    expect(machine.tasks).toEqual(['inspect', 'clean'])
+    await metal.driver.spawn(told, signal())
+
+    const [[first, sector] = [], [last, drive] = []] = [...machine.patches]
+    expect(first).toBe(0)
+    expect(sector!.readUInt32LE(446 + 8) * 512).toBe(last)
+    expect(drive!.toString('latin1')).toContain('config-2')
+    expect(drive!.toString('latin1')).toContain('told')
+  })
 })
+
+const QCOW2 = { diskFormat: 'qcow2' }
+
+function nic(nth: number): NicSpec {
+  const macAddress = `fa:16:3e:00:00:0${nth}`
+  return { portId: newId(), networkId: newId(), macAddress, mtu: 1500, fixedIps: [] }
+}

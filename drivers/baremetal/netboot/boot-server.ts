@@ -112,10 +112,15 @@ export class BootServer implements AsyncDisposable {
     pathname: string,
     response: ServerResponse,
   ): Promise<void> {
-    const [, , token, part] = pathname.split('/')
+    const [, , token, part, nth] = pathname.split('/')
     const assignment = [...this.#assignments.values()].find((one) => one.token === token)
-    if (request.method === 'GET' && part === 'image' && assignment?.task.kind === 'write')
-      return send(assignment.task.image.path, response, assignment.ended.signal)
+    if (request.method === 'GET' && assignment?.task.kind === 'write') {
+      const { image, patches } = assignment.task
+      const patch = part === 'patches' ? patches[Number(nth)] : undefined
+      if (part === 'image') return send(image.path, response, assignment.ended.signal)
+      response.writeHead(patch === undefined ? 404 : 200).end(patch?.content)
+      return
+    }
     if (request.method !== 'POST' || assignment === undefined) {
       response.writeHead(404).end()
       return

@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '#common/errors.ts'
 import type { MachineParts } from '../../nodes.ts'
 import type { Management } from '../parts/management.ts'
 import type { Power } from '../parts/power.ts'
 import type { BootServer } from './boot-server.ts'
 import { machineParts } from './machine-parts.ts'
-import type { DiskContent, RamdiskTask } from './tasks.ts'
+import type { DiskWrite, RamdiskTask } from './tasks.ts'
 
 /** A machine that can be switched, and that boots from the network with this MAC address. */
 export interface Machine {
@@ -25,18 +27,25 @@ export async function inspectMachine(
   return machineParts(await runInRamdisk(machine, server, { kind: 'inspect' }, signal))
 }
 
-/** Afterwards the machine is off, and its first disk begins with the image. Throws `internal` when it cannot. */
+/** Afterwards the machine is off, and its first disk begins with the image and has the patches. Throws `internal` when it cannot. */
 export async function writeImage(
   machine: Machine,
   server: BootServer,
-  image: DiskContent,
+  { image, patches }: DiskWrite,
   signal: AbortSignal,
 ): Promise<void> {
-  const written = (await runInRamdisk(machine, server, { kind: 'write', image }, signal)).trim()
-  if (written !== image.sha256)
+  const task = { kind: 'write', image, patches } as const
+  const report = await runInRamdisk(machine, server, task, signal)
+  const written = report.split('\n').filter((line) => line !== '')
+  const wanted = [image.sha256, ...patches.map(({ content }) => sha256Of(content))]
+  if (!isDeepStrictEqual(written, wanted))
     throw new Failure('internal', 'The disk does not hold what was written to it.', {
-      detail: `its SHA-256 is ${written}, the image's ${image.sha256}`,
+      detail: `its SHA-256s are ${written.join(', ')}, not ${wanted.join(', ')}`,
     })
+}
+
+function sha256Of(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex')
 }
 
 /** Afterwards the machine is off, and its disks hold nothing. */

@@ -24,6 +24,8 @@ export class TestMachine implements AsyncDisposable {
   isOn = false
   /** What its disk begins with; empty while it is clean. */
   disk: Buffer = Buffer.alloc(0)
+  /** What is written over its disk besides, by offset in bytes. */
+  readonly patches = new Map<number, Buffer>()
   /** Its disk does not hold what is written to it. */
   garbles = false
   /** Tasks that it was given, by kind. */
@@ -94,21 +96,32 @@ export class TestMachine implements AsyncDisposable {
     const told = (name: string) => new RegExp(`weir\\.${name}=(\\S+)`).exec(script)?.[1]
     const [task, url] = [told('task'), told('url')]
     if (task === undefined || url === undefined) return
+    const patches = told('patches')?.split(',') ?? []
     this.tasks.push(task)
     const outcome = this.instead(task)
     if (outcome === false || boot !== this.#boots) return
-    const body = outcome === true ? await this.#perform(task, url) : outcome
+    const body = outcome === true ? await this.#perform(task, url, patches) : outcome
     await fetch(`${url}/${outcome === true ? 'done' : 'failed'}`, { method: 'POST', body })
   }
 
-  async #perform(task: string, url: string): Promise<string> {
+  async #perform(task: string, url: string, patches: readonly string[]): Promise<string> {
     if (task === 'inspect')
       return `cpus 4\ncpu-model test\narchitecture x86_64\nmemory-kib 8388608\ndisk sda ${DISK_BYTES}`
-    const image = task === 'write' ? await (await fetch(`${url}/image`)).arrayBuffer() : []
-    this.disk = Buffer.from(image as ArrayBuffer)
+    this.patches.clear()
+    this.disk = task === 'write' ? await bytes(`${url}/image`) : Buffer.alloc(0)
     if (this.garbles) this.disk.fill(0)
-    return createHash('sha256').update(this.disk).digest('hex')
+    for (const [nth, patch] of patches.entries())
+      this.patches.set(Number(patch.split(':')[0]), await bytes(`${url}/patches/${nth}`))
+    return [this.disk, ...this.patches.values()].map(sha256Of).join('\n')
   }
+}
+
+function sha256Of(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex')
+}
+
+async function bytes(url: string): Promise<Buffer> {
+  return Buffer.from(await (await fetch(url)).arrayBuffer())
 }
 
 async function text(url: string): Promise<string> {
