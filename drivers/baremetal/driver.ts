@@ -63,6 +63,7 @@ export async function createBaremetalDriver(
     consoleLog: baremetalConsoleLog(host),
     rebuild: baremetalRebuild(host),
     nodes: baremetalNodes(host, work),
+    imageCopies: host.images,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }

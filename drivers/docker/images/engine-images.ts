@@ -2,8 +2,9 @@ import { createReadStream } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Failure, isFailure } from '#common/errors.ts'
-import type { ImageSpec } from '../../driver.ts'
+import type { ImageFile, ImageSpec } from '../../driver.ts'
 import type { ImageCache } from '../../image-cache.ts'
+import type { ImageCopies, ImageCopy } from '../../image-copies.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Engine } from '../engine/engine.ts'
 import { withoutRoom } from '../engine/engine-failure.ts'
@@ -16,6 +17,8 @@ const LOCAL_IMAGE = 'docker_image'
 
 export interface EngineImage {
   readonly Id: string
+  /** In bytes. */
+  readonly Size: number
   readonly Config: {
     readonly Cmd: readonly string[] | null
     readonly Entrypoint: readonly string[] | null
@@ -23,7 +26,7 @@ export interface EngineImage {
 }
 
 /** The engine's images: those of the image service under the SHA-256 of their content, and named ones it had before. */
-export class EngineImages implements AsyncDisposable {
+export class EngineImages implements ImageCopies, AsyncDisposable {
   readonly #engine: Engine
   readonly #cache: ImageCache
   readonly #localImages: readonly string[]
@@ -43,7 +46,7 @@ export class EngineImages implements AsyncDisposable {
     refuseOtherFormats(image)
     const local = image.properties[LOCAL_IMAGE]
     if (local !== undefined) return this.#local(image, local, signal)
-    const name = `${REPOSITORY}:${image.sha256}`
+    const name = nameOf(image)
     return this.#locks.run(image.sha256, signal, async () => {
       const existing = await this.#find(name, signal)
       if (existing !== undefined) return existing
@@ -52,6 +55,15 @@ export class EngineImages implements AsyncDisposable {
       if (loaded !== undefined) return loaded
       throw new Failure('invalid', `Image ${image.id} holds nothing a container can be made of.`)
     })
+  }
+
+  async find(
+    image: Pick<ImageFile, 'sha256'>,
+    signal: AbortSignal,
+  ): Promise<ImageCopy | undefined> {
+    const name = nameOf(image)
+    const found = await this.#find(name, signal)
+    return found && { name, sizeBytes: found.Size }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -101,6 +113,10 @@ export class EngineImages implements AsyncDisposable {
       throw isFailure(wrong) ? wrong : error
     }
   }
+}
+
+function nameOf({ sha256 }: Pick<ImageFile, 'sha256'>): string {
+  return `${REPOSITORY}:${sha256}`
 }
 
 function refuseOtherFormats(image: ImageSpec): void {
