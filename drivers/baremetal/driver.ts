@@ -22,7 +22,8 @@ import type { BaremetalSettings } from './settings.ts'
 import { spawn } from './spawn.ts'
 import { watch, watchPower } from './watch.ts'
 
-const MINUTE_MS = 60_000
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
 
 /**
  * A host whose guests have whole machines. Returns before any machine has answered; those that were never seen are
@@ -51,7 +52,7 @@ export async function createBaremetalDriver(
     name: 'baremetal',
     simulated: false,
     inventory: (signal) => inventory(host, signal),
-    spawn: (spec, signal) => spawn(host, spec, signal),
+    spawn: (spec, signal) => spawn(host, work, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
     list: (signal) => list(host, signal),
     start: (id, signal) => start(host, id, signal),
@@ -62,6 +63,7 @@ export async function createBaremetalDriver(
     consoleLog: baremetalConsoleLog(host),
     rebuild: baremetalRebuild(host),
     nodes: baremetalNodes(host, work),
+    imageCopies: host.images,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }
@@ -78,13 +80,16 @@ async function createHost(
   const cache = owned.use(new ImageCache(join(stateDirectory, 'images'), images))
   await cache.prepare()
   const bootServer = owned.use(
-    await BootServer.start({
-      publicUrl: settings.bootUrl.replace(/\/+$/, ''),
-      address: settings.bootAddress,
-      port: settings.bootPort,
-      kernelPath: settings.ramdiskKernel,
-      initrdPath: settings.ramdiskInitrd,
-    }),
+    await BootServer.start(
+      {
+        publicUrl: settings.bootUrl.replace(/\/+$/, ''),
+        address: settings.bootAddress,
+        port: settings.bootPort,
+        kernelPath: settings.ramdiskKernel,
+        initrdPath: settings.ramdiskInitrd,
+      },
+      logger,
+    ),
   )
   return {
     images: cache,
@@ -95,6 +100,7 @@ async function createHost(
     listeners: new Set(),
     cleans: settings.cleaning === 'zero',
     taskMs: settings.taskMinutes * MINUTE_MS,
+    silenceMs: settings.bmcSeconds * SECOND_MS,
     hostname: settings.hostname,
     logger,
   }

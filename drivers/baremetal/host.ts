@@ -18,6 +18,8 @@ export interface BaremetalHost {
   readonly cleans: boolean
   /** How long a machine may take for one task in the ramdisk. */
   readonly taskMs: number
+  /** How long a BMC may be silent while its machine does one. */
+  readonly silenceMs: number
   readonly hostname: string
   readonly logger: Logger | undefined
 }

@@ -50,7 +50,10 @@ const PROVIDE_MS = 200_000
 const SECRET_KEY = '5a'.repeat(32)
 
 /** Two machines behind BMCs, and drivers over them. `quick`: with programs in place of emulated machines. */
-export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHarness> {
+export async function startBaremetalHarness(
+  quick: boolean,
+  diskMb = quick ? QUICK_DISK_MB : EMULATED_DISK_MB,
+): Promise<BaremetalHarness> {
   const directory = await mkdtemp(join(tmpdir(), 'weir-metal-'))
   const stateDirectory = join(directory, 'state')
   const port = await freePort()
@@ -58,7 +61,7 @@ export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHa
   const bootUrl = `http://${quick ? '127.0.0.1' : '10.0.2.2'}:${port}`
   const machines = await Promise.all(
     Array.from({ length: NODES }, (_, index) =>
-      startMachine(machineOptions(index, bootUrl, quick)),
+      startMachine({ diskMb, ...machineOptions(index, bootUrl, quick) }),
     ),
   )
   const nodes = machines.map((machine, index) => newNode(machine, index))
@@ -69,6 +72,7 @@ export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHa
     ramdisk_kernel: ramdisk?.kernelPath ?? '/dev/null',
     ramdisk_initrd: ramdisk?.initrdPath ?? '/dev/null',
     secret_key: SECRET_KEY,
+    bmc_seconds: quick ? '1' : '60',
     hostname: 'metal',
   })
   const shelf = new ImageShelf()
@@ -132,10 +136,10 @@ async function openProvided(
 
 function machineOptions(index: number, bootUrl: string, quick: boolean) {
   const macAddress = macOf(index)
-  if (quick) return { diskMb: QUICK_DISK_MB, quick: { bootUrl, macAddress } }
+  if (quick) return { quick: { bootUrl, macAddress } }
   const bootfile = `${bootUrl}/boot.ipxe?mac=\${net0/mac}`
   const nic = `user,model=virtio-net-pci,mac=${macAddress},bootfile=${bootfile}`
-  return { diskMb: EMULATED_DISK_MB, qemu: ['-nic', nic] }
+  return { qemu: ['-nic', nic] }
 }
 
 function newNode({ bmc }: SimulatedMachine, index: number): NewNode {

@@ -75,7 +75,8 @@ describe.skipIf(why !== undefined)(`a machine that boots from the network${skipp
     await writeFile(path, content)
     const sha256 = createHash('sha256').update(content).digest('hex')
 
-    await writeImage(machine, server, { path, sizeBytes: content.length, sha256 }, signal())
+    const image = { path, sizeBytes: content.length, sha256 }
+    await writeImage(machine, server, { image, patches: [] }, signal())
     expect((await diskBytes(disk(), content.length)).equals(content)).toBe(true)
 
     await machine.management.bootFrom('disk', signal())

@@ -26,7 +26,8 @@ describe('a boot server', () => {
     for (const file of [kernelPath, initrdPath, path]) await writeFile(file, `the ${file}`)
     const port = await freePort()
     url = `http://127.0.0.1:${port}`
-    write = { kind: 'write', image: { path, sizeBytes: 7, sha256: 'a'.repeat(64) } }
+    const patches = [{ offsetBytes: 512, content: Buffer.from('over it') }]
+    write = { kind: 'write', image: { path, sizeBytes: 7, sha256: 'a'.repeat(64) }, patches }
     const files = { kernelPath, initrdPath }
     server = await BootServer.start({ publicUrl: url, address: '127.0.0.1', port, ...files })
   })
@@ -45,11 +46,13 @@ describe('a boot server', () => {
     const task = await taskUrl()
 
     expect(await get(`/boot.ipxe?mac=${MAC.toUpperCase()}`)).toContain(
-      'weir.task=write weir.bytes=7',
+      'weir.task=write weir.bytes=7 weir.patches=512:7',
     )
     expect(await get('/ramdisk/kernel')).toContain('kernel')
     expect(await (await fetch(`${task}/image`)).text()).toContain('image')
-    expect((await fetch(`${url}/tasks/other/image`)).status).toBe(404)
+    expect(await get(task.slice(url.length) + '/patches/0')).toBe('over it')
+    for (const none of [`${url}/tasks/other/image`, `${task}/patches/1`, `${task}/other`])
+      expect((await fetch(none)).status).toBe(404)
     expect((await post(`${url}/tasks/other/done`, 'a lie')).status).toBe(404)
     await post(`${task}/done`, 'written')
 

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { Failure } from '#common/errors.ts'
+import { errorFields, type Logger } from '#common/log.ts'
 import { abortable } from '../../abortable.ts'
 import { bootScript } from './boot-script.ts'
 import type { RamdiskTask } from './tasks.ts'
@@ -21,6 +22,7 @@ interface Assignment {
   readonly token: string
   readonly task: RamdiskTask
   readonly report: PromiseWithResolvers<string>
+  readonly ended: AbortController
 }
 
 const REPORT_BYTES_MAX = 64 * 1024
@@ -33,16 +35,18 @@ const TOKEN_BYTES = 24
  */
 export class BootServer implements AsyncDisposable {
   readonly #settings: BootServerSettings
+  readonly #logger: Logger | undefined
   readonly #server: Server
   readonly #assignments = new Map<string, Assignment>()
 
-  private constructor(settings: BootServerSettings) {
+  private constructor(settings: BootServerSettings, logger: Logger | undefined) {
     this.#settings = settings
+    this.#logger = logger
     this.#server = createServer((request, response) => void this.#serve(request, response))
   }
 
-  static async start(settings: BootServerSettings): Promise<BootServer> {
-    const server = new BootServer(settings)
+  static async start(settings: BootServerSettings, logger?: Logger): Promise<BootServer> {
+    const server = new BootServer(settings, logger)
     server.#server.listen(settings.port, settings.address)
     await once(server.#server, 'listening')
     return server
@@ -63,12 +67,14 @@ export class BootServer implements AsyncDisposable {
     const token = randomBytes(TOKEN_BYTES).toString('hex')
     const report = Promise.withResolvers<string>()
     report.promise.catch(() => undefined)
-    this.#assignments.set(macAddress, { token, task, report })
+    const ended = new AbortController()
+    this.#assignments.set(macAddress, { token, task, report, ended })
     try {
       await begin()
       return await abortable(report.promise, signal)
     } finally {
       this.#assignments.delete(macAddress)
+      ended.abort()
     }
   }
 
@@ -82,8 +88,9 @@ export class BootServer implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       await this.#answer(request, response)
-    } catch {
-      // The machine has hung up, and asks again if it still wants an answer.
+    } catch (error) {
+      // The machine may have hung up, and asks again if it still wants an answer.
+      this.#logger?.warn(errorFields(error), 'a machine was not served')
       response.destroy()
     }
   }
@@ -105,10 +112,15 @@ export class BootServer implements AsyncDisposable {
     pathname: string,
     response: ServerResponse,
   ): Promise<void> {
-    const [, , token, part] = pathname.split('/')
+    const [, , token, part, nth] = pathname.split('/')
     const assignment = [...this.#assignments.values()].find((one) => one.token === token)
-    if (request.method === 'GET' && part === 'image' && assignment?.task.kind === 'write')
-      return send(assignment.task.image.path, response)
+    if (request.method === 'GET' && assignment?.task.kind === 'write') {
+      const { image, patches } = assignment.task
+      const patch = part === 'patches' ? patches[Number(nth)] : undefined
+      if (part === 'image') return send(image.path, response, assignment.ended.signal)
+      response.writeHead(patch === undefined ? 404 : 200).end(patch?.content)
+      return
+    }
     if (request.method !== 'POST' || assignment === undefined) {
       response.writeHead(404).end()
       return
@@ -120,8 +132,8 @@ export class BootServer implements AsyncDisposable {
   }
 }
 
-async function send(path: string, response: ServerResponse): Promise<void> {
-  await pipeline(createReadStream(path), response)
+async function send(path: string, response: ServerResponse, signal?: AbortSignal): Promise<void> {
+  await pipeline(createReadStream(path), response, { ...(signal && { signal }) })
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
