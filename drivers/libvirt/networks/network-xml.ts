@@ -78,8 +78,8 @@ function dnsServersOption(servers: readonly string[]): readonly string[] {
  */
 function rangeOption({ cidr }: Gatewayed): string {
   const [, prefix] = ipaddr.parseCIDR(cidr)
-  const network = ipaddr.IPv4.networkAddressFromCIDR(cidr)
-  return `dhcp-range=${network},static,${ipaddr.IPv4.subnetMaskFromPrefixLength(prefix)}`
+  const network = ipaddr.IPv4.networkAddressFromCIDR(cidr).toString()
+  return `dhcp-range=${network},static,${ipaddr.IPv4.subnetMaskFromPrefixLength(prefix).toString()}`
 }
 
 function dnsmasqOptions(values: readonly string[]): XmlElement | undefined {
