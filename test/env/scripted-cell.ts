@@ -181,6 +181,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'instance.console-log':
         return { output: 'booted' }
       case 'instance.diagnostics':
+      case 'instance.move-progress':
         throw new Failure('unsupported', 'A scripted cell counts nothing')
       case 'feed.read':
         return this.#read(ask)
