@@ -9,7 +9,7 @@ import { expectInvariants } from '#test/env/invariants.ts'
 import { meantBody } from './meant.ts'
 import { nearValid, nearValidText } from './near-valid.ts'
 import { type WalkWorld, walkWorld } from './walk-world.ts'
-import { NOBODY, pathOf, WALKED, type Walked } from './walked.ts'
+import { isRead, NOBODY, pathOf, WALKED, type Walked } from './walked.ts'
 
 /** Found again with the same numbers; a long run looks elsewhere each time. */
 const RUNS = isFullRun ? { numRuns: 40 } : { numRuns: 6, seed: 20_261_121 }
@@ -63,7 +63,7 @@ describe.each(presentDocuments())('%s', (name) => {
     async () => {
       for (const walked of walks) {
         const version = walked.described.turningPoints(walked.operation).at(-1)
-        if (version === undefined || walked.operation.method !== 'GET') continue
+        if (version === undefined) continue
         const parameters = walked.described
           .queryParameters(walked.operation)
           .filter((parameter) => existsAt(parameter, version))
@@ -74,7 +74,7 @@ describe.each(presentDocuments())('%s', (name) => {
               walked,
               version,
               `?${String(parameter['name'])}=${encodeURIComponent(text)}`,
-              undefined,
+              isRead(walked) ? undefined : meantBody(walked, version, world.targets),
             ),
           )
           await fc.assert(property, RUNS)
