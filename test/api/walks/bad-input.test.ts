@@ -14,6 +14,7 @@ import { isRead, NOBODY, pathOf, WALKED, type Walked } from './walked.ts'
 /** Found again with the same numbers; a long run looks elsewhere each time. */
 const RUNS = isFullRun ? { numRuns: 40 } : { numRuns: 6, seed: 20_261_121 }
 const LIMIT_MS = 600_000
+const NAMES_OF_NOTHING = ['é', 'a\u0000b', '%', '👩‍👩‍👧'.repeat(40)]
 
 let world: WalkWorld
 
@@ -84,6 +85,25 @@ describe.each(presentDocuments())('%s', (name) => {
     LIMIT_MS,
   )
 })
+
+test(
+  'answers names that nothing can have, and never with 5xx',
+  async () => {
+    for (const walked of WALKED) {
+      const version = walked.described.turningPoints(walked.operation).at(-1)
+      if (version === undefined || !walked.operation.path.includes('{')) continue
+      const body = isRead(walked) ? undefined : meantBody(walked, version, world.targets)
+      for (const name of NAMES_OF_NOTHING)
+        await world.admin.call(
+          walked.operation.method,
+          pathOf(walked, () => name),
+          body,
+          { version },
+        )
+    }
+  },
+  LIMIT_MS,
+)
 
 test('nothing half-made is left of it all', async () => {
   await expectInvariants(world.cloud)
