@@ -28,6 +28,7 @@ export function serveLookups(
       const image = { id: imageId as ImageId, sha256 }
       return { copy: (await driverPart(driver, 'imageCopies').find(image, signal)) ?? null }
     },
+    'clouds-below': ({ via }, signal) => driverPart(driver, 'below').clouds(via, signal),
     'server-below': async ({ serverId }, signal) => {
       const ids = await driverPart(driver, 'below').chain(serverId as InstanceId, signal)
       return { ids: [...ids] }

@@ -5,6 +5,7 @@ import { deleteCell } from './cells/delete-cell.ts'
 import { listCells } from './cells/list-cells.ts'
 import { showCell } from './cells/show-cell.ts'
 import { updateCell } from './cells/update-cell.ts'
+import { showDepth } from './depth/show-depth.ts'
 import { listDrivers } from './drivers/list-drivers.ts'
 import { listEvents } from './events/list-events.ts'
 import { adoptGuest } from './hosts/adopt-guest.ts'
@@ -67,6 +68,7 @@ export const federationHandlers: Handlers = {
   removeNode,
   showCell,
   showChain,
+  showDepth,
   showHost,
   showNode,
   showOperation,

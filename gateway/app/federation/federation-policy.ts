@@ -6,6 +6,7 @@ export const FEDERATION_POLICY = {
   'federation:cells:lost': 'admin',
   'federation:cells:show': 'system-reader',
   'federation:cells:update': 'admin',
+  'federation:depth:show': 'reader',
   'federation:drivers:list': 'system-reader',
   'federation:events:list': 'reader',
   'federation:hosts:adopt': 'admin',
