@@ -32,6 +32,7 @@ import { showOperation } from './operations/show-operation.ts'
 import { explainPlacement } from './placements/explain-placement.ts'
 import { showChain } from './servers/show-chain.ts'
 import { showTrace } from './servers/show-trace.ts'
+import { verifyServer } from './servers/verify-server.ts'
 import { createJoinToken } from './tokens/create-join-token.ts'
 import { deleteJoinToken } from './tokens/delete-join-token.ts'
 import { listJoinTokens } from './tokens/list-join-tokens.ts'
@@ -76,4 +77,5 @@ export const federationHandlers: Handlers = {
   updateCell,
   updateHost,
   updateNode,
+  verifyServer,
 }

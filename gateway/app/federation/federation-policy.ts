@@ -32,6 +32,7 @@ export const FEDERATION_POLICY = {
   'federation:placements:explain': 'admin',
   'federation:servers:chain': 'reader',
   'federation:servers:trace': 'admin',
+  'federation:servers:verify': 'admin',
   'federation:tokens:create': 'admin',
   'federation:tokens:delete': 'admin',
   'federation:tokens:list': 'system-reader',
