@@ -14,7 +14,7 @@ export const sagas = mysqlTable(
     subject: token('subject').notNull(),
     params: json('params').notNull(),
     work: json('work').notNull(),
-    /** What was started and what came out, in order: `LogRow`s, to which the owner only adds. */
+    /** What was started and what came out, in order, but for what ended it well: `LogRow`s, to which the owner only adds. */
     log: json('log').$type<readonly LogRow[]>().notNull(),
     owner: token('owner').notNull(),
     generation: int('generation').notNull(),
