@@ -141,7 +141,7 @@ CREATE TABLE `sagas` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`version` int NOT NULL,
-	`state` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`state` char(9) character set ascii collate ascii_bin NOT NULL,
 	`subject` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`params` json NOT NULL,
 	`work` json NOT NULL,
