@@ -32,9 +32,9 @@ async function build(host: IronicHost, spec: InstanceSpec, signal: AbortSignal):
   if (held !== undefined) held = await settledNode(host, held.uuid, signal)
   if (held?.provision_state === 'active') return powerOn(host, held, signal)
   const resourceClass = wantedClass(spec.flavor)
-  const image = await deployable(host, spec.image, signal)
+  await using image = await deployable(host, spec.image, signal)
   const node = held ?? (await claim(host, spec, resourceClass, signal))
-  const deployed = await deploy(host, node, spec, { ...image, target: 'active' }, signal)
+  const deployed = await deploy(host, node, spec, { image, target: 'active' }, signal)
   await powerOn(host, deployed, signal)
 }
 

@@ -117,7 +117,10 @@ describe('a server that goes down through three clouds', () => {
     expect(Object.keys(atBottom!.metadata)).toHaveLength(2 + clouds.length - 1)
     const ids = levels.map(([server]) => server!.id)
     for (const [level, id] of ids.entries())
-      expect(await aboveOf(clouds[level]!, id)).toEqual(ids.slice(0, level))
+      expect(await chainOf(clouds[level]!, id)).toEqual({
+        above: ids.slice(0, level),
+        below: ids.slice(level + 1),
+      })
     for (const [level, [server]] of levels.entries())
       expect(await actionOf(clouds[level]!, server!.id, requestId)).toBe('create')
     expect(await insides(clouds[2]!, atBottom!)).toEqual({
@@ -232,10 +235,11 @@ async function untilAtRest(cloud: Cloud, id: string): Promise<void> {
   await expect.poll(task, POLL).toBeNull()
 }
 
-/** The server's ids in the clouds above. */
-async function aboveOf(cloud: Cloud, id: string): Promise<readonly string[]> {
-  type Traced = { readonly above: readonly string[] }
-  return (await cloud.as('admin').get<Traced>(`/federation/v1/servers/${id}/trace`)).body.above
+/** The server's ids in the other clouds. */
+async function chainOf(cloud: Cloud, id: string) {
+  type Traced = Readonly<Record<'above' | 'below', readonly string[]>>
+  const { body } = await cloud.as('admin').get<Traced>(`/federation/v1/servers/${id}/trace`)
+  return { above: body.above, below: body.below }
 }
 
 /** What was done to a server under a request id. */

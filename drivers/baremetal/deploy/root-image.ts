@@ -26,10 +26,13 @@ export async function rootImage(
       'invalid',
       `Image ${image.id} has disk format ${image.diskFormat}; machines boot ${DISK_FORMATS.join(' and ')}.`,
     )
-  const path = await images.path(image, signal)
+  await using owned = new AsyncDisposableStack()
+  const { path } = owned.use(await images.hold(image, signal))
   const sizeBytes = await imageVirtualSize(path, format)
-  if (format === 'qcow2') return converted(path, image, sizeBytes, signal)
-  return { path, sizeBytes, sha256: image.sha256, [Symbol.asyncDispose]: async () => undefined }
+  if (format === 'qcow2') return await converted(path, image, sizeBytes, signal)
+  const held = owned.move()
+  const release = () => held.disposeAsync()
+  return { path, sizeBytes, sha256: image.sha256, [Symbol.asyncDispose]: release }
 }
 
 /** Beside the image, under a name that the cache forgets when it is opened anew. */

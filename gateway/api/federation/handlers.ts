@@ -9,10 +9,12 @@ import { listDrivers } from './drivers/list-drivers.ts'
 import { listEvents } from './events/list-events.ts'
 import { adoptGuest } from './hosts/adopt-guest.ts'
 import { drainHost } from './hosts/drain-host.ts'
+import { listHostServers } from './hosts/list-host-servers.ts'
 import { listHosts } from './hosts/list-hosts.ts'
 import { listStrangers } from './hosts/list-strangers.ts'
 import { showHost } from './hosts/show-host.ts'
 import { updateHost } from './hosts/update-host.ts'
+import { listImageCopies } from './images/list-image-copies.ts'
 import { cancelIntent } from './intents/cancel-intent.ts'
 import { listIntents } from './intents/list-intents.ts'
 import { join } from './join/join.ts'
@@ -27,6 +29,7 @@ import { cancelOperation } from './operations/cancel-operation.ts'
 import { listOperations } from './operations/list-operations.ts'
 import { showOperation } from './operations/show-operation.ts'
 import { explainPlacement } from './placements/explain-placement.ts'
+import { showChain } from './servers/show-chain.ts'
 import { showTrace } from './servers/show-trace.ts'
 import { createJoinToken } from './tokens/create-join-token.ts'
 import { deleteJoinToken } from './tokens/delete-join-token.ts'
@@ -51,7 +54,9 @@ export const federationHandlers: Handlers = {
   listCells,
   listDrivers,
   listEvents,
+  listHostServers,
   listHosts,
+  listImageCopies,
   listIntents,
   listJoinTokens,
   listNodeSensors,
@@ -61,6 +66,7 @@ export const federationHandlers: Handlers = {
   listVersions,
   removeNode,
   showCell,
+  showChain,
   showHost,
   showNode,
   showOperation,
