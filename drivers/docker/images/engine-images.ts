@@ -7,6 +7,7 @@ import type { ImageCache } from '../../image-cache.ts'
 import type { ImageCopies, ImageCopy } from '../../image-copies.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Engine } from '../engine/engine.ts'
+import { withoutRoom } from '../engine/engine-failure.ts'
 import { archiveKind } from './archive-kind.ts'
 import { retagged } from './retagged.ts'
 
@@ -89,7 +90,8 @@ export class EngineImages implements ImageCopies, AsyncDisposable {
   }
 
   async #load(image: ImageSpec, name: string, signal: AbortSignal): Promise<void> {
-    const path = await this.#cache.path(image, signal)
+    await using held = await this.#cache.hold(image, signal)
+    const { path } = held
     const kind = await archiveKind(image, path, signal)
     const content =
       kind === 'image' ? retagged(createReadStream(path), name) : createReadStream(path)
@@ -127,8 +129,11 @@ function refuseOtherFormats(image: ImageSpec): void {
 
 /** The engine answers 200 before it reads an archive, and reports what is wrong with it in the body. */
 function refuseReported(image: ImageSpec, line: string): void {
-  if (line.includes('"errorDetail"'))
-    throw new Failure('invalid', `Image ${image.id} was refused by the container engine.`, {
+  if (!line.includes('"errorDetail"')) return
+  throw (
+    withoutRoom(line) ??
+    new Failure('invalid', `Image ${image.id} was refused by the container engine.`, {
       detail: line.trim(),
     })
+  )
 }
