@@ -32,6 +32,9 @@ describe('ImageCache', () => {
     expect(new Set([...paths, again])).toEqual(new Set([join(folder, image.sha256)]))
     expect(await readFile(again, 'utf8')).toBe('content')
     expect(shelf.opened.get(image.id)).toBe(1)
+    expect(await cache.find(image)).toEqual({ name: null, sizeBytes: 7 })
+    expect(await cache.find({ sha256: 'f'.repeat(64) })).toBeUndefined()
+    expect(await cache.find({ sha256: '../' })).toBeUndefined()
   })
 
   test.each([

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { abortable } from './abortable.ts'
 import type { ImageFile, ImageSource } from './driver.ts'
+import type { ImageCopies, ImageCopy } from './image-copies.ts'
 
 const SHA256 = /^[0-9a-f]{64}$/
 const PARTIAL = '.part-'
@@ -27,7 +28,7 @@ export interface HeldImage extends AsyncDisposable {
  * Image files by the SHA-256 of their content. A file that can be seen here is whole and has been verified; it is
  * read-only and shared by the disks of all its instances.
  */
-export class ImageCache implements AsyncDisposable {
+export class ImageCache implements ImageCopies, AsyncDisposable {
   readonly #folder: string
   readonly #source: ImageSource
   readonly #unusedBytesMax: number
@@ -68,6 +69,12 @@ export class ImageCache implements AsyncDisposable {
       this.#fetches.get(image.sha256) ?? this.#start(image, path),
       signal,
     )
+  }
+
+  async find({ sha256 }: Pick<ImageFile, 'sha256'>): Promise<ImageCopy | undefined> {
+    if (!SHA256.test(sha256)) return undefined
+    const found = await stat(join(this.#folder, sha256)).catch(() => undefined)
+    return found?.isFile() === true ? { name: null, sizeBytes: found.size } : undefined
   }
 
   /** As `path`: the file stays until the image is disposed, which leaves no more unused ones than the limit. */

@@ -59,6 +59,7 @@ export async function createIronicDriver(
     reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
     watch: (listener) => watch(host, listener),
     rebuild: ironicRebuild(host),
+    imageCopies: host.images,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }

@@ -57,6 +57,7 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
     cell: cloud.cells[0]?.name ?? '',
     host: cloud.hosts[0]?.id ?? '',
     server: compute['server_id'] ?? '',
+    image: image['image_id'] ?? '',
   }
   const all: Readonly<Record<DocumentName, Ids>> = {
     compute,
