@@ -17,6 +17,7 @@ import { hostSetService } from './handlers/host-set-service.ts'
 import { hostStrangers } from './handlers/host-strangers.ts'
 import { hostUptime } from './handlers/host-uptime.ts'
 import { instanceAct } from './handlers/instance-act.ts'
+import { instanceAudit } from './handlers/instance-audit.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceChangeNic } from './handlers/instance-change-nic.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
@@ -37,6 +38,7 @@ type Handlers = {
 }
 
 const HANDLERS: Handlers = {
+  'instance.audit': instanceAudit,
   'instance.build': instanceBuild,
   'instance.delete': instanceDelete,
   'instance.change-nic': instanceChangeNic,

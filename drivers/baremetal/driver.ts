@@ -12,6 +12,7 @@ import type { BaremetalHost } from './host.ts'
 import { inventory } from './inventory.ts'
 import { list } from './list.ts'
 import { BootServer } from './netboot/boot-server.ts'
+import { type KeptBoot, LiveBoots } from './netboot/live-boots.ts'
 import { NodePool } from './nodes/node-pool.ts'
 import { NodeWork } from './nodes/node-work.ts'
 import { baremetalNodes } from './nodes.ts'
@@ -79,6 +80,7 @@ async function createHost(
   const nodes = owned.use(await NodePool.open(stateDirectory, secretsOf(settings.secretKey)))
   const cache = owned.use(new ImageCache(join(stateDirectory, 'images'), images))
   await cache.prepare()
+  const liveBoots = new LiveBoots(join(stateDirectory, 'boots'))
   const bootServer = owned.use(
     await BootServer.start(
       {
@@ -87,6 +89,7 @@ async function createHost(
         port: settings.bootPort,
         kernelPath: settings.ramdiskKernel,
         initrdPath: settings.ramdiskInitrd,
+        liveBoots: () => liveBootsOf(nodes, liveBoots),
       },
       logger,
     ),
@@ -95,6 +98,7 @@ async function createHost(
     images: cache,
     nodes,
     bootServer,
+    liveBoots,
     lines: owned.use(new SerialLines(join(stateDirectory, 'consoles'))),
     locks: new InstanceLocks(),
     listeners: new Set(),
@@ -104,4 +108,16 @@ async function createHost(
     hostname: settings.hostname,
     logger,
   }
+}
+
+async function liveBootsOf(
+  nodes: NodePool,
+  boots: LiveBoots,
+): Promise<ReadonlyMap<string, KeptBoot>> {
+  const found = new Map<string, KeptBoot>()
+  for (const { record, enrolled } of nodes.all()) {
+    const boot = record.instance === null ? undefined : await boots.find(record.instance)
+    if (boot !== undefined) found.set(enrolled.macAddress, boot)
+  }
+  return found
 }

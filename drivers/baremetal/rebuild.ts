@@ -1,12 +1,11 @@
 import { errorChain, isFailure } from '#common/errors.ts'
 import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
 import { deploy, refuseUnfit } from './deploy/deploy.ts'
-import { partitionTable } from './deploy/partitions/partition-table.ts'
-import { rootImage } from './deploy/root-image.ts'
+import { deployable } from './deploy/deployable.ts'
 import type { BaremetalHost } from './host.ts'
 import { powerOff } from './power.ts'
 
-/** Writes another image to a server's machine. What is behind its end on the disk stays: it is the server's own. */
+/** Gives a server's machine another image. What is behind its end on the disk stays: it is the server's own. */
 export function baremetalRebuild(host: BaremetalHost): Rebuild {
   return {
     rebuild: (spec, how, signal) =>
@@ -23,9 +22,8 @@ async function rebuild(
   signal: AbortSignal,
 ): Promise<void> {
   const node = host.nodes.get(spec.id)
-  await using image = await rootImage(host.images, spec.image, signal)
+  await using image = await deployable(host.images, spec, signal)
   refuseUnfit(node, spec, image)
-  if (spec.configDrive !== undefined) await partitionTable(image.path)
   // One that was interrupted is written again; one whose server is being deleted is refused.
   if (node.record.state !== 'deploying') await host.nodes.move(node, 'rebuild')
   try {

@@ -2,10 +2,10 @@ import { errorChain, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { storageFailure } from '../storage-failure.ts'
 import { wantedClass } from '../wanted-class.ts'
 import { deploy, refuseUnfit } from './deploy/deploy.ts'
-import { partitionTable } from './deploy/partitions/partition-table.ts'
-import { rootImage } from './deploy/root-image.ts'
+import { deployable } from './deploy/deployable.ts'
 import { removeInstance } from './destroy.ts'
 import type { BaremetalHost } from './host.ts'
 import type { Node } from './nodes/node.ts'
@@ -29,7 +29,8 @@ export async function spawn(
     if (held?.record.state === 'cleaning') await removeInstance(host, spec.id, spawnSignal)
     try {
       await build(host, spec, spawnSignal)
-    } catch (error) {
+    } catch (thrown) {
+      const error = storageFailure(thrown)
       if (!spawnSignal.aborted && !isFailure(error, 'unavailable'))
         await giveBack(host, work, spec.id, error)
       throw error
@@ -40,8 +41,7 @@ export async function spawn(
 /** The image is there before a machine is taken, so one that cannot be had costs no cleaning. */
 async function build(host: BaremetalHost, spec: InstanceSpec, signal: AbortSignal): Promise<void> {
   const resourceClass = wantedClass(spec.flavor)
-  await using image = await rootImage(host.images, spec.image, signal)
-  if (spec.configDrive !== undefined) await partitionTable(image.path)
+  await using image = await deployable(host.images, spec, signal)
   const node =
     host.nodes.holding(spec.id) ??
     (await host.nodes.take(resourceClass, spec.id, (free) => refuseUnfit(free, spec, image)))
@@ -66,6 +66,7 @@ async function giveBack(
   host.logger?.error({ ...errorFields(error), instance: id, node: node.name }, 'deploy failed')
   await host.lines.stop(id)
   await host.lines.log(id).remove()
+  await host.liveBoots.remove(id)
   await host.nodes.move(node, 'release', { instance: null, failure: errorChain(error) })
   work.begin(node)
 }

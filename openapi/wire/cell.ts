@@ -74,6 +74,11 @@ export const CELL_OPERATIONS = {
     }),
     answer: Type.Object({}),
   },
+  /** What the cell has written down; `view` is null where it has no such server, `heldOn` the hosts with room held for it. */
+  'instance.audit': {
+    ask: Type.Object({ serverId: Uuid }),
+    answer: Type.Object({ view: Nullable(InstanceView), heldOn: Type.Array(Uuid) }),
+  },
   'instance.diagnostics': { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'instance.move-progress': { ask: Type.Object({ serverId: Uuid }), answer: MoveProgress },
   'instance.console-log': {

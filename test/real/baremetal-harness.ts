@@ -52,7 +52,7 @@ const SECRET_KEY = '5a'.repeat(32)
 /** Two machines behind BMCs, and drivers over them. `quick`: with programs in place of emulated machines. */
 export async function startBaremetalHarness(
   quick: boolean,
-  diskMb = quick ? QUICK_DISK_MB : EMULATED_DISK_MB,
+  { diskMb = quick ? QUICK_DISK_MB : EMULATED_DISK_MB, count = NODES } = {},
 ): Promise<BaremetalHarness> {
   const directory = await mkdtemp(join(tmpdir(), 'weir-metal-'))
   const stateDirectory = join(directory, 'state')
@@ -60,7 +60,7 @@ export async function startBaremetalHarness(
   // QEMU's own network: machines there reach this one as 10.0.2.2.
   const bootUrl = `http://${quick ? '127.0.0.1' : '10.0.2.2'}:${port}`
   const machines = await Promise.all(
-    Array.from({ length: NODES }, (_, index) =>
+    Array.from({ length: count }, (_, index) =>
       startMachine({ diskMb, ...machineOptions(index, bootUrl, quick) }),
     ),
   )
@@ -99,7 +99,7 @@ export async function startBaremetalHarness(
       const names = (await filesBelow(stateDirectory)).filter(
         (name) => name.includes(id) || name.includes('part'),
       )
-      for (let index = 0; index < NODES; index += 1) {
+      for (const index of machines.keys()) {
         const { state, instance } = await record(index)
         if (instance === id) names.push(`node ${index} of it, ${state}`)
         if (state === 'available' && !(await isEmpty(machines[index]!)))
@@ -122,7 +122,7 @@ async function openProvided(
   const driver = await createBaremetalDriver(environment, settings)
   const provided = async () => {
     const { machines = [] } = await driver.inventory(AbortSignal.timeout(PROVIDE_MS))
-    return machines[0]?.total === NODES
+    return machines[0]?.total === nodes.length
   }
   try {
     for (const node of nodes) await driver.nodes!.add(node, AbortSignal.timeout(PROVIDE_MS))

@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { type ImageId, newId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
 import { startMetal } from '../../../test/env/metal.ts'
-import type { NicSpec } from '../../driver.ts'
+import type { ImageSpec, NicSpec } from '../../driver.ts'
 import { qcow2Header } from '../../testing/qcow2-header.ts'
 import { type NodeRecord, writeNodeRecord } from '../nodes/node-record.ts'
 
@@ -197,6 +198,44 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect(sector!.readUInt32LE(446 + 8) * 512).toBe(last)
     expect(drive!.toString('latin1')).toContain('config-2')
     expect(drive!.toString('latin1')).toContain('told')
+  })
+
+  test('of a CD or a kernel has the machine boot it from the network, at every start, until it is deleted', async ({
+    expect,
+  }) => {
+    await using metal = await startMetal()
+    const { machine, shelf } = metal
+    const cd = metal.spec(shelf.add(IMAGE, { diskFormat: 'iso' }))
+    const booted = (what: RegExp) => waitFor('a boot', () => what.test(machine.script), LIMIT_MS)
+
+    const told = { ...cd, configDrive: { file: Buffer.from('told') } }
+    await expect(metal.driver.spawn(told, signal())).rejects.toMatchObject({ kind: 'unsupported' })
+    await metal.driver.spawn(cd, signal())
+    await booted(/sanboot .*\/live\/\w+\/iso/)
+    await metal.driver[Symbol.asyncDispose]()
+    await metal.reopen()
+    machine.script = ''
+    await metal.driver.reboot(cd.id, 'hard', 0, signal())
+    await booted(/sanboot/)
+    expect(machine.tasks).toEqual(['inspect', 'clean'])
+
+    const [kernel, ramdisk] = [shelf.add(Buffer.from('kernel')), shelf.add(Buffer.from('ramdisk'))]
+    const line = (text: string) => ({ os_command_line: text })
+    const image = { ...shelf.add(IMAGE, { properties: line('quiet') }), kernel, ramdisk }
+    const rebuild = (to: ImageSpec) =>
+      metal.driver.rebuild!.rebuild(
+        { ...cd, image: to },
+        { keepsEphemeral: false, runs: true },
+        signal(),
+      )
+    const evil = rebuild({ ...image, properties: line('quiet\nshell') })
+    await expect(evil).rejects.toMatchObject({ kind: 'invalid' })
+    await rebuild(image)
+    await booted(/initrd=initrd quiet\n/)
+
+    await metal.driver.destroy(cd.id, signal())
+    expect(await readdir(join(metal.directory, 'boots'))).toEqual([])
+    expect(machine.tasks.at(-1)).toBe('clean')
   })
 })
 

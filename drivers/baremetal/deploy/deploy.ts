@@ -2,6 +2,7 @@ import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import { toldOfMachine } from '../../told-network.ts'
 import type { BaremetalHost } from '../host.ts'
+import type { LiveBoot } from '../netboot/live-boots.ts'
 import { writeImage } from '../netboot/run-in-ramdisk.ts'
 import type { DiskContent, DiskPatch } from '../netboot/tasks.ts'
 import { withinTask } from '../netboot/within-task.ts'
@@ -10,18 +11,20 @@ import { type Node, nicsOf } from '../nodes/node.ts'
 import { patient } from '../parts/patient.ts'
 import { powerOn } from '../power.ts'
 import { configPartition } from './config-partition.ts'
+import type { Deployable } from './deployable.ts'
 
 /** Throws `invalid` when no machine of this node's kind can hold the image or have the server's ports. */
 export function refuseUnfit(
   node: Node,
   { image, flavor, nics }: InstanceSpec,
-  content: DiskContent,
+  content: Deployable,
 ): void {
   const [disk, macs] = [diskBytes(node), nicsOf(node)]
-  if (content.sizeBytes > disk)
+  const neededBytes = content.disk?.sizeBytes ?? 0
+  if (neededBytes > disk)
     throw new Failure(
       'invalid',
-      `Image ${image.id} needs ${content.sizeBytes} bytes of disk; machines of flavor ${flavor.name} have ${disk}.`,
+      `Image ${image.id} needs ${neededBytes} bytes of disk; machines of flavor ${flavor.name} have ${disk}.`,
     )
   if (nics.length > macs.length)
     throw new Failure(
@@ -31,22 +34,20 @@ export function refuseUnfit(
 }
 
 /**
- * Afterwards a node that is `deploying` has the image on its disk and is `active`, and runs from it unless told otherwise.
+ * Afterwards a node that is `deploying` has the image, on its disk or to boot from, and is `active`; it runs unless told
+ * otherwise.
  * Throws `internal` when the machine cannot be brought to that, a BMC that stays silent included.
  */
 export async function deploy(
   host: BaremetalHost,
   node: Node,
   spec: InstanceSpec,
-  { image, runs }: { readonly image: DiskContent; readonly runs: boolean },
+  { image, runs }: { readonly image: Deployable; readonly runs: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const machine = patient(machineOf(node), host.silenceMs)
-  const patches = await configPatches(node, spec, image, signal)
   try {
-    await withinTask(host, signal, (taskSignal) =>
-      writeImage(machine, host.bootServer, { image, patches }, taskSignal),
-    )
+    if (image.live === undefined) await write(host, node, spec, image.disk, signal)
+    else await keep(host, node, spec, image.live, signal)
     await host.nodes.move(node, 'done')
     host.lines.start(node)
     if (runs) await powerOn(host, node, signal)
@@ -56,6 +57,34 @@ export async function deploy(
     // What is known is that it is not deployed; waiting for more would have no end.
     throw new Failure('internal', error.message, { cause: error.cause })
   }
+}
+
+/** Afterwards the machine is off, and its disk holds the image. */
+async function write(
+  host: BaremetalHost,
+  node: Node,
+  spec: InstanceSpec,
+  image: DiskContent,
+  signal: AbortSignal,
+): Promise<void> {
+  const machine = patient(machineOf(node), host.silenceMs)
+  const patches = await configPatches(node, spec, image, signal)
+  await host.liveBoots.remove(spec.id)
+  await withinTask(host, signal, (taskSignal) =>
+    writeImage(machine, host.bootServer, { image, patches }, taskSignal),
+  )
+}
+
+/** Afterwards the machine is off, and boots from the network; its disk is as it was. */
+async function keep(
+  host: BaremetalHost,
+  node: Node,
+  { id }: InstanceSpec,
+  boot: LiveBoot,
+  signal: AbortSignal,
+): Promise<void> {
+  await patient(machineOf(node), host.silenceMs).power.off(signal)
+  await host.liveBoots.keep(id, boot)
 }
 
 /** What tells the guest what it is to be told; nothing for one that is to be told nothing. */

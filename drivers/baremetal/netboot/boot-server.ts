@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import { Failure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { abortable } from '../../abortable.ts'
 import { bootScript } from './boot-script.ts'
+import { type KeptBoot, LIVE_FILES } from './live-boots.ts'
+import { liveScript } from './live-script.ts'
+import { sendFile } from './send-file.ts'
 import type { RamdiskTask } from './tasks.ts'
 
 export interface BootServerSettings {
@@ -16,6 +17,8 @@ export interface BootServerSettings {
   readonly port: number
   readonly kernelPath: string
   readonly initrdPath: string
+  /** What machines boot from in place of their disks, by MAC address. */
+  readonly liveBoots: () => Promise<ReadonlyMap<string, KeptBoot>>
 }
 
 interface Assignment {
@@ -98,13 +101,39 @@ export class BootServer implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url = '/' } = request
     const { pathname, searchParams } = new URL(url, 'http://machine')
-    const { kernelPath, initrdPath, publicUrl } = this.#settings
+    const { kernelPath, initrdPath } = this.#settings
     if (method === 'GET' && pathname === '/boot.ipxe') {
-      const assignment = this.#assignments.get((searchParams.get('mac') ?? '').toLowerCase())
-      response.end(bootScript(publicUrl, assignment))
-    } else if (method === 'GET' && pathname === '/ramdisk/kernel') await send(kernelPath, response)
-    else if (method === 'GET' && pathname === '/ramdisk/initrd') await send(initrdPath, response)
+      const mac = (searchParams.get('mac') ?? '').toLowerCase()
+      response.end(await this.#scriptFor(mac))
+    } else if (method === 'GET' && pathname === '/ramdisk/kernel')
+      await sendFile(kernelPath, request, response)
+    else if (method === 'GET' && pathname === '/ramdisk/initrd')
+      await sendFile(initrdPath, request, response)
+    else if (pathname.startsWith('/live/')) await this.#answerLive(request, pathname, response)
     else await this.#answerTask(request, pathname, response)
+  }
+
+  /** Its task, what its server boots from, or its next device. */
+  async #scriptFor(macAddress: string): Promise<string> {
+    const { publicUrl, liveBoots } = this.#settings
+    const assignment = this.#assignments.get(macAddress)
+    if (assignment !== undefined) return bootScript(publicUrl, assignment)
+    const boot = (await liveBoots()).get(macAddress)
+    return boot === undefined ? bootScript(publicUrl, undefined) : liveScript(publicUrl, boot)
+  }
+
+  async #answerLive(
+    request: IncomingMessage,
+    pathname: string,
+    response: ServerResponse,
+  ): Promise<void> {
+    const [, , token, name] = pathname.split('/')
+    const boots = [...(await this.#settings.liveBoots()).values()]
+    const files = boots.find((one) => one.token === token)?.files ?? {}
+    const wanted = LIVE_FILES.find((one) => one === name)
+    const path = wanted && files[wanted]
+    if (path !== undefined) await sendFile(path, request, response)
+    else response.writeHead(404).end()
   }
 
   async #answerTask(
@@ -117,7 +146,7 @@ export class BootServer implements AsyncDisposable {
     if (request.method === 'GET' && assignment?.task.kind === 'write') {
       const { image, patches } = assignment.task
       const patch = part === 'patches' ? patches[Number(nth)] : undefined
-      if (part === 'image') return send(image.path, response, assignment.ended.signal)
+      if (part === 'image') return sendFile(image.path, request, response, assignment.ended.signal)
       response.writeHead(patch === undefined ? 404 : 200).end(patch?.content)
       return
     }
@@ -130,10 +159,6 @@ export class BootServer implements AsyncDisposable {
     else assignment.report.reject(notDone(text))
     response.end()
   }
-}
-
-async function send(path: string, response: ServerResponse, signal?: AbortSignal): Promise<void> {
-  await pipeline(createReadStream(path), response, { ...(signal && { signal }) })
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -67,7 +67,7 @@ async function runInRamdisk(
   const taskSignal = AbortSignal.any([signal, over.signal])
   const begin = async () => {
     await power.off(taskSignal)
-    await management.bootFrom('network', taskSignal)
+    await management.bootFrom('network-once', taskSignal)
     await power.on(taskSignal)
     void endWithMachine(power, over, taskSignal)
   }

@@ -10,6 +10,7 @@ const SET_BOOT_OPTIONS = 0x08
 const BOOT_FLAGS = 5
 const NETWORK = 0x04
 const DEVICES = 0x3c
+const PERSISTENT = 0x40
 const UNKNOWN = 0xc1
 const LOST_FOR_GOOD = Number.POSITIVE_INFINITY
 const DISK_BYTES = 4 * 1024 ** 3
@@ -20,10 +21,13 @@ export class TestMachine implements AsyncDisposable {
   readonly #macAddress: string
   #bmc: TestBmc | undefined
   #bootsFromNetwork = false
+  #isPersistent = false
   #boots = 0
   isOn = false
   /** What its disk begins with; empty while it is clean. */
   disk: Buffer = Buffer.alloc(0)
+  /** What it was told when it last booted from the network. */
+  script = ''
   /** What is written over its disk besides, by offset in bytes. */
   readonly patches = new Map<number, Buffer>()
   /** Its disk does not hold what is written to it. */
@@ -80,7 +84,10 @@ export class TestMachine implements AsyncDisposable {
       return [0]
     }
     if (code !== SET_BOOT_OPTIONS) return [UNKNOWN]
-    if (data[0] === BOOT_FLAGS) this.#bootsFromNetwork = ((data[2] ?? 0) & DEVICES) === NETWORK
+    if (data[0] === BOOT_FLAGS) {
+      this.#bootsFromNetwork = ((data[2] ?? 0) & DEVICES) === NETWORK
+      this.#isPersistent = ((data[1] ?? 0) & PERSISTENT) !== 0
+    }
     return [0]
   }
 
@@ -88,13 +95,16 @@ export class TestMachine implements AsyncDisposable {
   #switch(action: number): void {
     this.#boots += 1
     this.isOn = action !== 0 && action !== 5
-    if (this.isOn && this.#bootsFromNetwork) void this.#boot(this.#boots).catch(() => undefined)
+    if (!this.isOn || !this.#bootsFromNetwork) return
+    this.#bootsFromNetwork = this.#isPersistent
+    void this.#boot(this.#boots).catch(() => undefined)
   }
 
   async #boot(boot: number): Promise<void> {
     const script = await text(`${this.#bootUrl}/boot.ipxe?mac=${this.#macAddress}`)
     const told = (name: string) => new RegExp(`weir\\.${name}=(\\S+)`).exec(script)?.[1]
     const [task, url] = [told('task'), told('url')]
+    this.script = script
     if (task === undefined || url === undefined) return
     const patches = told('patches')?.split(',') ?? []
     this.tasks.push(task)
