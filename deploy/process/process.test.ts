@@ -47,7 +47,10 @@ test('a detached program begins as the process that was recorded, and never wher
     })`
   const starter = async (then: string) => {
     const args = ['--input-type=module-typescript', '-e', program(then)]
-    const child = spawn(process.execPath, args, { cwd: projectRoot, stdio: ['ignore', 'pipe', 2] })
+    const child = spawn(process.execPath, args, {
+      cwd: projectRoot,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     return Number(await text(child.stdout))
   }
 
