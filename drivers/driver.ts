@@ -3,7 +3,9 @@ import type { SizedFlavor } from '#common/flavor-resources.ts'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { Adopt } from './adopt.ts'
+import type { Below } from './below.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
+import type { ImageCopies } from './image-copies.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { LiveMove, Move } from './move.ts'
 import type { Nodes } from './nodes.ts'
@@ -58,6 +60,8 @@ export interface Driver extends AsyncDisposable {
   readonly liveMove?: LiveMove
   readonly adopt?: Adopt
   readonly nodes?: Nodes
+  readonly imageCopies?: ImageCopies
+  readonly below?: Below
 }
 
 export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'ironic', 'libvirt', 'nested'] as const
@@ -83,6 +87,8 @@ export const CAPABILITIES = [
   'liveMove',
   'adopt',
   'nodes',
+  'imageCopies',
+  'below',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 

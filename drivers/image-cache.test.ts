@@ -32,6 +32,9 @@ describe('ImageCache', () => {
     expect(new Set([...paths, again])).toEqual(new Set([join(folder, image.sha256)]))
     expect(await readFile(again, 'utf8')).toBe('content')
     expect(shelf.opened.get(image.id)).toBe(1)
+    expect(await cache.find(image)).toEqual({ name: null, sizeBytes: 7 })
+    expect(await cache.find({ sha256: 'f'.repeat(64) })).toBeUndefined()
+    expect(await cache.find({ sha256: '../' })).toBeUndefined()
   })
 
   test.each([
@@ -101,5 +104,19 @@ describe('ImageCache', () => {
 
     await new ImageCache(folder, shelf, 0).purge(new Set([names[0]!]))
     expect(await readdir(folder)).toEqual([names[0]])
+  })
+
+  test('hold() keeps an image that others are removed for, until nobody holds it', async () => {
+    const small = new ImageCache(folder, shelf, 0)
+    const [one, other] = [Buffer.from('one'), Buffer.from('other')].map((data) => shelf.add(data))
+    const signal = AbortSignal.timeout(10_000)
+    const first = await small.hold(one!, signal)
+    const second = await small.hold(one!, signal)
+
+    await (await small.hold(other!, signal))[Symbol.asyncDispose]()
+    await first[Symbol.asyncDispose]()
+    expect(await readdir(folder)).toEqual([one!.sha256])
+    await second[Symbol.asyncDispose]()
+    expect(await readdir(folder)).toEqual([])
   })
 })

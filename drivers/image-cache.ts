@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { abortable } from './abortable.ts'
 import type { ImageFile, ImageSource } from './driver.ts'
+import type { ImageCopies, ImageCopy } from './image-copies.ts'
 
 const SHA256 = /^[0-9a-f]{64}$/
 const PARTIAL = '.part-'
@@ -18,15 +19,22 @@ interface Fetch {
   waiters: number
 }
 
+/** A file that nobody changes or removes before it is disposed. */
+export interface HeldImage extends AsyncDisposable {
+  readonly path: string
+}
+
 /**
  * Image files by the SHA-256 of their content. A file that can be seen here is whole and has been verified; it is
  * read-only and shared by the disks of all its instances.
  */
-export class ImageCache implements AsyncDisposable {
+export class ImageCache implements ImageCopies, AsyncDisposable {
   readonly #folder: string
   readonly #source: ImageSource
   readonly #unusedBytesMax: number
   readonly #fetches = new Map<string, Fetch>()
+  /** How many hold each, by SHA-256. */
+  readonly #held = new Map<string, number>()
 
   constructor(folder: string, source: ImageSource, unusedBytesMax = UNUSED_BYTES_MAX) {
     this.#unusedBytesMax = unusedBytesMax
@@ -38,7 +46,8 @@ export class ImageCache implements AsyncDisposable {
   async prepare(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o711 })
     for (const name of await readdir(this.#folder)) {
-      if (name.includes(PARTIAL)) await rm(join(this.#folder, name), { force: true })
+      if (name.includes(PARTIAL))
+        await rm(join(this.#folder, name), { recursive: true, force: true })
     }
   }
 
@@ -62,11 +71,35 @@ export class ImageCache implements AsyncDisposable {
     )
   }
 
-  /** Removes images outside `used`, the longest unused first, until the rest is within the limit. */
+  async find({ sha256 }: Pick<ImageFile, 'sha256'>): Promise<ImageCopy | undefined> {
+    if (!SHA256.test(sha256)) return undefined
+    const found = await stat(join(this.#folder, sha256)).catch(() => undefined)
+    return found?.isFile() === true ? { name: null, sizeBytes: found.size } : undefined
+  }
+
+  /** As `path`: the file stays until the image is disposed, which leaves no more unused ones than the limit. */
+  async hold(image: ImageFile, signal: AbortSignal): Promise<HeldImage> {
+    const { sha256 } = image
+    this.#held.set(sha256, (this.#held.get(sha256) ?? 0) + 1)
+    const letGo = async () => {
+      const others = (this.#held.get(sha256) ?? 1) - 1
+      if (others > 0) this.#held.set(sha256, others)
+      else this.#held.delete(sha256)
+      await this.purge(new Set())
+    }
+    try {
+      return { path: await this.path(image, signal), [Symbol.asyncDispose]: letGo }
+    } catch (error) {
+      await letGo()
+      throw error
+    }
+  }
+
+  /** Removes images outside `used` that nobody holds, the longest unused first, until the rest is within the limit. */
   async purge(used: ReadonlySet<string>): Promise<void> {
     const unused = []
     for (const name of await readdir(this.#folder)) {
-      if (!SHA256.test(name) || used.has(name)) continue
+      if (!SHA256.test(name) || used.has(name) || this.#held.has(name)) continue
       const { size, mtimeMs } = await stat(join(this.#folder, name))
       unused.push({ name, size, mtimeMs })
     }

@@ -3316,6 +3316,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The version that came before microversions, of which nothing more is served. */
+        readonly get: operations["showOldVersion"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.1": {
         readonly parameters: {
             readonly query?: never;
@@ -11580,6 +11597,30 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly versions: readonly components["schemas"]["ApiVersion"][];
+                    };
+                };
+            };
+            readonly 429: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showOldVersion: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The version. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly version: components["schemas"]["ApiVersion"];
                     };
                 };
             };

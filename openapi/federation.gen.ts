@@ -121,6 +121,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/hosts/{host}/servers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        /** The servers on a host, as they were last known: those that a drain waits for. */
+        readonly get: operations["listHostServers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/hosts/{host}/guests": {
         readonly parameters: {
             readonly query?: never;
@@ -164,6 +184,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/depth": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * How deep the clouds go that servers may be sent down to from here.
+         * @description Each host that is a cloud is asked, and so is every cloud below it. 409 where the question comes back to a cell that it came through (X-Weir-Via): the clouds form a ring.
+         */
+        readonly get: operations["showDepth"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/drivers": {
         readonly parameters: {
             readonly query?: never;
@@ -193,6 +233,46 @@ export interface paths {
         };
         /** Where a server is, and every decision that brought it there. */
         readonly get: operations["showTrace"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/servers/{server}/verification": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether all who know of a server say the same of it. Changes nothing. */
+        readonly get: operations["verifyServer"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/servers/{server}/chain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        /** Which server it is in the clouds above and below. */
+        readonly get: operations["showChain"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -310,6 +390,29 @@ export interface paths {
          * @description Of every service, refused requests included; logins, and requests without a valid token, are not among them. A change of identities, or of the federation, is on record before it is answered, any other a moment later.
          */
         readonly get: operations["listAudit"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/images/{image}/copies": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of an image. */
+                readonly image: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Which hosts have an image already, and what it is called in the clouds below.
+         * @description Each host is asked now. A cloud below may have it by its name and content without a copy of ours; it is not shown then.
+         */
+        readonly get: operations["listImageCopies"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -449,10 +552,7 @@ export interface paths {
         /** The machines that were given to a host, by name. */
         readonly get: operations["listNodes"];
         readonly put?: never;
-        /**
-         * Gives a machine to a host, which inspects and cleans it before servers get it.
-         * @description A repeat changes nothing.
-         */
+        /** Gives a machine to a host, which inspects and cleans it before servers get it. */
         readonly post: operations["addNode"];
         readonly delete?: never;
         readonly options?: never;
@@ -642,6 +742,10 @@ export interface components {
             readonly emptied_by: string | null;
             readonly took_ms: number;
         };
+        /** @description Its ids in the clouds that it was sent down from, as its metadata says; the nearest is the last. */
+        readonly IdsAbove: readonly string[];
+        /** @description Its ids in the clouds that it was sent down to, the nearest first, as far as they answer now. */
+        readonly IdsBelow: readonly string[];
         /** @description A part of the way from the request to the running server. */
         readonly Phase: {
             readonly name: string;
@@ -724,6 +828,20 @@ export interface components {
             readonly task_state: string | null;
             readonly power_state: string | null;
             readonly message: string | null;
+        };
+        /** @description A host has the image, so that its next server of it need not wait for the content. */
+        readonly ImageCopy: {
+            /** Format: uuid */
+            readonly cell_id: string;
+            /** @description Its name. */
+            readonly cell: string;
+            /** Format: uuid */
+            readonly host_id: string;
+            /** @description Its name. */
+            readonly host: string;
+            /** @description What it is called there: of a cloud below, its id there; null where it is a file of the host. */
+            readonly name: string | null;
+            readonly size_bytes: number;
         };
         /** @description What shall be true of a server once its cell can be reached again. A server has one at most. */
         readonly Intent: {
@@ -853,6 +971,8 @@ export interface components {
         readonly server: string;
         /** @description The ETag of what is to be changed. */
         readonly ifMatch: string;
+        /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+        readonly idempotencyKey: string;
         /** @description How many at most, 1000 unless told. */
         readonly limit: number;
         /** @description Where the page before ended; from its `next`. */
@@ -861,8 +981,6 @@ export interface components {
         readonly intent: string;
         /** @description The id of a join token. */
         readonly joinToken: string;
-        /** @description A repeat under the same key within a day makes nothing and is told what was made. */
-        readonly idempotencyKey: string;
         /** @description The name of a node. */
         readonly node: string;
     };
@@ -877,10 +995,13 @@ export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
 export type Stranger = components['schemas']['Stranger'];
 export type Decision = components['schemas']['Decision'];
+export type IdsAbove = components['schemas']['IdsAbove'];
+export type IdsBelow = components['schemas']['IdsBelow'];
 export type Phase = components['schemas']['Phase'];
 export type Operation = components['schemas']['Operation'];
 export type AuditRecord = components['schemas']['AuditRecord'];
 export type Event = components['schemas']['Event'];
+export type ImageCopy = components['schemas']['ImageCopy'];
 export type Intent = components['schemas']['Intent'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type Loss = components['schemas']['Loss'];
@@ -895,11 +1016,11 @@ export type ParameterHost = components['parameters']['host'];
 export type ParameterOperation = components['parameters']['operation'];
 export type ParameterServer = components['parameters']['server'];
 export type ParameterIfMatch = components['parameters']['ifMatch'];
+export type ParameterIdempotencyKey = components['parameters']['idempotencyKey'];
 export type ParameterLimit = components['parameters']['limit'];
 export type ParameterCursor = components['parameters']['cursor'];
 export type ParameterIntent = components['parameters']['intent'];
 export type ParameterJoinToken = components['parameters']['joinToken'];
-export type ParameterIdempotencyKey = components['parameters']['idempotencyKey'];
 export type ParameterNode = components['parameters']['node'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -1163,7 +1284,10 @@ export interface operations {
     readonly drainHost: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
             readonly path: {
                 /** @description The id of a host. */
                 readonly host: components["parameters"]["host"];
@@ -1185,6 +1309,50 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Operation"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
+        };
+    };
+    readonly listHostServers: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description How many at most, 1000 unless told. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Where the page before ended; from its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer, a page at a time. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly servers: readonly {
+                            /** Format: uuid */
+                            readonly id: string;
+                            readonly name: string;
+                            readonly project_id: string;
+                            /** @description As the compute API shows it. */
+                            readonly status: string;
+                        }[];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
                 };
             };
             readonly 400: components["responses"]["Fault"];
@@ -1226,7 +1394,10 @@ export interface operations {
     readonly adoptGuest: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+            };
             readonly path: {
                 /** @description The id of a host. */
                 readonly host: components["parameters"]["host"];
@@ -1270,7 +1441,36 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showDepth: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @description The most that are below each other; 0 where no host is a cloud. */
+                        readonly depth: number;
+                        /** @description False where some did not answer. */
+                        readonly is_whole: boolean;
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listDrivers: {
@@ -1324,8 +1524,8 @@ export interface operations {
                     readonly "application/json": {
                         /** Format: uuid */
                         readonly server_id: string;
-                        /** @description Its ids in the clouds that it was sent down from, as its metadata says; the nearest is the last. */
-                        readonly above: readonly string[];
+                        readonly above: components["schemas"]["IdsAbove"];
+                        readonly below: components["schemas"]["IdsBelow"];
                         /** Format: uuid */
                         readonly cell_id: string | null;
                         /** @description Its name. */
@@ -1338,6 +1538,79 @@ export interface operations {
                         readonly decisions: readonly components["schemas"]["Decision"][];
                         /** @description As they began; the last is the whole. */
                         readonly phases: readonly components["schemas"]["Phase"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly verifyServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer, whatever was found. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly server_id: string;
+                        readonly findings: readonly {
+                            /**
+                             * @description mapping: the cell that it is said to be in; cell: what that has written down; claim: the room held for it; guest: what its host has.
+                             * @enum {string}
+                             */
+                            readonly check: "mapping" | "cell" | "claim" | "guest";
+                            /**
+                             * @description unknown: nobody can be asked now, or it is being changed.
+                             * @enum {string}
+                             */
+                            readonly result: "ok" | "failed" | "unknown";
+                            readonly detail: string;
+                        }[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly showChain: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly server_id: string;
+                        readonly above: components["schemas"]["IdsAbove"];
+                        readonly below: components["schemas"]["IdsBelow"];
                     };
                 };
             };
@@ -1579,6 +1852,49 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
         };
     };
+    readonly listImageCopies: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Of the hosts of this cell only, by id or name. */
+                readonly cell?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of an image. */
+                readonly image: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer, also where some hosts did not answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly image_id: string;
+                        readonly copies: readonly components["schemas"]["ImageCopy"][];
+                        /** @description Hosts that may have it and cannot be asked. */
+                        readonly silent: readonly {
+                            /** Format: uuid */
+                            readonly host_id: string;
+                            /** @description Its name. */
+                            readonly host: string;
+                            readonly reason: string;
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
     readonly listIntents: {
         readonly parameters: {
             readonly query?: {
@@ -1798,6 +2114,8 @@ export interface operations {
             readonly header?: {
                 /** @description The ETag of what is to be changed. */
                 readonly "If-Match"?: components["parameters"]["ifMatch"];
+                /** @description A repeat under the same key within a day makes nothing and is told what was made. */
+                readonly "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             readonly path: {
                 /** @description The id or the name of a cell. */
@@ -1829,6 +2147,7 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 412: components["responses"]["Fault"];
+            readonly 422: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };

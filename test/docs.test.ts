@@ -161,6 +161,10 @@ An action begins only from the vm states named and during the tasks named; other
 server that the lock holds up (but never from an administrator), and one that needs a server that has run. One that fails leaves the vm
 state as it was, with a fault. Where no vm state afterwards is named, it stays as it was or the outcome decides.
 
+A resize that could not be confirmed or reverted therefore stays \`VERIFY_RESIZE\`, where Nova goes to \`ERROR\`: both can be asked for
+again. From \`ERROR\` a hard reboot would make the server active, and the next resize would go over the disks that the host still keeps
+for this one, of which one is the only copy of the server's data. An administrator can set the state of a server that cannot be helped.
+
 ${table(['Action', 'From', 'During', 'Task meanwhile', 'To', 'Held by a lock', 'Must have run', 'Recorded as'], actions)}
 # States of a bare metal node
 

@@ -13,6 +13,7 @@ import { Fence } from './fence.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveConsoles } from './serve-consoles.ts'
+import { serveLookups } from './serve-lookups.ts'
 import { serveNodes } from './serve-nodes.ts'
 import { Workbench } from './workbench.ts'
 
@@ -90,6 +91,7 @@ export async function startCompute(
       ...serveHost(compute, nats),
       ...serveConsoles(compute, consoles, nats),
       ...serveNodes(compute, nats),
+      ...serveLookups(compute, nats),
     ]),
   )
   // Before those that serve: a question that waits for a guest to show something is answered at once.

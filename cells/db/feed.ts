@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNull, lte, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, lte, sql } from 'drizzle-orm'
 import type { Executor, Transactional, Tx } from '#common/db/database.ts'
 import { builder, type Statement, sqlStatement, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
@@ -8,6 +8,8 @@ import { feed, feedState } from './schema/feed.ts'
 
 const p = sql.placeholder
 const STATE_ID = 1
+/** Of a row that has not been given its number. */
+const UNNUMBERED_N = 0
 
 export interface FeedState {
   readonly incarnation: string
@@ -43,7 +45,7 @@ const ADVANCE = statement(
 const NUMBER = sqlStatement(sql`
   update json_table(${p('numbers')}, '$[*]' columns (
     id varchar(36) character set ascii collate ascii_bin path '$.id', n bigint path '$.n')) v
-  straight_join feed f on f.id = v.id set f.n = v.n where f.n is null`)
+  straight_join feed f on f.id = v.id set f.n = v.n where f.n = ${UNNUMBERED_N}`)
 const ACKNOWLEDGE = statement(
   builder
     .update(feedState)
@@ -60,7 +62,7 @@ const UNNUMBERED = statement(
   builder
     .select({ id: feed.id, body: feed.body })
     .from(feed)
-    .where(isNull(feed.n))
+    .where(eq(feed.n, UNNUMBERED_N))
     .orderBy(asc(feed.id))
     .limit(p('max')),
 )
@@ -75,14 +77,14 @@ const NUMBERED = statement(
 const REMOVE = statement(
   builder
     .delete(feed)
-    .where(lte(feed.n, p('position')))
+    .where(and(gt(feed.n, UNNUMBERED_N), lte(feed.n, p('position'))))
     .limit(p('max')),
 )
 const OLDEST = statement(
   builder
     .select({ n: feed.n, created_at: feed.createdAt })
     .from(feed)
-    .where(gt(feed.n, 0))
+    .where(gt(feed.n, UNNUMBERED_N))
     .orderBy(asc(feed.n))
     .limit(1),
 )
@@ -198,7 +200,7 @@ function insertOf(count: number): Statement {
   if (known !== undefined) return known
   const rows = Array.from({ length: count }, (_, index) => ({
     id: p(`id${index}`),
-    n: null,
+    n: UNNUMBERED_N,
     body: p(`body${index}`),
     createdAt: sql`now(3)`,
   }))

@@ -32,7 +32,7 @@ const INSERT_BUILD = statement(
         slot: sql`${BUILD_SLOT}`.as('slot'),
         operationId: sql`${p('id')}`.as('operation_id'),
         outcome: sql`${p('outcome')}`.as('outcome'),
-        ended: sql`null`.as('ended'),
+        ended: sql`''`.as('ended'),
         reason: sql`${p('reason')}`.as('reason'),
         trace: sql`${p('trace')}`.as('trace'),
         createdAt: sql`now(3)`.as('created_at'),
@@ -51,7 +51,6 @@ const INSERT_OTHER = statement(
     slot: p('id'),
     operationId: p('id'),
     outcome: p('outcome'),
-    ended: null,
     reason: p('reason'),
     trace: null,
     createdAt: sql`now(3)`,
@@ -128,7 +127,7 @@ const PURGE = statement(
 interface RecordRow {
   readonly attempt: number
   readonly outcome: BuildOutcome
-  readonly ended: AttemptEnd | null
+  readonly ended: AttemptEnd | ''
   readonly reason: string | null
   readonly trace: string | null
 }
@@ -234,6 +233,10 @@ function recordValues(record: BuildRecord) {
   return { ...operation, outcome, reason, trace }
 }
 
-function fromRow({ trace, ...row }: RecordRow): AttemptRecord {
-  return { ...row, trace: trace === null ? null : (JSON.parse(trace) as Trace) }
+function fromRow({ ended, trace, ...row }: RecordRow): AttemptRecord {
+  return {
+    ...row,
+    ended: ended === '' ? null : ended,
+    trace: trace === null ? null : (JSON.parse(trace) as Trace),
+  }
 }

@@ -12,6 +12,15 @@ export const token = (name: string, length = 64) =>
     dataType: () => `varchar(${length}) character set ascii collate ascii_bin`,
   })(name)
 
+/**
+ * Like `token`, but never null, and in the same room whatever it says; empty where there is nothing to say. A row that
+ * grows is written anew elsewhere in its page, and pages are full of rows: that costs a page of the log every few times.
+ */
+export const fixedToken = (name: string, length: number) =>
+  customType<{ data: string; driverData: string }>({
+    dataType: () => `char(${length}) character set ascii collate ascii_bin`,
+  })(name)
+
 /** Text from a user: any Unicode, compared exactly. */
 export const text255 = (name: string) => varchar(name, { length: 255 })
 

@@ -76,12 +76,14 @@ async function begin(execution: Execution, way: Way): Promise<Progress> {
   const { record, lease } = execution
   const progress = new Progress()
   const next = await runLocals(execution, way, progress)
-  const hold = next === undefined ? ended(execution, 'done') : RUNNING
-  insertSaga(way.tx, record, lease, { ...hold, log: progress.log })
+  insertSaga(way.tx, record, lease, holdBefore(next, execution, progress))
   return progress
 }
 
-const RUNNING: Hold = { state: 'running' }
+/** Nobody asks for the log of what has ended well, so its last commit leaves the log as it is. */
+function holdBefore(next: AnyStep | undefined, execution: Execution, { log }: Progress): Hold {
+  return next === undefined ? ended(execution, 'done') : { state: 'running', log }
+}
 
 /** Takes the saga to its end from wherever the log says it is, or leaves it for later when a remote is silent. */
 export async function execute(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
@@ -128,8 +130,7 @@ async function commit(
       failed = undefined
       const entering = (step: AnyStep) => (failed = step)
       const next = await runLocals(execution, { tx, isUsual, entering }, progress)
-      const hold = next === undefined ? ended(execution, 'done') : RUNNING
-      holdSaga(tx, record.id, lease, { ...hold, log: progress.log })
+      holdSaga(tx, record.id, lease, holdBefore(next, execution, progress))
       return progress
     })
     return undefined

@@ -1,5 +1,5 @@
 import { index, int, json, mysqlTable } from 'drizzle-orm/mysql-core'
-import { time, token, uuid } from '../db/columns.ts'
+import { fixedToken, time, token, uuid } from '../db/columns.ts'
 import type { LogRow } from './progress.ts'
 
 /** One row per saga. `owner` and `generation` fence: a change by anyone else matches no row and so fails. */
@@ -9,12 +9,12 @@ export const sagas = mysqlTable(
     id: uuid('id').primaryKey(),
     name: token('name').notNull(),
     version: int('version').notNull(),
-    state: token('state', 16).notNull(),
+    state: fixedToken('state', 9).notNull(),
     /** What the saga is about, usually a server; for operators. */
     subject: token('subject').notNull(),
     params: json('params').notNull(),
     work: json('work').notNull(),
-    /** What was started and what came out, in order: `LogRow`s, to which the owner only adds. */
+    /** What was started and what came out, in order, but for what ended it well: `LogRow`s, to which the owner only adds. */
     log: json('log').$type<readonly LogRow[]>().notNull(),
     owner: token('owner').notNull(),
     generation: int('generation').notNull(),

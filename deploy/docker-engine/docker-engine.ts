@@ -33,17 +33,20 @@ const IN_BACKGROUND = 'log=$1; shift; setsid "$@" >>"$log" 2>&1 </dev/null &'
  * Afterwards a Docker engine of its own runs, in namespaces of its own, with its state under `directory`, which is short
  * enough that a socket path below it fits (about 80 characters). Started over one that still runs, it finds that one,
  * containers included. Its bridges and its firewall rules are in its network namespace: nothing of the machine's own
- * network changes. Needs root and `DOCKER_PACKAGES`.
+ * network changes. `options` are the engine's own, such as where else it listens. Needs root and `DOCKER_PACKAGES`.
  */
-export async function startDockerEngine(directory: string): Promise<RunningDockerEngine> {
+export async function startDockerEngine(
+  directory: string,
+  options: readonly string[] = [],
+): Promise<RunningDockerEngine> {
   const home = resolve(directory)
   await mkdir(home, { recursive: true, mode: 0o711 })
   const holder = (await runningHolder(home)) ?? (await startHolder(home))
-  if (!(await answers(socketOf(home)))) await startEngine(holder, home)
+  if (!(await answers(socketOf(home)))) await startEngine(holder, home, options)
   return {
     endpoint: `unix://${socketOf(home)}`,
     run: (command, args, options) => runInside(holder, command, args, options),
-    start: () => startEngine(holder, home),
+    start: () => startEngine(holder, home, options),
     shutDown: () => endEngine(holder, home, '-TERM'),
     kill: () => endEngine(holder, home, '-KILL'),
     stop: () => stopDockerEngine(home),
@@ -75,13 +78,17 @@ async function startHolder(home: string): Promise<Holder> {
   }
 }
 
-async function startEngine(holder: Holder, home: string): Promise<void> {
+async function startEngine(
+  holder: Holder,
+  home: string,
+  options: readonly string[],
+): Promise<void> {
   const log = join(home, 'dockerd.log')
   // One that was killed leaves it behind, and the next would take the pid in it for its own.
   await rm(pidFileOf(home), { force: true })
   const places = ['data-root', 'exec-root'].flatMap((name) => [`--${name}`, join(home, name)])
   const listens = ['--pidfile', pidFileOf(home), '--host', `unix://${socketOf(home)}`]
-  const command = [findProgram('dockerd'), ...places, ...listens]
+  const command = [findProgram('dockerd'), ...places, ...listens, ...options]
   await runInside(holder, 'sh', ['-c', IN_BACKGROUND, 'sh', log, ...command], {
     timeoutMs: STEP_MS,
     env: { PATH: programFolders() },

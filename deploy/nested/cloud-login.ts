@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sealLogin } from '#drivers/nested/login.ts'
+import { sealLogin } from '#drivers/cloud-login.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
 import type { CellRecord } from '../deployment/state.ts'

@@ -39,6 +39,7 @@ export const PACKAGES: readonly Package[] = [
   ...DOCKER_LIBRARIES.map((name): Package => ({ name, purpose: 'docker' })),
   ...RAMDISK_PACKAGES.map((name): Package => ({ name, purpose: 'baremetal' })),
   { name: 'qemu-utils', purpose: 'baremetal', program: 'qemu-img' },
+  { name: 'genisoimage', purpose: 'baremetal', program: 'genisoimage' },
   { name: 'openipmi', purpose: 'machines', program: 'ipmi_sim' },
   { name: 'ipmitool', purpose: 'machines', program: 'ipmitool' },
   { name: 'qemu-system-x86', purpose: 'machines', program: 'qemu-system-x86_64' },

@@ -26,5 +26,6 @@ export async function removeInstance(
     await host.nodes.move(node, 'release')
   }
   await host.lines.log(id).remove()
+  await host.liveBoots.remove(id)
   await cleanNode(host, node, signal)
 }

@@ -12,6 +12,7 @@ import type { BaremetalHost } from './host.ts'
 import { inventory } from './inventory.ts'
 import { list } from './list.ts'
 import { BootServer } from './netboot/boot-server.ts'
+import { type KeptBoot, LiveBoots } from './netboot/live-boots.ts'
 import { NodePool } from './nodes/node-pool.ts'
 import { NodeWork } from './nodes/node-work.ts'
 import { baremetalNodes } from './nodes.ts'
@@ -22,7 +23,8 @@ import type { BaremetalSettings } from './settings.ts'
 import { spawn } from './spawn.ts'
 import { watch, watchPower } from './watch.ts'
 
-const MINUTE_MS = 60_000
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
 
 /**
  * A host whose guests have whole machines. Returns before any machine has answered; those that were never seen are
@@ -51,7 +53,7 @@ export async function createBaremetalDriver(
     name: 'baremetal',
     simulated: false,
     inventory: (signal) => inventory(host, signal),
-    spawn: (spec, signal) => spawn(host, spec, signal),
+    spawn: (spec, signal) => spawn(host, work, spec, signal),
     destroy: (id, signal) => destroy(host, id, signal),
     list: (signal) => list(host, signal),
     start: (id, signal) => start(host, id, signal),
@@ -62,6 +64,7 @@ export async function createBaremetalDriver(
     consoleLog: baremetalConsoleLog(host),
     rebuild: baremetalRebuild(host),
     nodes: baremetalNodes(host, work),
+    imageCopies: host.images,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }
@@ -77,25 +80,44 @@ async function createHost(
   const nodes = owned.use(await NodePool.open(stateDirectory, secretsOf(settings.secretKey)))
   const cache = owned.use(new ImageCache(join(stateDirectory, 'images'), images))
   await cache.prepare()
+  const liveBoots = new LiveBoots(join(stateDirectory, 'boots'))
   const bootServer = owned.use(
-    await BootServer.start({
-      publicUrl: settings.bootUrl.replace(/\/+$/, ''),
-      address: settings.bootAddress,
-      port: settings.bootPort,
-      kernelPath: settings.ramdiskKernel,
-      initrdPath: settings.ramdiskInitrd,
-    }),
+    await BootServer.start(
+      {
+        publicUrl: settings.bootUrl.replace(/\/+$/, ''),
+        address: settings.bootAddress,
+        port: settings.bootPort,
+        kernelPath: settings.ramdiskKernel,
+        initrdPath: settings.ramdiskInitrd,
+        liveBoots: () => liveBootsOf(nodes, liveBoots),
+      },
+      logger,
+    ),
   )
   return {
     images: cache,
     nodes,
     bootServer,
+    liveBoots,
     lines: owned.use(new SerialLines(join(stateDirectory, 'consoles'))),
     locks: new InstanceLocks(),
     listeners: new Set(),
     cleans: settings.cleaning === 'zero',
     taskMs: settings.taskMinutes * MINUTE_MS,
+    silenceMs: settings.bmcSeconds * SECOND_MS,
     hostname: settings.hostname,
     logger,
   }
+}
+
+async function liveBootsOf(
+  nodes: NodePool,
+  boots: LiveBoots,
+): Promise<ReadonlyMap<string, KeptBoot>> {
+  const found = new Map<string, KeptBoot>()
+  for (const { record, enrolled } of nodes.all()) {
+    const boot = record.instance === null ? undefined : await boots.find(record.instance)
+    if (boot !== undefined) found.set(enrolled.macAddress, boot)
+  }
+  return found
 }

@@ -3,6 +3,7 @@ import type { InstanceReport } from '../driver.ts'
 import type { ImageCache } from '../image-cache.ts'
 import type { InstanceLocks } from '../instance-locks.ts'
 import type { BootServer } from './netboot/boot-server.ts'
+import type { LiveBoots } from './netboot/live-boots.ts'
 import type { NodePool } from './nodes/node-pool.ts'
 import type { SerialLines } from './serial/serial-lines.ts'
 
@@ -11,6 +12,7 @@ export interface BaremetalHost {
   readonly images: ImageCache
   readonly nodes: NodePool
   readonly bootServer: BootServer
+  readonly liveBoots: LiveBoots
   readonly lines: SerialLines
   readonly locks: InstanceLocks
   readonly listeners: Set<(report: InstanceReport) => void>
@@ -18,6 +20,8 @@ export interface BaremetalHost {
   readonly cleans: boolean
   /** How long a machine may take for one task in the ramdisk. */
   readonly taskMs: number
+  /** How long a BMC may be silent while its machine does one. */
+  readonly silenceMs: number
   readonly hostname: string
   readonly logger: Logger | undefined
 }

@@ -27,7 +27,7 @@ export async function inventory(host: BaremetalHost, signal: AbortSignal): Promi
       features: [],
       topology: { sockets: Math.max(1, offered.length), cores: 1, threads: 1 },
     },
-    imageFormats: DISK_FORMATS,
+    imageFormats: [...DISK_FORMATS, 'iso'],
     traits: commonTraits(offered),
   }
 }

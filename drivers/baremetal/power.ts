@@ -6,7 +6,7 @@ import type { Node } from './nodes/node.ts'
 import { powerDown } from './parts/power.ts'
 import { sawPower } from './saw-power.ts'
 
-/** Afterwards the machine runs from its disk. */
+/** Afterwards the machine runs. */
 export async function start(
   host: BaremetalHost,
   id: InstanceId,
@@ -34,7 +34,7 @@ export async function reboot(
 ): Promise<void> {
   await host.locks.run(id, signal, async () => {
     const node = activeNode(host, id)
-    await node.management.bootFrom('disk', signal)
+    await bootAsMeant(host, node, signal)
     if (request.how === 'soft') await powerDown(node.power, request.graceMs, signal)
     if (await node.power.isOn(signal)) await node.power.reset(signal)
     else await node.power.on(signal)
@@ -42,9 +42,9 @@ export async function reboot(
   })
 }
 
-/** Afterwards the machine runs from its disk. The caller holds the instance's lock. */
+/** Afterwards the machine runs. The caller holds the instance's lock. */
 export async function powerOn(host: BaremetalHost, node: Node, signal: AbortSignal): Promise<void> {
-  await node.management.bootFrom('disk', signal)
+  await bootAsMeant(host, node, signal)
   await node.power.on(signal)
   await sawPower(host, node, true)
 }
@@ -58,6 +58,16 @@ export async function powerOff(
 ): Promise<void> {
   await powerDown(node.power, graceMs, signal)
   await sawPower(host, node, false)
+}
+
+/** Afterwards the machine boots from its disk from now on, or from what its server has in place of one. */
+async function bootAsMeant(
+  { liveBoots }: BaremetalHost,
+  { management, record: { instance } }: Node,
+  signal: AbortSignal,
+): Promise<void> {
+  const boot = instance === null ? undefined : await liveBoots.find(instance)
+  await management.bootFrom(boot === undefined ? 'disk' : 'network', signal)
 }
 
 /** Throws `not-found`, `conflict` while the machine has no whole disk. */

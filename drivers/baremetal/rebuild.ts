@@ -1,11 +1,11 @@
+import { errorChain, isFailure } from '#common/errors.ts'
 import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
-import { deploy, refuseTooLarge } from './deploy/deploy.ts'
-import { rootImage } from './deploy/root-image.ts'
+import { deploy, refuseUnfit } from './deploy/deploy.ts'
+import { deployable } from './deploy/deployable.ts'
 import type { BaremetalHost } from './host.ts'
 import { powerOff } from './power.ts'
-import { refuseUntold } from './spawn.ts'
 
-/** Writes another image to a server's machine. What is behind its end on the disk stays: it is the server's own. */
+/** Gives a server's machine another image. What is behind its end on the disk stays: it is the server's own. */
 export function baremetalRebuild(host: BaremetalHost): Rebuild {
   return {
     rebuild: (spec, how, signal) =>
@@ -22,11 +22,17 @@ async function rebuild(
   signal: AbortSignal,
 ): Promise<void> {
   const node = host.nodes.get(spec.id)
-  refuseUntold(spec)
-  await using content = await rootImage(host.images, spec.image, signal)
-  refuseTooLarge(node, spec, content)
+  await using image = await deployable(host.images, spec, signal)
+  refuseUnfit(node, spec, image)
   // One that was interrupted is written again; one whose server is being deleted is refused.
   if (node.record.state !== 'deploying') await host.nodes.move(node, 'rebuild')
-  await powerOff(host, node, 0, signal)
-  await deploy(host, node, content, { runs }, signal)
+  try {
+    await powerOff(host, node, 0, signal)
+    await deploy(host, node, spec, { image, runs }, signal)
+  } catch (error) {
+    // A host that stops goes on with it when it is back.
+    if (!signal.aborted && node.record.state === 'deploying' && !isFailure(error, 'unavailable'))
+      await host.nodes.move(node, 'fail', { failure: errorChain(error) })
+    throw error
+  }
 }

@@ -13,6 +13,8 @@ export interface BaremetalSettings {
   readonly ramdiskInitrd: string
   readonly cleaning: 'zero' | 'none'
   readonly taskMinutes: number
+  /** How long a BMC may be silent while its machine is at work before the work is given up. */
+  readonly bmcSeconds: number
   readonly hostname: string
 }
 
@@ -32,6 +34,7 @@ export function baremetalSettings(settings: Readonly<Record<string, string>>): B
     ramdiskInitrd: reader.text('ramdisk_initrd'),
     cleaning: reader.choice('cleaning', ['zero', 'none'], 'zero'),
     taskMinutes: reader.integer('task_minutes', 60, 1),
+    bmcSeconds: reader.integer('bmc_seconds', 120, 1),
     hostname: reader.text('hostname', hostname()),
   }
   reader.finish()

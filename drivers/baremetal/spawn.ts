@@ -1,17 +1,25 @@
-import { Failure, isFailure } from '#common/errors.ts'
+import { errorChain, isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { storageFailure } from '../storage-failure.ts'
 import { wantedClass } from '../wanted-class.ts'
-import { deploy, refuseTooLarge } from './deploy/deploy.ts'
-import { rootImage } from './deploy/root-image.ts'
+import { deploy, refuseUnfit } from './deploy/deploy.ts'
+import { deployable } from './deploy/deployable.ts'
 import { removeInstance } from './destroy.ts'
 import type { BaremetalHost } from './host.ts'
 import type { Node } from './nodes/node.ts'
+import type { NodeWork } from './nodes/node-work.ts'
 import { powerOn } from './power.ts'
 
-/** Afterwards the instance runs on a machine of its own. A machine that was half written is written anew. */
+/**
+ * Afterwards the instance runs on a machine of its own. A machine that was half written is written anew. One that cannot
+ * be deployed is cleaned for the next server by `work`. Ended by its signal it leaves the machine as far as it came: its
+ * host stops, and is asked again, or the server is deleted.
+ */
 export async function spawn(
   host: BaremetalHost,
+  work: NodeWork,
   spec: InstanceSpec,
   signal: AbortSignal,
 ): Promise<void> {
@@ -21,8 +29,10 @@ export async function spawn(
     if (held?.record.state === 'cleaning') await removeInstance(host, spec.id, spawnSignal)
     try {
       await build(host, spec, spawnSignal)
-    } catch (error) {
-      if (!isFailure(error, 'unavailable')) await cleanUp(host, spec)
+    } catch (thrown) {
+      const error = storageFailure(thrown)
+      if (!spawnSignal.aborted && !isFailure(error, 'unavailable'))
+        await giveBack(host, work, spec.id, error)
       throw error
     }
   })
@@ -31,33 +41,32 @@ export async function spawn(
 /** The image is there before a machine is taken, so one that cannot be had costs no cleaning. */
 async function build(host: BaremetalHost, spec: InstanceSpec, signal: AbortSignal): Promise<void> {
   const resourceClass = wantedClass(spec.flavor)
-  refuseUntold(spec)
-  await using content = await rootImage(host.images, spec.image, signal)
+  await using image = await deployable(host.images, spec, signal)
   const node =
     host.nodes.holding(spec.id) ??
-    (await host.nodes.take(resourceClass, spec.id, (free) => refuseTooLarge(free, spec, content)))
-  await deploy(host, node, content, { runs: true }, signal)
+    (await host.nodes.take(resourceClass, spec.id, (free) => refuseUnfit(free, spec, image)))
+  if (node.record.state === 'deploy-failed') await host.nodes.move(node, 'rebuild')
+  await deploy(host, node, spec, { image, runs: true }, signal)
   logTaken(host, node, spec)
-}
-
-/** The disk holds the image and nothing besides, so a guest that is to be told something would wait for it in vain. */
-export function refuseUntold({ configDrive }: Pick<InstanceSpec, 'configDrive'>): void {
-  if (configDrive !== undefined)
-    throw new Failure('unsupported', 'Machines have no config drive. Build the server without one.')
 }
 
 function logTaken({ logger }: BaremetalHost, node: Node, { id }: InstanceSpec): void {
   logger?.info({ instance: id, node: node.name }, 'machine runs a server')
 }
 
-/** The caller's signal may have ended the spawn. */
-async function cleanUp(host: BaremetalHost, { id }: InstanceSpec): Promise<void> {
-  try {
-    await removeInstance(host, id, AbortSignal.timeout(host.taskMs))
-  } catch (error) {
-    host.logger?.error({ ...errorFields(error), instance: id }, 'failed spawn left something')
-    throw new Failure('unavailable', 'The host could not take back what it had built.', {
-      cause: error,
-    })
-  }
+/** Afterwards the server has no machine, and the one that it had is being cleaned. */
+async function giveBack(
+  host: BaremetalHost,
+  work: NodeWork,
+  id: InstanceId,
+  error: unknown,
+): Promise<void> {
+  const node = host.nodes.holding(id)
+  if (node === undefined) return
+  host.logger?.error({ ...errorFields(error), instance: id, node: node.name }, 'deploy failed')
+  await host.lines.stop(id)
+  await host.lines.log(id).remove()
+  await host.liveBoots.remove(id)
+  await host.nodes.move(node, 'release', { instance: null, failure: errorChain(error) })
+  work.begin(node)
 }

@@ -60,6 +60,7 @@ export async function createDockerDriver(
     snapshot: dockerSnapshot(host),
     rebuild: dockerRebuild(host),
     resize: dockerResize(host),
+    imageCopies: host.images,
     async [Symbol.asyncDispose]() {
       await host.images[Symbol.asyncDispose]()
       await host.engine[Symbol.asyncDispose]()

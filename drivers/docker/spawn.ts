@@ -47,20 +47,26 @@ async function existingContainer(
 async function build(host: DockerHost, spec: InstanceSpec, signal: AbortSignal): Promise<void> {
   await removeInstance(host, spec.id, signal)
   const image = await host.images.ensure(spec.image, signal)
-  await createContainer(host, { spec, image, name: containerName(spec.id) }, signal)
-  await host.engine.call('POST', `/containers/${containerName(spec.id)}/start`, { signal })
+  const name = containerName(spec.id)
+  try {
+    await createContainer(host, { spec, image, name }, signal)
+    await host.engine.call('POST', `/containers/${name}/start`, { signal })
+  } catch (cause) {
+    // What the engine misses is said of the host: it is no answer to "where is the instance".
+    if (!isFailure(cause, 'not-found')) throw cause
+    const why = `Instance ${spec.id} could not be built on this host.`
+    throw new Failure('internal', why, { cause })
+  }
 }
 
-/** What the engine misses, or holds already, is said of the host: it is no answer to "where is the instance". */
+/** What the engine has for others is said of the host, too. */
 function asFault({ id }: InstanceSpec, cause: unknown): unknown {
-  if (isFailure(cause, 'conflict'))
-    return new Failure(
-      'conflict',
-      `Instance ${id} needs a name or a network that this host has for something else.`,
-      { cause },
-    )
-  if (!isFailure(cause, 'not-found')) return cause
-  return new Failure('internal', `Instance ${id} could not be built on this host.`, { cause })
+  if (!isFailure(cause, 'conflict')) return cause
+  return new Failure(
+    'conflict',
+    `Instance ${id} needs a name or a network that this host has for something else.`,
+    { cause },
+  )
 }
 
 /** The caller's signal may have ended the spawn, so this one has a limit of its own. */

@@ -2,10 +2,12 @@ import type { Stranger } from '../adopt.ts'
 import type { Driver, DriverEnvironment, HostInventory } from '../driver.ts'
 import { fakeAdopt } from './adopt.ts'
 import { fakeConsole } from './console.ts'
+import { fakeConsoleLog } from './console-log.ts'
 import { fakeCrashDump } from './crash-dump.ts'
 import { fakeDiagnostics } from './diagnostics.ts'
 import type { Faults } from './faults.ts'
 import { FakeHost } from './host.ts'
+import { fakeImageCopies } from './image-copies.ts'
 import { fakeInterfaces } from './interfaces.ts'
 import { fakeLiveMove, fakeMove } from './move.ts'
 import { fakePassword } from './password.ts'
@@ -80,13 +82,7 @@ export function createFakeDriver(
     diagnostics: fakeDiagnostics(host),
     uptime: fakeUptime(host),
     interfaces: fakeInterfaces(host),
-    consoleLog: {
-      read: (id, maxBytes, signal) =>
-        host.faulty('consoleLog', host.target(id), signal, () => {
-          const lines = guests.get(id).console.map((line) => `fake-guest: ${line}\n`)
-          return newest(Buffer.from(lines.join(''), 'utf8'), maxBytes)
-        }),
-    },
+    consoleLog: fakeConsoleLog(host),
     console: fakeConsole(host),
     snapshot: fakeSnapshot(host),
     rebuild: fakeRebuild(host),
@@ -94,12 +90,9 @@ export function createFakeDriver(
     move: fakeMove(host),
     liveMove: fakeLiveMove(host),
     adopt: fakeAdopt(host),
+    imageCopies: fakeImageCopies(host),
     [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
   }
-}
-
-function newest(bytes: Uint8Array, maxBytes: number): Uint8Array {
-  return bytes.subarray(Math.max(0, bytes.length - maxBytes))
 }
 
 function inventoryOf(settings: FakeSettings): HostInventory {

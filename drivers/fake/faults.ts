@@ -42,6 +42,7 @@ const FAULTY_METHODS = [
   'send',
   'land',
   'strangers',
+  'imageCopies',
   'adopt',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]

@@ -2,6 +2,7 @@ import type { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { Stranger } from '../adopt.ts'
+import type { ImageCopy } from '../image-copies.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { Faults, type FaultTarget, type FaultyMethod } from './faults.ts'
 import { FaultsFile } from './faults-file.ts'
@@ -17,6 +18,8 @@ export class FakeHost {
   readonly locks = new InstanceLocks()
   /** Guests that are nobody's. */
   readonly strangers = new Map<InstanceId, Stranger>()
+  /** Images it has made guests from, by their SHA-256. */
+  readonly images = new Map<string, ImageCopy>()
   /** What has come of guests that are to arrive. */
   readonly incoming = new Map<InstanceId, Buffer>()
   /** Guests that are being sent, each with what calls it off. */

@@ -34,6 +34,7 @@ function boot(host: FakeHost, spec: InstanceSpec): void {
   const { id, displayName, flavor } = spec
   const line = `booted ${displayName} (${spec.hostname}) from image ${spec.image.name}, uuid ${id}`
   const image = spec.image.name
+  host.images.set(spec.image.sha256, { name: null, sizeBytes: spec.image.sizeBytes })
   const hardware = hardwareOf(spec)
   const off = {
     id,

@@ -23,6 +23,7 @@ const LOCKED_MS = 120_000
 const PAUSE_MS = 500
 const CONFLICTS_MAX = 3
 const DETAIL_MAX = 500
+const UNAUTHENTICATED = 401
 const KINDS: Readonly<Record<number, ErrorKind>> = {
   400: 'invalid',
   401: 'unavailable',
@@ -33,6 +34,9 @@ const KINDS: Readonly<Record<number, ErrorKind>> = {
 }
 
 const Page = Type.Object({ nodes: Type.Array(IronicNode), next: Type.Optional(Type.String()) })
+
+const Port = Type.Object({ address: Type.String(), pxe_enabled: Type.Boolean() })
+const Ports = Type.Object({ ports: Type.Array(Port) })
 
 /** An ironic API. Silence, and what is not its own answer, is `unavailable`. */
 export class IronicClient {
@@ -58,6 +62,15 @@ export class IronicClient {
 
   node(uuid: string, signal: AbortSignal): Promise<IronicNode> {
     return this.#ask(IronicNode, `/v1/nodes/${uuid}?fields=${FIELDS}`, signal)
+  }
+
+  /** The addresses of the node's NICs, the ones that it boots by first. */
+  async macAddresses(uuid: string, signal: AbortSignal): Promise<readonly string[]> {
+    const path = `/v1/ports?node=${uuid}&fields=address,pxe_enabled`
+    const { ports } = await this.#ask(Ports, path, signal)
+    return ports
+      .toSorted((a, b) => Number(b.pxe_enabled) - Number(a.pxe_enabled))
+      .map(({ address }) => address)
   }
 
   /** Throws `conflict` when the node is not as the change needs it, and `unavailable` while it is locked for too long. */
@@ -120,30 +133,42 @@ export class IronicClient {
   }
 
   async #send(method: Method, path: string, body: unknown, signal: AbortSignal): Promise<string> {
+    const { authorization } = this.#settings
+    let answer = await this.#sendOnce(method, path, body, signal)
+    if (answer.statusCode === UNAUTHENTICATED && authorization.refused())
+      answer = await this.#sendOnce(method, path, body, signal)
+    const { statusCode, text } = answer
+    if (statusCode < 300) return text
+    throw new Failure(KINDS[statusCode] ?? 'unavailable', 'Ironic refused.', {
+      detail: `${method} ${path} answered ${statusCode}: ${text.slice(0, DETAIL_MAX)}`,
+    })
+  }
+
+  async #sendOnce(
+    method: Method,
+    path: string,
+    body: unknown,
+    signal: AbortSignal,
+  ): Promise<{ readonly statusCode: number; readonly text: string }> {
     signal.throwIfAborted()
-    const { url, login } = this.#settings
-    const basic = login && Buffer.from(`${login.username}:${login.password}`).toString('base64')
+    const { url, authorization } = this.#settings
     const sent = request(url + path, {
       method,
       headers: {
         accept: 'application/json',
         'x-openstack-ironic-api-version': API_VERSION,
-        ...(basic === undefined ? {} : { authorization: `Basic ${basic}` }),
+        ...(await authorization.headers(signal)),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       body: body === undefined ? null : JSON.stringify(body),
       signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]),
     })
-    const { statusCode, text } = await sent
+    return sent
       .then(async (answer) => ({ statusCode: answer.statusCode, text: await answer.body.text() }))
       .catch((cause: unknown) => {
         signal.throwIfAborted()
         throw new Failure('unavailable', 'Ironic does not answer.', { cause })
       })
-    if (statusCode < 300) return text
-    throw new Failure(KINDS[statusCode] ?? 'unavailable', 'Ironic refused.', {
-      detail: `${method} ${path} answered ${statusCode}: ${text.slice(0, DETAIL_MAX)}`,
-    })
   }
 }
 

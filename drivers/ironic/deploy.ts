@@ -1,12 +1,13 @@
 import { Failure } from '#common/errors.ts'
 import type { ImageSpec, InstanceSpec } from '../driver.ts'
+import type { HeldImage } from '../image-cache.ts'
 import { IMAGE_FORMATS, type ImageFormat, imageVirtualSize } from '../image-header.ts'
+import { toldOfMachine } from '../told-network.ts'
 import { settledNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
 import type { IronicNode } from './ironic-node.ts'
 
-export interface IronicImage {
-  readonly path: string
+export interface IronicImage extends HeldImage {
   readonly format: ImageFormat
   readonly sizeBytes: number
 }
@@ -14,7 +15,7 @@ export interface IronicImage {
 const GIB = 1024 ** 3
 const DRIVE = 'openstack/latest/'
 
-/** The image's file, verified. Throws `invalid` when it is not what it was declared to be. */
+/** The image's file, verified, and kept until it is disposed. Throws `invalid` when it is not what it was declared to be. */
 export async function deployable(
   { images }: IronicHost,
   image: ImageSpec,
@@ -26,8 +27,11 @@ export async function deployable(
       'invalid',
       `Image ${image.id} has disk format ${image.diskFormat}; machines boot ${IMAGE_FORMATS.join(' and ')}.`,
     )
-  const path = await images.path(image, signal)
-  return { path, format, sizeBytes: await imageVirtualSize(path, format) }
+  await using owned = new AsyncDisposableStack()
+  const { path } = owned.use(await images.hold(image, signal))
+  const sizeBytes = await imageVirtualSize(path, format)
+  const held = owned.move()
+  return { path, format, sizeBytes, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
 /** Afterwards ironic has written the image to the node, which is `active`. Throws `internal` when it could not. */
@@ -35,9 +39,10 @@ export async function deploy(
   host: IronicHost,
   { uuid }: IronicNode,
   spec: InstanceSpec,
-  { target, ...image }: IronicImage & { readonly target: 'active' | 'rebuild' },
+  { target, image }: { readonly target: 'active' | 'rebuild'; readonly image: IronicImage },
   signal: AbortSignal,
 ): Promise<IronicNode> {
+  const drive = await configDrive(host, uuid, spec, signal)
   using served = host.imageServer.serve(image.path)
   const info = {
     image_source: served.url,
@@ -51,7 +56,7 @@ export async function deploy(
     display_name: spec.displayName,
   }
   await host.client.patch(uuid, [{ op: 'add', path: '/instance_info', value: info }], signal)
-  await host.client.provision(uuid, { target, ...configDrive(spec) }, signal)
+  await host.client.provision(uuid, { target, ...drive }, signal)
   const node = await settledNode(host, uuid, signal)
   if (node.provision_state === 'active') return node
   throw new Failure('internal', 'Ironic could not deploy the machine.', {
@@ -60,8 +65,14 @@ export async function deploy(
 }
 
 /** Ironic makes the drive itself, of the documents it is made of. */
-function configDrive({ configDrive: files }: InstanceSpec): { readonly configdrive?: object } {
-  if (files === undefined) return {}
+async function configDrive(
+  { client }: IronicHost,
+  uuid: string,
+  spec: InstanceSpec,
+  signal: AbortSignal,
+): Promise<{ readonly configdrive?: object }> {
+  if (spec.configDrive === undefined) return {}
+  const files = toldOfMachine(spec, await client.macAddresses(uuid, signal))
   const json = (name: string): unknown => {
     const file = files[`${DRIVE}${name}.json`]
     return file === undefined ? {} : JSON.parse(Buffer.from(file).toString('utf8'))

@@ -32,7 +32,7 @@ export async function createIronicDriver(
     owner,
     client: new IronicClient(settings),
     images: cache,
-    imageServer: owned.use(await ImageServer.start(settings)),
+    imageServer: owned.use(await ImageServer.start(settings, logger)),
     locks: new InstanceLocks(),
     listeners: new Set(),
     told: new Map(),
@@ -59,6 +59,7 @@ export async function createIronicDriver(
     reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
     watch: (listener) => watch(host, listener),
     rebuild: ironicRebuild(host),
+    imageCopies: host.images,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
+import { errorFields, type Logger } from '#common/log.ts'
 import type { IronicSettings } from './settings.ts'
 
 const TOKEN_BYTES = 24
@@ -14,15 +15,20 @@ type Where = Pick<IronicSettings, 'imageUrl' | 'imageAddress' | 'imagePort'>
 export class ImageServer implements AsyncDisposable {
   readonly #url: string
   readonly #server: Server
+  readonly #logger: Logger | undefined
   readonly #files = new Map<string, string>()
 
-  private constructor(url: string) {
+  private constructor(url: string, logger: Logger | undefined) {
     this.#url = url
+    this.#logger = logger
     this.#server = createServer((request, response) => void this.#serve(request, response))
   }
 
-  static async start({ imageUrl, imageAddress, imagePort }: Where): Promise<ImageServer> {
-    const server = new ImageServer(imageUrl)
+  static async start(
+    { imageUrl, imageAddress, imagePort }: Where,
+    logger?: Logger,
+  ): Promise<ImageServer> {
+    const server = new ImageServer(imageUrl, logger)
     server.#server.listen(imagePort, imageAddress)
     await once(server.#server, 'listening')
     return server
@@ -53,7 +59,9 @@ export class ImageServer implements AsyncDisposable {
       response.setHeader('content-length', (await stat(path)).size)
       if (method === 'HEAD') response.end()
       else await pipeline(createReadStream(path), response)
-    } catch {
+    } catch (error) {
+      // It shows in ironic's own failure as well, without the reason.
+      this.#logger?.warn(errorFields(error), 'an image was not sent to ironic in whole')
       response.destroy()
     }
   }

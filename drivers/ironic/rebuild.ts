@@ -21,8 +21,8 @@ async function rebuild(
   signal: AbortSignal,
 ): Promise<void> {
   const { uuid } = await getHeld(host, spec.id, signal)
-  const image = await deployable(host, spec.image, signal)
+  await using image = await deployable(host, spec.image, signal)
   const node = await settledNode(host, uuid, signal)
-  const active = await deploy(host, node, spec, { ...image, target: 'rebuild' }, signal)
+  const active = await deploy(host, node, spec, { image, target: 'rebuild' }, signal)
   await (runs ? powerOn(host, active, signal) : powerOff(host, active, 0, signal))
 }

@@ -1,11 +1,12 @@
 import { hostname } from 'node:os'
 import { EnvReader } from '#common/env.ts'
+import { loginSource } from '../cloud-login.ts'
+import { type Authorization, basicAuthorization, KeystoneAuthorization } from './authorization.ts'
 
 export interface IronicSettings {
   /** Of ironic's API, without `/v1`. */
   readonly url: string
-  /** By HTTP basic authentication; absent: ironic asks nobody who they are. */
-  readonly login: { readonly username: string; readonly password: string } | undefined
+  readonly authorization: Authorization
   /** Only nodes of this conductor group are this host's; absent: all. */
   readonly conductorGroup: string | undefined
   /** What ironic, and the ramdisks it boots, reach this host's image server under. */
@@ -24,10 +25,9 @@ export function ironicSettings(settings: Readonly<Record<string, string>>): Iron
   const url = reader.text('url')
   const imageUrl = reader.text('image_url')
   const image = URL.canParse(imageUrl) ? new URL(imageUrl) : undefined
-  const username = reader.optionalText('username')
   const read: IronicSettings = {
     url: url.replace(/\/+$/, ''),
-    login: username === undefined ? undefined : { username, password: reader.secret('password') },
+    authorization: authorizationOf(reader),
     conductorGroup: reader.optionalText('conductor_group'),
     imageUrl: imageUrl.replace(/\/+$/, ''),
     imageAddress: reader.text('image_address', image?.hostname ?? ''),
@@ -42,4 +42,14 @@ export function ironicSettings(settings: Readonly<Record<string, string>>): Iron
   ]
   if (wrong.length > 0) throw new Error(`Configuration:\n  ${wrong.join('\n  ')}`)
   return read
+}
+
+/** Keystone's where it is named, else HTTP basic authentication, or none. */
+function authorizationOf(reader: EnvReader): Authorization {
+  const authUrl = reader.optionalText('auth_url')
+  if (authUrl !== undefined) return new KeystoneAuthorization(authUrl, loginSource(reader))
+  const username = reader.optionalText('username')
+  return basicAuthorization(
+    username === undefined ? undefined : { username, password: reader.secret('password') },
+  )
 }

@@ -1,6 +1,7 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { storageFailure } from '../storage-failure.ts'
 import { wantedClass } from '../wanted-class.ts'
 import { deploy, deployable } from './deploy.ts'
 import { removeInstance } from './destroy.ts'
@@ -9,7 +10,10 @@ import type { IronicHost } from './host.ts'
 import { classOf, type IronicNode, isFree } from './ironic-node.ts'
 import { powerOn } from './power.ts'
 
-/** Afterwards the instance runs on a node of its own. A node that was half deployed is deployed anew. */
+/**
+ * Afterwards the instance runs on a node of its own. A node that was half deployed is deployed anew. Ended by its signal it
+ * leaves the node as far as it came: its host stops, and is asked again, or the server is deleted.
+ */
 export async function spawn(
   host: IronicHost,
   spec: InstanceSpec,
@@ -19,8 +23,9 @@ export async function spawn(
   await host.locks.runPreemptible(spec.id, signal, async (spawnSignal) => {
     try {
       await build(host, spec, spawnSignal)
-    } catch (error) {
-      if (!isFailure(error, 'unavailable')) await cleanUp(host, spec)
+    } catch (thrown) {
+      const error = storageFailure(thrown)
+      if (!spawnSignal.aborted && !isFailure(error, 'unavailable')) await cleanUp(host, spec)
       throw error
     }
   })
@@ -32,9 +37,9 @@ async function build(host: IronicHost, spec: InstanceSpec, signal: AbortSignal):
   if (held !== undefined) held = await settledNode(host, held.uuid, signal)
   if (held?.provision_state === 'active') return powerOn(host, held, signal)
   const resourceClass = wantedClass(spec.flavor)
-  const image = await deployable(host, spec.image, signal)
+  await using image = await deployable(host, spec.image, signal)
   const node = held ?? (await claim(host, spec, resourceClass, signal))
-  const deployed = await deploy(host, node, spec, { ...image, target: 'active' }, signal)
+  const deployed = await deploy(host, node, spec, { image, target: 'active' }, signal)
   await powerOn(host, deployed, signal)
 }
 

@@ -107,6 +107,7 @@ export async function createLibvirtDriver(
     adopt: libvirtAdopt(host),
     move: libvirtMove(host),
     liveMove: libvirtLiveMove(host),
+    imageCopies: host.images,
     async [Symbol.asyncDispose]() {
       await host.images[Symbol.asyncDispose]()
       await host.slowSession[Symbol.asyncDispose]()

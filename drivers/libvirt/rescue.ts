@@ -1,7 +1,7 @@
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
+import { writeConfigDrive } from '../config-drive.ts'
 import type { Rescue, RescueSpec } from '../driver.ts'
-import { writeConfigDrive } from './disks/config-drive.ts'
 import { createRootDisk, imageFormat } from './disks/root-disk.ts'
 import { writeStartFiles } from './disks/start-files.ts'
 import { getOwnDomain } from './domains/own-domains.ts'

@@ -3,6 +3,7 @@ import { errorFields, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { nestedAdopt } from './adopt.ts'
+import { nestedBelow } from './below.ts'
 import { Cloud } from './cloud/cloud.ts'
 import { FLAVOR_SHOWN_SINCE, showServer } from './compute/cloud-server.ts'
 import { ComputeVersions } from './compute/compute-versions.ts'
@@ -73,6 +74,8 @@ export async function createNestedDriver(
     rebuild: nestedRebuild(host),
     resize: nestedResize(host),
     adopt: nestedAdopt(host),
+    imageCopies: host.images,
+    below: nestedBelow(host),
     async [Symbol.asyncDispose]() {
       await host.view[Symbol.asyncDispose]()
       await host.images[Symbol.asyncDispose]()

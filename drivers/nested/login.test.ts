@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { sealLogin } from './login.ts'
+import { sealLogin } from '../cloud-login.ts'
 import { nestedSettings } from './settings.ts'
 
 const KEY = 'ab'.repeat(32)

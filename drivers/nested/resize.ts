@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceSpec, Resize, ResizeOptions } from '../driver.ts'
 import { actOnServer, restsAs } from './compute/act-on-server.ts'
-import { type CloudServer, FLAVOR_SHOWN_SINCE } from './compute/cloud-server.ts'
+import { type CloudServer, FLAVOR_SHOWN_SINCE, showServer } from './compute/cloud-server.ts'
 import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 import { flavorBelow } from './map/match-flavor.ts'
@@ -38,11 +38,14 @@ async function resize(
   signal: AbortSignal,
 ): Promise<void> {
   const server = await getServer(host, spec.id, signal)
-  if (server.status === RESIZED) return
+  const flavorRef = await flavorBelow(host, spec.flavor, signal)
+  const isResized = server.status === RESIZED
+  if (isResized && flavorRef === (await flavorOf(host, server, signal))) return
   const diskGb = await diskOf(host, server, signal)
   if (diskGb > spec.flavor.rootGb && spec.flavor.rootGb > 0)
     throw new Failure('invalid', 'Unable to resize disk down.')
-  const flavorRef = await flavorBelow(host, spec.flavor, signal)
+  // Over a resize that nobody ended: what it led to is what this one starts from, and is taken back to.
+  if (isResized) await decide(host, server, 'confirmResize', signal)
   const before = await setPower(host, spec, runs, signal)
   await actOnServer(host, before, { body: { resize: { flavorRef } }, until: [RESIZED] }, signal)
 }
@@ -68,6 +71,15 @@ async function setPower(
 ): Promise<CloudServer> {
   await (runs ? powerOn : powerOff)(host, await getServer(host, id, signal), signal)
   return getServer(host, id, signal)
+}
+
+/** The id of the cloud's flavor, which only the oldest microversions show of a server. */
+async function flavorOf(
+  { cloud }: NestedHost,
+  { id }: CloudServer,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return (await showServer(cloud, id, signal))?.flavor.id
 }
 
 /** 0 where the cloud does not show it. */

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { EnvReader } from '#common/env.ts'
-import { type LoginSource, loginSource } from './login.ts'
+import { type LoginSource, loginSource } from '../cloud-login.ts'
 
 export interface NestedSettings {
   /** Keystone's, with or without `/v3`. */

@@ -38,15 +38,15 @@ async function take(host: NestedHost, id: InstanceId, signal: AbortSignal): Prom
   )
   const imageId = body.image_id
   try {
-    const image = await whole(host, imageId, signal)
     await host.view.until(server.id, (seen) => !isBusy(seen), signal)
-    return diskImage(host, image)
+    return diskImage(host, await whole(host, imageId, signal))
   } catch (error) {
     await remove(host, imageId)
     throw error
   }
 }
 
+/** Of a server that rests: what nobody has begun to fill by then, nobody will. */
 async function whole(
   { images, settings }: NestedHost,
   id: string,
@@ -55,7 +55,7 @@ async function whole(
   for (;;) {
     const image = await images.show(id, signal)
     if (image.status === 'active') return image
-    if (!['queued', 'saving'].includes(image.status))
+    if (image.status !== 'saving')
       throw new Failure('internal', 'The cloud below could not make the snapshot.', {
         detail: `its image is ${image.status}`,
       })

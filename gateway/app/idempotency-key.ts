@@ -15,11 +15,14 @@ export class IdempotencyKeyReused extends Failure {
   }
 }
 
-/** The identity of a request that carries an `Idempotency-Key`; null for one that carries none. */
+/**
+ * The identity of a request that carries an `Idempotency-Key`; null for one that carries none. `meant` is all that a repeat
+ * has in common with it: its body, and what it is sent to where that could be another thing.
+ */
 export function idempotencyKey(
   context: RequestContext,
   header: string | undefined,
-  body: unknown,
+  meant: unknown,
 ): IdempotencyKey | null {
   if (header === undefined) return null
   if (header.length === 0 || header.length > KEY_LENGTH_MAX)
@@ -28,7 +31,7 @@ export function idempotencyKey(
   return {
     projectId: projectId ?? userId,
     keyHash: hash([header]),
-    fingerprint: hash([userId, microversion, JSON.stringify(body)]),
+    fingerprint: hash([userId, microversion, JSON.stringify(meant)]),
   }
 }
 

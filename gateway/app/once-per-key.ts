@@ -1,4 +1,4 @@
-import type { Transactional, Tx } from '#common/db/database.ts'
+import type { Executor, Transactional, Tx } from '#common/db/database.ts'
 import { isFailure } from '#common/errors.ts'
 import { findFirstResult, type IdempotencyKey, takeIdempotencyKey } from '../db/idempotency-keys.ts'
 import { IdempotencyKeyReused } from './idempotency-key.ts'
@@ -7,33 +7,34 @@ import { IdempotencyKeyReused } from './idempotency-key.ts'
 export type Once<Made> = Made & { readonly isRepeat: boolean }
 
 /**
- * Afterwards `make` has been committed once for the key, and its ids are kept; a repeat is told those and makes
- * nothing. Without a key it is made in any case. Throws `IdempotencyKeyReused`.
+ * Afterwards `make` has been committed once for the key, and the ids that it returned are kept; a repeat is told those and
+ * makes nothing. Without a key it is made in any case. Throws `IdempotencyKeyReused`.
  */
 export async function oncePerKey<Made extends object>(
   db: Transactional,
   key: IdempotencyKey | null,
-  made: Made,
-  make: (tx: Tx) => Promise<void>,
+  make: (tx: Tx) => Promise<Made>,
 ): Promise<Once<Made>> {
-  const first = await repeated<Made>(db, key)
+  const first = await madeBefore<Made>(db, key)
   if (first !== undefined) return first
   try {
-    await db.transaction(async (tx) => {
-      if (key !== null) await takeIdempotencyKey(tx, key, made)
-      await make(tx)
+    const made = await db.transaction(async (tx) => {
+      const fresh = await make(tx)
+      if (key !== null) await takeIdempotencyKey(tx, key, fresh)
+      return fresh
     })
+    return { ...made, isRepeat: false }
   } catch (error) {
     // The same request may have come twice at once, and the other one won.
-    const other = isFailure(error, 'conflict') ? await repeated<Made>(db, key) : undefined
+    const other = isFailure(error, 'conflict') ? await madeBefore<Made>(db, key) : undefined
     if (other === undefined) throw error
     return other
   }
-  return { ...made, isRepeat: false }
 }
 
-async function repeated<Made extends object>(
-  db: Transactional,
+/** What an earlier request under the key made; undefined where there was none. Throws `IdempotencyKeyReused`. */
+export async function madeBefore<Made extends object>(
+  db: Executor,
   key: IdempotencyKey | null,
 ): Promise<Once<Made> | undefined> {
   const first = key === null ? undefined : await findFirstResult<Made>(db, key)

@@ -6,12 +6,13 @@ import { addDebugCommands } from './commands/debug.ts'
 import { addDriverCommands } from './commands/driver.ts'
 import { addEventsCommand } from './commands/events.ts'
 import { addHostCommands } from './commands/host.ts'
+import { addImageCommands } from './commands/image.ts'
 import { addIntentCommands } from './commands/intent.ts'
 import { addNodeCommands } from './commands/node.ts'
 import { addOperationCommands } from './commands/operation.ts'
 import { addServerCommands } from './commands/server.ts'
-import { addTokenCommands } from './commands/token.ts'
 import { addTopCommand } from './commands/top.ts'
+import { addVerifyCommand } from './commands/verify.ts'
 import { addWhyCommand } from './commands/why.ts'
 import type { Operator } from './operator.ts'
 
@@ -22,11 +23,12 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addNodeCommands(program, operator)
   addServerCommands(program, operator)
   addWhyCommand(program, operator)
+  addVerifyCommand(program, operator)
   addEventsCommand(program, operator)
   addOperationCommands(program, operator)
   addAuditCommands(program, operator)
   addDriverCommands(program, operator)
-  addTokenCommands(program, operator)
+  addImageCommands(program, operator)
   addIntentCommands(program, operator)
   addTopCommand(program, operator)
   addDebugCommands(program, operator)

@@ -48,10 +48,10 @@ const FIND = statement(
     .where(eq(requestSpecs.serverId, sql.placeholder('serverId'))),
 )
 
-const USER_DATA = sqlStatement(sql`
-  select r.server_id, r.sealed_user_data as sealed
-  from ${SERVER_IDS} straight_join request_specs r on r.server_id = v.server_id
-  where r.sealed_user_data is not null`)
+const ATTRIBUTES = sqlStatement(sql`
+  select r.server_id, r.sealed_user_data, json_value(r.spec, '$.image.kernel.id') as kernel_id,
+    json_value(r.spec, '$.image.ramdisk.id') as ramdisk_id
+  from ${SERVER_IDS} straight_join request_specs r on r.server_id = v.server_id`)
 
 /** The cell and attempt are checked: a cell may end the need for a password only of a server it has. */
 const ERASE = sqlStatement(sql`
@@ -97,16 +97,38 @@ export async function findRequestSpec(
   }
 }
 
-/** The user data of those of the servers that have any, sealed, by server. */
-export async function findSealedUserData(
+/** Of a request, what is shown of its server to those alone who may see where servers are. */
+export interface RequestAttributes {
+  readonly sealedUserData: string | null
+  /** Of the kernel and the ramdisk that its image names; null: it names none. */
+  readonly kernelId: string | null
+  readonly ramdiskId: string | null
+}
+
+interface AttributesRow {
+  readonly server_id: string
+  readonly sealed_user_data: string | null
+  readonly kernel_id: string | null
+  readonly ramdisk_id: string | null
+}
+
+/** By server; without those that are gone. */
+export async function findRequestAttributes(
   db: Executor,
   serverIds: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, RequestAttributes>> {
   if (serverIds.length === 0) return new Map()
-  const rows = await db.rows<{ server_id: string; sealed: string }>(USER_DATA, {
-    servers: JSON.stringify(serverIds),
-  })
-  return new Map(rows.map((row) => [row.server_id, row.sealed]))
+  const rows = await db.rows<AttributesRow>(ATTRIBUTES, { servers: JSON.stringify(serverIds) })
+  return new Map(
+    rows.map((row) => [
+      row.server_id,
+      {
+        sealedUserData: row.sealed_user_data,
+        kernelId: row.kernel_id,
+        ramdiskId: row.ramdisk_id,
+      },
+    ]),
+  )
 }
 
 /** Afterwards nobody can tell these servers' first passwords any more, the gateway included. */

@@ -19,6 +19,10 @@ const isSoft = eq(serverIndex.vmState, 'soft-delete')
 export const isNotSoft = ne(serverIndex.vmState, 'soft-delete')
 
 const nothing = sql`null`
+/** The image that the server's image names as this; '' where it names none. As a column, a name loses its table. */
+const bootFile = (name: 'kernel' | 'ramdisk') =>
+  sql`coalesce((select json_value(r.spec, ${sql.raw(`'$.image.${name}.id'`)}) from request_specs r
+    where r.server_id = server_index.server_id), '')`
 const written = (column: SQL | typeof serverIndex.createdAt) =>
   sql`date_format(${column}, '%Y-%m-%d %H:%i:%s')`
 
@@ -32,7 +36,7 @@ export const TEXT_FIELDS = {
   created_at: written(serverIndex.createdAt),
   description: sql`${serverIndex.description}`,
   hostname: sql`${serverIndex.hostname}`,
-  kernel_id: nothing,
+  kernel_id: bootFile('kernel'),
   key_name: sql`${serverIndex.keyName}`,
   launch_index: sql`cast(${serverIndex.launchIndex} as char)`,
   launched_at: written(sql`${serverIndex.launchedAt}`),
@@ -41,7 +45,7 @@ export const TEXT_FIELDS = {
   node: sql`${serverIndex.hypervisorHostname}`,
   power_state: sql`cast(${serverIndex.powerState} as char)`,
   progress: sql`'0'`,
-  ramdisk_id: nothing,
+  ramdisk_id: bootFile('ramdisk'),
   reservation_id: sql`${serverIndex.reservationId}`,
   root_device_name: nothing,
   terminated_at: written(sql`${serverIndex.terminatedAt}`),

@@ -45,6 +45,7 @@ const INSERT = rowsInsert(
       attempt: sql`1`,
       version: sql`0`,
       powerState: sql`0`,
+      room: sql`space(160)`,
       createdAt: now,
       updatedAt: now,
     },
@@ -114,7 +115,7 @@ const APPLY = sqlStatement(sql`
     s.image_id = coalesce(v.image_id, s.image_id),
     s.launched_at = from_unixtime(v.launched_at / 1000),
     s.terminated_at = from_unixtime(v.terminated_at / 1000), s.updated_at = now(3),
-    s.missing_since = null
+    s.missing_since = null, s.room = null
   where s.cell_id = ${sql.placeholder('cellId')} and s.attempt = v.attempt
     and s.deleted_at is null
     and (s.version < v.version or (${sql.placeholder('isResync')} and (s.version <> v.version
@@ -141,6 +142,7 @@ const APPLY_ONE = statement(
       imageId: sql`coalesce(${sql.placeholder('imageId')}, image_id)`,
       launchedAt: sql`from_unixtime(${sql.placeholder('launchedAt')} / 1000)`,
       terminatedAt: sql`from_unixtime(${sql.placeholder('terminatedAt')} / 1000)`,
+      room: null,
       updatedAt: now,
     })
     .where(

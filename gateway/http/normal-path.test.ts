@@ -19,6 +19,9 @@ test.each([
   [`/compute/v2.1/${HEX}`, '/compute/v2.1'],
   [`/compute/v2.1/servers/${UUID}`, `/compute/v2.1/servers/${UUID}`],
   ['/image/v2/images/', '/image/v2/images'],
+  ['/networking/v2.0/security-groups.json?name=x', '/networking/v2.0/security-groups'],
+  [`/networking/v2.0/quotas/${HEX}/details.json`, `/networking/v2.0/quotas/${HEX}/details`],
+  [`/networking/v2.0/ports/${UUID}/tags/a.json`, `/networking/v2.0/ports/${UUID}/tags/a.json`],
   [`/compute/v2.1//${HEX}//servers//`, '/compute/v2.1/servers'],
 ])('%s is routed as %s', (path, expected) => {
   expect(normalPath(new Request(`http://cloud.test${path}`))).toBe(expected)

@@ -2,12 +2,17 @@ import type { ApiVersion } from '#openapi/compute.gen.ts'
 import { MAX, MIN } from '#openapi/microversions.ts'
 import type { Links } from '../http/links.ts'
 
-/**
- * The versions of the Compute API. The old one is named as Nova names it, so that clients which look for it learn
- * that it is no more; texts for versions are empty where there are no microversions.
- */
+/** The versions of the Compute API. */
 export function apiVersions(links: Links): readonly ApiVersion[] {
-  const old: ApiVersion = {
+  return [oldVersion(links), currentVersion(links)]
+}
+
+/**
+ * Named as Nova names it, so that clients which look for it learn that it is no more; texts for versions are empty
+ * where there are no microversions.
+ */
+export function oldVersion(links: Links): ApiVersion {
+  return {
     id: 'v2.0',
     status: 'DEPRECATED',
     version: '',
@@ -15,7 +20,6 @@ export function apiVersions(links: Links): readonly ApiVersion[] {
     updated: '2011-01-21T11:33:21Z',
     links: [{ rel: 'self', href: links.to('/compute/v2/') }],
   }
-  return [old, currentVersion(links)]
 }
 
 /** The version served, with its range of microversions and what describes it. */

@@ -30,8 +30,10 @@ describe('a guest that is on a host already', () => {
     const { project } = cloud.foundation.accounts.demo
     return { guest, flavor: 'm1.tiny', image: 'tiny', project, ...change }
   }
-  const adopt = (guest: string, change?: object) =>
-    cloud.as('admin').post<{ detail: string }>(`${path()}/adopt`, order(guest, change))
+  const adopt = (guest: string, change?: object, headers: Readonly<Record<string, string>> = {}) =>
+    cloud
+      .as('admin')
+      .call<{ detail: string }>('POST', `${path()}/adopt`, order(guest, change), { headers })
   const guests = async () => {
     type Guests = { readonly guests: readonly object[] }
     return (await cloud.as('admin').get<Guests>(`${path()}/guests`)).body.guests
@@ -78,6 +80,15 @@ describe('a guest that is on a host already', () => {
       })
     expect((await cloud.as('demo').post(`${path()}/adopt`, order(id))).status).toBe(403)
     expect(await guests()).toHaveLength(1)
+
+    const key = { 'idempotency-key': id }
+    const fits = planted()
+    for (const _ of ['first', 'repeat'])
+      expect(await adopt(fits.id, {}, key)).toMatchObject({
+        status: 202,
+        body: { server_id: fits.id },
+      })
+    expect((await adopt(id, {}, key)).status).toBe(422)
   })
 
   test('is taken in by the command line, off as it was', async () => {

@@ -83,6 +83,15 @@ describe('the weir command', () => {
     expect(out).toContain(`is active in cell ${String(place['cell'])} on host`)
     expect(out).toMatch(/^Attempt 1, hosts in cell \w+: of 1 considered \S+ was taken/m)
     expect(out).toMatch(/^total +\S+ +\d+ +success$/m)
+    expect(await admin.json('server verify named.once')).toMatchObject({
+      findings: ['mapping', 'cell', 'claim', 'guest'].map((check) => ({ check, result: 'ok' })),
+    })
+    expect(await admin.json<Rows>('verify')).toContainEqual(
+      expect.objectContaining({ check: `host ${String(place['host'])}`, result: 'ok' }),
+    )
+    const copies = await admin.json<Rows>('image copies tiny')
+    expect(copies).toContainEqual(expect.objectContaining({ host: place['host'], name: null }))
+    expect((await admin.run('image copies none')).code).toBe(3)
     expect(await admin.json<Rows>(`server events ${id}`)).toMatchObject([{ action: 'create' }])
   })
 
@@ -116,7 +125,9 @@ describe('the weir command', () => {
     await untilStatus(demo, id, 'ACTIVE')
 
     const remaining = await admin.json<Rows>('host drain south-1 --dry-run')
-    expect(remaining).toContainEqual({ id, name: 'stays', status: 'ACTIVE' })
+    expect(remaining).toContainEqual(
+      expect.objectContaining({ id, name: 'stays', status: 'ACTIVE' }),
+    )
     const waited = await admin.run('host drain south-1 --reason disks --wait --timeout 1')
     expect(waited).toMatchObject({ code: 5 })
     expect(waited.err).toMatch(/host-drain south-1: \d+ remaining/)
@@ -143,18 +154,18 @@ describe('the weir command', () => {
   })
 
   test('makes tokens with which cells join, once told, and takes them back', async () => {
-    const { out, err } = await admin.run('token create west --expires 30m')
+    const { out, err } = await admin.run('cell token create west --expires 30m')
     expect(out).toMatch(/^\.\/weir cell join --gateway https?:\S+ --token \S+\n$/)
     expect(err).toContain('on the machine of the new cell')
-    const [token] = await admin.json<Rows>('token list')
+    const [token] = await admin.json<Rows>('cell token list')
     expect(token).toMatchObject({ cell: 'west', host: null, used_at: null })
-    expect((await admin.run('token list')).out).toMatch(/^west +- +open/m)
+    expect((await admin.run('cell token list')).out).toMatch(/^west +- +open/m)
 
-    expect(await admin.run(`token revoke ${String(token?.['id'])}`)).toMatchObject({ code: 0 })
-    expect(await admin.json<Rows>('token list')).toEqual([])
-    expect(await admin.run('token create west --expires soon')).toMatchObject({ code: 2 })
-    expect(await admin.run('token create west --host west-1')).toMatchObject({ code: 3 })
-    const ofHost = await admin.run('token create north --host north-7')
+    expect(await admin.run(`cell token revoke ${String(token?.['id'])}`)).toMatchObject({ code: 0 })
+    expect(await admin.json<Rows>('cell token list')).toEqual([])
+    expect(await admin.run('cell token create west --expires soon')).toMatchObject({ code: 2 })
+    expect(await admin.run('cell token create west --host west-1')).toMatchObject({ code: 3 })
+    const ofHost = await admin.run('cell token create north --host north-7')
     expect(ofHost.out).toMatch(/^\.\/weir host join --gateway https?:\S+ --token \S+\n$/)
   })
 

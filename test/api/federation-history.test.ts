@@ -151,8 +151,10 @@ describe('operations', () => {
   const PATH = '/v1/operations'
   const wait = async (id: string, seconds: number) =>
     (await get<Operation>(`${PATH}/${id}?wait=${seconds}`)).body
-  const drain = (host: Host, body: Loose = {}) =>
-    admin.post<Operation>(`/federation/v1/hosts/${host.id}/drain`, body)
+  const drain = (host: Host, body: Loose = {}, key?: string) =>
+    admin.call<Operation>('POST', `/federation/v1/hosts/${host.id}/drain`, body, {
+      headers: key === undefined ? {} : { 'idempotency-key': key },
+    })
 
   test('drain a host: it is cordoned, what remains is shown, and it ends when nothing does', async () => {
     const { id, host } = await runningIn('south')
@@ -192,11 +194,13 @@ describe('operations', () => {
         FOLLOWS_MS,
       )
 
-    const first = (await drain(host)).body
+    const first = (await drain(host, {}, 'once')).body
     await cordoned()
     const cancelled = await admin.post<Operation>(`/federation${PATH}/${first.id}/cancel`)
     expect(cancelled.body).toMatchObject({ state: 'cancelled' })
     expect((await get<Host>(`/v1/hosts/${host.id}`)).body.is_cordoned).toBe(true)
+    expect((await drain(host, {}, 'once')).body).toMatchObject({ id: first.id, state: 'cancelled' })
+    expect((await drain(host, { reason: 'another' }, 'once')).status).toBe(422)
 
     const second = (await drain(host)).body
     await waitFor(

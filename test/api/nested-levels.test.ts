@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { nestedSettings } from '#drivers/nested/settings.ts'
+import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
 import { createDriver } from '#drivers/registry.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
-import { startDrivenHost } from '../env/driven-host.ts'
+import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
 
@@ -50,6 +52,8 @@ interface Server extends Said {
 /** The clouds, outermost first: each but the last has one host, which is a project of the next. */
 describe('a server that goes down through three clouds', () => {
   const clouds: Cloud[] = []
+  /** Of each cloud but the last. */
+  const hosts: DrivenHost[] = []
   const owned = new AsyncDisposableStack()
   let order: Readonly<Record<string, unknown>>
   const top = () => clouds[0]!
@@ -70,7 +74,8 @@ describe('a server that goes down through three clouds', () => {
       clouds.push(owned.use(await startCloud({ ...small, hostsPerCell })))
     for (const [index, child] of clouds.entries()) {
       const settings = { ...nestedSettingsFor(child), ...ASKED_SELDOM }
-      if (index > 0) owned.use(await startDrivenHost(clouds[index - 1]!, 'nested', settings))
+      if (index > 0)
+        hosts.push(owned.use(await startDrivenHost(clouds[index - 1]!, 'nested', settings)))
     }
     const keypair = { name: 'mine', public_key: PUBLIC_KEY }
     await top().as('demo').post('/compute/v2.1/os-keypairs', { keypair })
@@ -117,7 +122,10 @@ describe('a server that goes down through three clouds', () => {
     expect(Object.keys(atBottom!.metadata)).toHaveLength(2 + clouds.length - 1)
     const ids = levels.map(([server]) => server!.id)
     for (const [level, id] of ids.entries())
-      expect(await aboveOf(clouds[level]!, id)).toEqual(ids.slice(0, level))
+      expect(await chainOf(clouds[level]!, id)).toEqual({
+        above: ids.slice(0, level),
+        below: ids.slice(level + 1),
+      })
     for (const [level, [server]] of levels.entries())
       expect(await actionOf(clouds[level]!, server!.id, requestId)).toBe('create')
     expect(await insides(clouds[2]!, atBottom!)).toEqual({
@@ -178,13 +186,23 @@ describe('a server that goes down through three clouds', () => {
     const log = await act(id, { 'os-getConsoleOutput': {} })
     expect(JSON.stringify(log.body)).toContain((await below())?.id)
 
-    const [middle] = clouds[1]!.gateways
-    await middle!.stop()
-    await act(id, { 'os-stop': null })
-    expect(await statusOf(top())).toBe('ACTIVE')
-    await middle!.start()
-    await untilStatus(id, 'SHUTOFF')
-    expect(await statusOf(clouds[2]!)).toBe('SHUTOFF')
+    const [gateway] = clouds[1]!.gateways
+    const [cell] = clouds[1]!.cells[0]!.processes
+    const host = hosts[1]!
+    // What is asked of the one that is away is done once it is back, and no sooner.
+    for (const [away, asked, before, after] of [
+      [gateway!, 'os-stop', 'ACTIVE', 'SHUTOFF'],
+      [cell!, 'os-start', 'SHUTOFF', 'ACTIVE'],
+      [host, 'os-stop', 'ACTIVE', 'SHUTOFF'],
+    ] as const) {
+      await away.stop()
+      await act(id, { [asked]: null })
+      expect(await statusOf(clouds[2]!)).toBe(before)
+      await away.start()
+      await untilStatus(id, after)
+      expect(await statusOf(clouds[2]!)).toBe(after)
+      await untilAtRest(top(), id)
+    }
     await top().as('demo').delete(`${path}/${id}`)
     await expect.poll(below, POLL).toBeUndefined()
   })
@@ -201,6 +219,33 @@ describe('a server that goes down through three clouds', () => {
       kind: 'conflict',
       detail: expect.stringContaining('its clouds form a ring'),
     })
+  })
+
+  test('cannot be sent in a ring: a cloud that leads back is found before it is joined', async () => {
+    const found = (cloud: Cloud, joined: Cloud) =>
+      verifyCloud(nestedSettings(nestedSettingsFor(joined)), {
+        cells: cloud.cells.map(({ id }) => id),
+        flavors: [],
+      })
+    const [, middle, bottom] = clouds
+    const rings = [
+      [bottom!, top()],
+      [bottom!, middle!],
+      [middle!, top()],
+    ] as const
+    for (const [cloud, joined] of rings)
+      expect(await found(cloud, joined)).toContainEqual({
+        check: 'clouds',
+        result: 'failed',
+        detail: expect.stringContaining('they form a ring'),
+      })
+    const other = { cells: [{ id: newId<CellId>() }] } as unknown as Cloud
+    expect(await found(other, top())).toContainEqual({
+      check: 'clouds',
+      result: 'ok',
+      detail: '2 behind it, one after the other',
+    })
+    expect(await found(bottom!, bottom!)).toMatchObject([{ check: 'credential', result: 'failed' }])
   })
 })
 
@@ -232,10 +277,11 @@ async function untilAtRest(cloud: Cloud, id: string): Promise<void> {
   await expect.poll(task, POLL).toBeNull()
 }
 
-/** The server's ids in the clouds above. */
-async function aboveOf(cloud: Cloud, id: string): Promise<readonly string[]> {
-  type Traced = { readonly above: readonly string[] }
-  return (await cloud.as('admin').get<Traced>(`/federation/v1/servers/${id}/trace`)).body.above
+/** The server's ids in the other clouds. */
+async function chainOf(cloud: Cloud, id: string) {
+  type Traced = Readonly<Record<'above' | 'below', readonly string[]>>
+  const { body } = await cloud.as('admin').get<Traced>(`/federation/v1/servers/${id}/trace`)
+  return { above: body.above, below: body.below }
 }
 
 /** What was done to a server under a request id. */

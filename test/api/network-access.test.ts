@@ -73,6 +73,12 @@ describe('another project', () => {
 
     expect(port['project_id']).toBe(api.demoProject)
     expect((await api.refusal(api.demo, 'ports', chosen)).status).toBe(403)
+    const more = (ip: object) =>
+      api.ask(api.demo, 'PUT', `ports/${idOf(port)}`, {
+        port: { fixed_ips: [...listOf(port['fixed_ips']), ip] },
+      })
+    expect((await more({ subnet_id: idOf(onIt!) })).status).toBe(200)
+    expect((await more(chosen.fixed_ips[0]!)).status).toBe(403)
     const rename = await api.ask(api.demo, 'PUT', `networks/${network_id}`, {
       network: { name: 'mine' },
     })

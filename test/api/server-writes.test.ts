@@ -16,6 +16,9 @@ afterAll(() => world?.[Symbol.asyncDispose]())
 interface Created {
   readonly server: { readonly id: string; readonly adminPass?: string }
 }
+interface Shown {
+  readonly server: Readonly<Record<string, unknown>>
+}
 interface Refused {
   readonly [envelope: string]: { readonly code: number; readonly message: string }
 }
@@ -85,6 +88,33 @@ test('a server whose image names a kernel is built with it, and one that names n
   })
   expect(refused.status).toBe(400)
   expect(refused.body['badRequest']!.message).toBe('Can not find requested image')
+
+  const version = '2.90'
+  const admin = await world.api.user('admin', 'admin', 'admin')
+  const plain = await active(user)
+  const seen = async (server_id: string) => {
+    const { body } = await admin.call<Shown>('showServer', { params: { server_id }, version })
+    return ['kernel_id', 'ramdisk_id'].map((name) => body.server[`OS-EXT-SRV-ATTR:${name}`])
+  }
+  const listed = async (query: string) => {
+    const asked = { query: `?all_tenants=1&sort_dir=desc&${query}`, version } as const
+    const { body } = await admin.call<{ servers: readonly { id: string }[] }>('listServers', asked)
+    return body.servers.map((server) => server.id)
+  }
+  expect(await seen(id)).toEqual([kernel, ramdisk])
+  expect(await seen(plain)).toEqual(['', ''])
+  for (const query of [
+    `kernel_id=${kernel}`,
+    `ramdisk_id=${ramdisk.slice(0, 13)}`,
+    'kernel_id=[0-9]',
+  ])
+    expect(await listed(query)).toEqual([id])
+  expect(await listed(`project_id=${user.projectId}&sort_key=kernel_id`)).toEqual([id, plain])
+  await admin.call('rebuildServer', {
+    params: { server_id: plain },
+    body: { rebuild: { imageRef: named } },
+  })
+  await expect.poll(() => seen(plain)).toEqual([kernel, ramdisk])
 })
 
 test('several servers of one request are numbered and share a reservation', async () => {

@@ -52,6 +52,12 @@ describe('without a token', () => {
     expect(problemsOf('listVersions', body)).toEqual([])
   })
 
+  test('the old version that is listed is found where its link leads', async () => {
+    const { versions } = (await (await ask('/compute')).json()) as { versions: readonly object[] }
+
+    expect(await (await ask('/compute/v2/')).json()).toEqual({ version: versions[0] })
+  })
+
   test.each(['/compute/v2.1', '/compute/v2.1/'])('%s shows the range served', async (path) => {
     const response = await ask(path)
 

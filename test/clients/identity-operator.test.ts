@@ -14,7 +14,7 @@ let endpoint: string
 
 beforeAll(async () => {
   if (why !== undefined) return
-  cloud = await startCloud()
+  cloud = await startCloud({ gateways: 1, cells: 1, processesPerCell: 1 })
   ;[endpoint = ''] = cloud.endpoints
   admin = new OpenstackCli(endpoint, cloud.foundation.accounts.admin)
 })

@@ -13,7 +13,7 @@ let demo: OpenstackCli
 
 beforeAll(async () => {
   if (why !== undefined) return
-  cloud = await startCloud()
+  cloud = await startCloud({ gateways: 1, processesPerCell: 1 })
   const [endpoint = ''] = cloud.endpoints
   admin = new OpenstackCli(endpoint, cloud.foundation.accounts.admin)
   demo = new OpenstackCli(endpoint, cloud.foundation.accounts.demo)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { isFullRun } from '#test/env/full-run.ts'
 import { OpenstackCli, whyNoOpenstack } from '#test/env/openstack-cli.ts'
@@ -156,7 +157,13 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
       expect(await admin.json('server show cli-nic')).toMatchObject({ status: 'RESCUE' })
       await admin.run('server unrescue cli-nic')
       await admin.run('server shelve --wait cli-nic')
-      expect(await admin.json('server show cli-nic')).toMatchObject({ status: 'SHELVED_OFFLOADED' })
+      // The command waits for SHELVED, which is soon followed by this.
+      const status = async () => (await admin.json('server show cli-nic'))['status']
+      await waitFor(
+        'the shelved server to leave its host',
+        async () => (await status()) === 'SHELVED_OFFLOADED',
+        LIMIT_MS,
+      )
       await admin.run('server unshelve --wait cli-nic')
       await admin.run('server image create --name cli-snap --wait cli-nic')
       expect(await admin.json('image show cli-snap')).toMatchObject({ status: 'active' })

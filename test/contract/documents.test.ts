@@ -57,6 +57,21 @@ describe.each(presentDocuments())('%s.yaml', (name) => {
     }
   })
 
+  test.runIf(name === 'federation')(
+    'lets a POST be repeated under a key, or says why none is needed',
+    () => {
+      const posts = Object.values(inlined).flatMap(({ post }) => (isNode(post) ? [post] : []))
+      expect(posts.length).toBeGreaterThan(5)
+      const isKeyed = (post: Node) =>
+        [post['parameters'] ?? []]
+          .flat()
+          .some((each) => isNode(each) && each['name'] === 'Idempotency-Key')
+      for (const post of posts)
+        expect([isKeyed(post), 'x-unkeyed' in post], String(post['operationId'])).toContain(true)
+      expect(posts.filter((post) => isKeyed(post) && 'x-unkeyed' in post)).toEqual([])
+    },
+  )
+
   test('closes every object of a response, so that serializing prunes', () => {
     const inlined = inliner(annotated)(annotated['paths'])
     expect(openObjects(inlined, false)).toEqual([])

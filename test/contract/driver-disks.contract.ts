@@ -124,7 +124,8 @@ export function driverDisksContract(name: string, start: () => Promise<DriverHar
       await resize.revert(second!, HOW, signal())
 
       const smaller = resize.resize(spec, HOW, signal())
-      await expect(smaller).rejects.toMatchObject({ kind: 'invalid' })
+      const diskDown = { kind: 'invalid', message: expect.stringContaining('disk down') }
+      await expect(smaller).rejects.toMatchObject(diskDown)
       expect(await stateOf(spec.id)).toBe('running')
     })
 

@@ -1,5 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type CellId, type HostId, type InstanceId, type NetworkId, newId } from '#common/ids.ts'
+import {
+  type CellId,
+  type HostId,
+  type ImageId,
+  type InstanceId,
+  type NetworkId,
+  newId,
+} from '#common/ids.ts'
 import type {
   AskedOfGuest,
   Driver,
@@ -173,6 +180,22 @@ describe('what a nested host makes in the cloud below', () => {
     plant: () => bootBelow(harness),
     openOther: () => harness.openAs({ cellId: newId<CellId>(), hostId: newId<HostId>() }),
   }))
+
+  test('an image, and a guest, are known by what they are below', async () => {
+    const { image } = harness
+    const spec = await spawnNew()
+    const [server = ''] = await driver.below!.chain(spec.id, signal())
+    const shown = await demo<{ server: { image: { id: string } } }>(
+      `/compute/v2.1/servers/${server}`,
+    )
+    const copy = await driver.imageCopies!.find(image, signal())
+    expect(copy).toEqual({ name: shown.body.server.image.id, sizeBytes: image.sizeBytes })
+    const other = { ...image, id: newId<ImageId>() }
+    expect(await driver.imageCopies!.find(other, signal())).toBeUndefined()
+    await expect(driver.below!.chain(newId(), signal())).rejects.toMatchObject({
+      kind: 'not-found',
+    })
+  })
 
   test('a guest is rescued and back, and given a password', async () => {
     const { id } = await spawnNew()

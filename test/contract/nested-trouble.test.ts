@@ -273,6 +273,20 @@ describe('a cloud below that', () => {
     expect(there()).toHaveLength(1)
   })
 
+  test('ends a snapshot without a byte of it has its image taken away, and is not waited for', async () => {
+    const spec = newSpec()
+    await driver.spawn(spec, signal())
+    cloud.disturb(/^POST .*\/action$/, { answer: 202, body: '{"image_id":"empty"}' })
+    cloud.disturb(/^GET \/image\/.*images$/, { answer: 200, body: '{"images":[]}' })
+    cloud.disturb(/^GET .*\/empty$/, { answer: 200, body: '{"id":"empty","status":"queued"}' })
+
+    await expect(driver.snapshot!.take(spec.id, signal())).rejects.toMatchObject({
+      kind: 'internal',
+      detail: 'its image is queued',
+    })
+    expect(cloud.count(/^DELETE \/image\/.*\/empty$/)).toBe(1)
+  })
+
   test('is away when a server is to go keeps it until it is back', async () => {
     const spec = newSpec()
     await driver.spawn(spec, signal())

@@ -6,6 +6,7 @@ import { checked } from '#openapi/wire/checked.ts'
 import { CONSOLE_OPERATIONS } from '#openapi/wire/console.ts'
 import { CellHeartbeat, FeedBatch } from '#openapi/wire/feed.ts'
 import { HOST_OPERATIONS, HostAlive, HostReport, InstancePower } from '#openapi/wire/host.ts'
+import { LOOKUP_OPERATIONS } from '#openapi/wire/lookup.ts'
 import { NODE_OPERATIONS } from '#openapi/wire/node.ts'
 import { WIRE_VERSION } from '#openapi/wire.ts'
 
@@ -18,6 +19,7 @@ interface Sent {
   readonly cell: Readonly<Record<string, { readonly ask: Payloads; readonly answer: Payloads }>>
   readonly host: Readonly<Record<string, { readonly ask: Payloads; readonly answer: Payloads }>>
   readonly console: Readonly<Record<string, { readonly ask: Payloads; readonly answer: Payloads }>>
+  readonly lookup: Readonly<Record<string, { readonly ask: Payloads; readonly answer: Payloads }>>
   readonly node: Readonly<Record<string, { readonly ask: Payloads; readonly answer: Payloads }>>
   readonly word: Readonly<Record<string, Payloads>>
 }
@@ -26,10 +28,11 @@ const file = new URL(`wire/v${WIRE_VERSION}.json`, import.meta.url)
 const sent = JSON.parse(readFileSync(file, 'utf8')) as Sent
 
 type Operations = Readonly<Record<string, { readonly ask: TSchema; readonly answer: TSchema }>>
-const OPERATIONS: Readonly<Record<'cell' | 'host' | 'console' | 'node', Operations>> = {
+const OPERATIONS: Readonly<Record<'cell' | 'host' | 'console' | 'lookup' | 'node', Operations>> = {
   cell: CELL_OPERATIONS,
   host: HOST_OPERATIONS,
   console: CONSOLE_OPERATIONS,
+  lookup: LOOKUP_OPERATIONS,
   node: NODE_OPERATIONS,
 }
 const WORDS = {
@@ -41,7 +44,7 @@ const WORDS = {
 }
 
 const contracts = [
-  ...(['cell', 'host', 'console', 'node'] as const).flatMap((whom) =>
+  ...(['cell', 'host', 'console', 'lookup', 'node'] as const).flatMap((whom) =>
     Object.entries(OPERATIONS[whom]).flatMap(([name, operation]) =>
       (['ask', 'answer'] as const).map((part): [string, TSchema, Payloads | undefined] => [
         `${whom} ${name} ${part}`,

@@ -150,17 +150,21 @@ export class Cloud implements AsyncDisposable {
     for (const gateway of this.#endpoints.keys())
       await waitFor(
         `gateway ${gateway} to see ${hosts} hosts up`,
-        async () => (await this.#hostsUp(gateway)) === hosts,
+        () => this.#expectHostsUp(gateway, hosts),
         READY_LIMIT_MS,
       )
   }
 
-  async #hostsUp(gateway: number): Promise<number> {
+  /** Throws with what this gateway knows when that is something else. */
+  async #expectHostsUp(gateway: number, hosts: number): Promise<true> {
+    const admin = this.as('admin')
     const path = '/compute/v2.1/os-services?binary=nova-compute'
-    const { body } = await this.as('admin').get<{
+    const { body } = await admin.get<{
       readonly services: readonly { readonly state: string }[]
     }>(path, { gateway })
-    return body.services.filter(({ state }) => state === 'up').length
+    if (body.services.filter(({ state }) => state === 'up').length === hosts) return true
+    const cells = await admin.get('/federation/v1/cells', { gateway })
+    throw new Error(`It sees ${JSON.stringify({ services: body.services, cells: cells.body })}`)
   }
 
   async #startGateways(): Promise<void> {

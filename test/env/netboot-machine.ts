@@ -37,15 +37,18 @@ export class NetbootMachine implements AsyncDisposable {
     const told = (name: string) => new RegExp(`weir\\.${name}=(\\S+)`).exec(script.toString())?.[1]
     const [task, url] = [told('task'), told('url')]
     if (task === undefined || url === undefined) return
-    const body = await this.#perform(task, url)
+    const body = await this.#perform(task, url, told('patches')?.split(',') ?? [])
     await fetch(`${url}/done`, { method: 'POST', body, signal: this.#ending.signal })
   }
 
-  async #perform(task: string, url: string): Promise<string> {
+  async #perform(task: string, url: string, patches: readonly string[]): Promise<string> {
     if (task === 'inspect')
       return 'cpus 4\ncpu-model stand-in\narchitecture x86_64\nmemory-kib 8388608\ndisk sda 4294967296'
     this.disk = task === 'write' ? await this.#got(`${url}/image`) : null
-    return this.disk === null ? '' : createHash('sha256').update(this.disk).digest('hex')
+    if (this.disk === null) return ''
+    const written = [this.disk]
+    for (const nth of patches.keys()) written.push(await this.#got(`${url}/patches/${nth}`))
+    return written.map((content) => createHash('sha256').update(content).digest('hex')).join('\n')
   }
 
   async #got(url: string): Promise<Buffer> {

@@ -1,12 +1,14 @@
 import type { Account } from './api/client.ts'
-import { clientSettings, runClient, type Settings, whyNoClient } from './client-program.ts'
-
-const OPENSTACK = '/usr/bin/openstack'
+import { clientSettings, type Settings, whyNoClient } from './client-program.ts'
+import { runOpenstack } from './openstack-shells.ts'
 
 /** Why the command cannot be run here; undefined when it can. With CI set, a reason is an error instead. */
 export function whyNoOpenstack(): string | undefined {
-  return whyNoClient('python3-openstackclient', OPENSTACK)
+  return whyNoClient('python3-openstackclient', '/usr/bin/openstack')
 }
+
+/** How urllib3 tells of an answer. */
+const ANSWERED = /"([A-Z]+) (\S+) HTTP\/1\.1" (\d{3})/g
 
 /** Debian's `openstack` as an operator or user of a cloud runs it. */
 export class OpenstackCli {
@@ -17,12 +19,22 @@ export class OpenstackCli {
   }
 
   /** What the command prints; throws with what it said when it fails. The line is split at blanks. */
-  run(line: string): Promise<string> {
-    return runClient(OPENSTACK, line.split(' '), this.#env)
+  async run(line: string): Promise<string> {
+    const { code, out, err } = await runOpenstack(line.split(' '), this.#env)
+    if (code !== 0) throw new Error(`openstack ${line} ended with ${code}: ${err}`)
+    return out
   }
 
   /** What the command answers in JSON: a row, or all rows. */
   async json<T = Readonly<Record<string, unknown>>>(line: string): Promise<T> {
     return JSON.parse(await this.run(`${line} -f json`)) as T
+  }
+
+  /** `GET /path 200` for every request that the command sends, in order, whether or not it succeeds. */
+  async requests(line: string): Promise<readonly string[]> {
+    const { err } = await runOpenstack(['--debug', ...line.split(' ')], this.#env)
+    return [...err.matchAll(ANSWERED)].map(
+      ([, method, path, status]) => `${method} ${path} ${status}`,
+    )
   }
 }

@@ -164,7 +164,7 @@ describe('./weir', () => {
 
   test('a host joins a cell that runs, with a token, and comes back after a stop', async () => {
     await using machine = new Checkout()
-    const line = await checkout.succeed('token', 'create', 'north', '--host', 'extra')
+    const line = await checkout.succeed('cell', 'token', 'create', 'north', '--host', 'extra')
     const [, ...joining] = line.trim().split(' ')
     expect(joining.slice(0, 3)).toEqual(['host', 'join', '--gateway'])
     const ofCell = await machine.weir('cell', ...joining.slice(1), '--driver', 'fake')

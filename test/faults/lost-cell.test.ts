@@ -37,8 +37,8 @@ afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]()
 })
 
-const declareLost = (client = admin) =>
-  client.post(`${NORTH}/lost`, { statement: 'The power of its rack was cut.' })
+const declareLost = (client = admin, headers: Readonly<Record<string, string>> = {}) =>
+  client.call('POST', `${NORTH}/lost`, { statement: 'The power of its rack was cut.' }, { headers })
 const north = async () => (await admin.get<Loose>(NORTH)).body
 
 /** Gives a process the credential that its token is worth. */
@@ -71,12 +71,14 @@ test('a cell that is given up comes back with nothing that is no longer its own'
   await waitFor('the cell to be dark', async () => (await north())['is_alive'] === false, LIMIT_MS)
   expect((await demo.delete(`${SERVERS}/${unwanted.id}`)).status).toBe(204)
   expect((await admin.post(`${NORTH}/lost`, {})).status).toBe(400)
-  const declared = await declareLost()
+  const once = { 'idempotency-key': 'given-up' }
+  const declared = await declareLost(admin, once)
   expect(declared).toMatchObject({
     status: 202,
     body: { is_alive: false, loss: { statement: 'The power of its rack was cut.' } },
   })
   expect((await declareLost()).status).toBe(409)
+  expect((await declareLost(admin, { ...once, 'if-match': '"as-it-was"' })).status).toBe(202)
 
   await waitFor(
     'its servers to be taken from it',

@@ -50,15 +50,18 @@ const PROVIDE_MS = 200_000
 const SECRET_KEY = '5a'.repeat(32)
 
 /** Two machines behind BMCs, and drivers over them. `quick`: with programs in place of emulated machines. */
-export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHarness> {
+export async function startBaremetalHarness(
+  quick: boolean,
+  { diskMb = quick ? QUICK_DISK_MB : EMULATED_DISK_MB, count = NODES } = {},
+): Promise<BaremetalHarness> {
   const directory = await mkdtemp(join(tmpdir(), 'weir-metal-'))
   const stateDirectory = join(directory, 'state')
   const port = await freePort()
   // QEMU's own network: machines there reach this one as 10.0.2.2.
   const bootUrl = `http://${quick ? '127.0.0.1' : '10.0.2.2'}:${port}`
   const machines = await Promise.all(
-    Array.from({ length: NODES }, (_, index) =>
-      startMachine(machineOptions(index, bootUrl, quick)),
+    Array.from({ length: count }, (_, index) =>
+      startMachine({ diskMb, ...machineOptions(index, bootUrl, quick) }),
     ),
   )
   const nodes = machines.map((machine, index) => newNode(machine, index))
@@ -69,6 +72,7 @@ export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHa
     ramdisk_kernel: ramdisk?.kernelPath ?? '/dev/null',
     ramdisk_initrd: ramdisk?.initrdPath ?? '/dev/null',
     secret_key: SECRET_KEY,
+    bmc_seconds: quick ? '1' : '60',
     hostname: 'metal',
   })
   const shelf = new ImageShelf()
@@ -95,7 +99,7 @@ export async function startBaremetalHarness(quick: boolean): Promise<BaremetalHa
       const names = (await filesBelow(stateDirectory)).filter(
         (name) => name.includes(id) || name.includes('part'),
       )
-      for (let index = 0; index < NODES; index += 1) {
+      for (const index of machines.keys()) {
         const { state, instance } = await record(index)
         if (instance === id) names.push(`node ${index} of it, ${state}`)
         if (state === 'available' && !(await isEmpty(machines[index]!)))
@@ -118,7 +122,7 @@ async function openProvided(
   const driver = await createBaremetalDriver(environment, settings)
   const provided = async () => {
     const { machines = [] } = await driver.inventory(AbortSignal.timeout(PROVIDE_MS))
-    return machines[0]?.total === NODES
+    return machines[0]?.total === nodes.length
   }
   try {
     for (const node of nodes) await driver.nodes!.add(node, AbortSignal.timeout(PROVIDE_MS))
@@ -132,10 +136,10 @@ async function openProvided(
 
 function machineOptions(index: number, bootUrl: string, quick: boolean) {
   const macAddress = macOf(index)
-  if (quick) return { diskMb: QUICK_DISK_MB, quick: { bootUrl, macAddress } }
+  if (quick) return { quick: { bootUrl, macAddress } }
   const bootfile = `${bootUrl}/boot.ipxe?mac=\${net0/mac}`
   const nic = `user,model=virtio-net-pci,mac=${macAddress},bootfile=${bootfile}`
-  return { diskMb: EMULATED_DISK_MB, qemu: ['-nic', nic] }
+  return { qemu: ['-nic', nic] }
 }
 
 function newNode({ bmc }: SimulatedMachine, index: number): NewNode {

@@ -34,9 +34,9 @@ export interface DockerHarness extends DriverHarness {
 }
 
 /** A private Docker engine, and drivers over it. */
-export async function startDockerHarness(): Promise<DockerHarness> {
+export async function startDockerHarness(options: readonly string[] = []): Promise<DockerHarness> {
   const directory = await mkdtemp(join(tmpdir(), 'weir-dk-'))
-  const running = await startDockerEngine(join(directory, 'engine'))
+  const running = await startDockerEngine(join(directory, 'engine'), options)
   const engine = new Engine(engineEndpoint(running))
   const shelf = new ImageShelf()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }

@@ -51,6 +51,8 @@ describe.skipIf(why !== undefined)(
     let spec: InstanceSpec
     const first = nicOn(71, 10)
     const second = nicOn(72, 10)
+    /** Of a network that has the addresses of the first one. */
+    const twin: NicSpec = { ...nicOn(71, 11), macAddress: 'fa:16:3e:00:73:11' }
     const signal = () => AbortSignal.timeout(60_000)
     const console = async () =>
       Buffer.from(await driver.consoleLog!.read(spec.id, 65_536, signal())).toString()
@@ -140,12 +142,17 @@ describe.skipIf(why !== undefined)(
 
       await interfacesOf.attach(spec.id, second, signal())
       await interfacesOf.attach(spec.id, second, signal())
+      await interfacesOf.attach(spec.id, twin, signal())
 
       expect(await interfaces()).toContain(second.macAddress)
       await driver.reboot(spec.id, 'hard', 0, signal())
       expect(await interfaces()).toContain(second.macAddress)
       await expect.poll(console, { timeout: BOOT_MS }).toMatch(/boot 2 of this disk[^]*READY/)
+      expect(await console(), 'two networks may have the same addresses').toMatch(
+        /boot 2 of this disk[^]*address \S+ 10\.71\.0\.10\s[^]*address \S+ 10\.71\.0\.11\s/,
+      )
 
+      await interfacesOf.detach(spec.id, twin, signal())
       await interfacesOf.detach(spec.id, second, signal())
       await interfacesOf.detach(spec.id, second, signal())
 

@@ -63,30 +63,97 @@ describe.skipIf(account === undefined)(`a cell that is a project of an OpenStack
       new Map([...(await checkout.processes()), ...before]),
     )
 
+    const verified = await checkout.succeed('cell', 'verify', 'lab', '--boot')
+    expect(verified).toMatch(/ok +boot[^]*ok +delete/)
     const demo = await checkout.signIn('weir')
     const get = <Answer>(path: string) => callApi<Answer>(demo, { method: 'GET', path })
+    const post = <Answer>(path: string, body: object) =>
+      callApi<Answer>(demo, { method: 'POST', path, body })
     type Named = readonly { readonly id: string; readonly name: string }[]
     const { flavors } = await get<{ flavors: Named }>('/compute/v2.1/flavors')
     const { images } = await get<{ images: Named }>('/image/v2/images')
     const { networks } = await get<{ networks: Named }>('/networking/v2.0/networks')
+    const flavorRef = flavors.find(({ name }) => name === 'm1.tiny')!.id
+    const imageRef = images.find(({ name }) => name === 'tiny')!.id
+    const uuid = networks.find(({ name }) => name === 'private')!.id
     const server = {
-      name: 'through',
-      flavorRef: flavors.find(({ name }) => name === 'm1.tiny')!.id,
-      imageRef: images.find(({ name }) => name === 'tiny')!.id,
-      networks: [{ uuid: networks.find(({ name }) => name === 'private')!.id }],
+      ...{ name: 'through', flavorRef, imageRef, networks: [{ uuid }] },
       availability_zone: 'lab',
     }
     const path = '/compute/v2.1/servers'
-    const made = await callApi<{ server: { id: string } }>(demo, {
-      method: 'POST',
-      path,
-      body: { server },
-    })
-    await expect
-      .poll(async () => (await find('through'))?.status, { timeout: STATE_MS })
-      .toBe('ACTIVE')
+    const made = await post<{ server: { id: string } }>(path, { server })
+    const own = `${path}/${made.server.id}`
+    const rests = (status: string) =>
+      expect
+        .poll(() => stateOf(() => get(own)), { timeout: STATE_MS })
+        .toBe(`${status}, doing nothing`)
+    await rests('ACTIVE')
 
-    await callApi(demo, { method: 'DELETE', path: `${path}/${made.server.id}` })
+    for (const [act, status] of acts(imageRef, await smallerFlavor(checkout))) {
+      await post(`${own}/action`, act)
+      await rests(status)
+    }
+    expect(await post(`${own}/action`, { 'os-getConsoleOutput': {} })).toMatchObject({
+      output: expect.any(String),
+    })
+    const attached = { interfaceAttachment: { net_id: uuid } }
+    const { interfaceAttachment } = await post<{ interfaceAttachment: { port_id: string } }>(
+      `${own}/os-interface`,
+      attached,
+    )
+    const interfaces = async () => (await find('through'))?.addresses['private']?.length
+    await expect.poll(interfaces, { timeout: STATE_MS }).toBe(2)
+    await callApi(demo, {
+      method: 'DELETE',
+      path: `${own}/os-interface/${interfaceAttachment.port_id}`,
+    })
+    await expect.poll(interfaces, { timeout: STATE_MS }).toBe(1)
+
+    await callApi(demo, { method: 'DELETE', path: own })
     await expect.poll(() => find('through'), { timeout: STATE_MS }).toBeUndefined()
-  }, 300_000)
+  }, 600_000)
 })
+
+/** Acts in an order in which each may follow the one before, and the status that the server comes to rest in. */
+function acts(imageRef: string, flavorRef: string): readonly (readonly [object, string])[] {
+  return [
+    [{ 'os-stop': null }, 'SHUTOFF'],
+    [{ 'os-start': null }, 'ACTIVE'],
+    [{ reboot: { type: 'SOFT' } }, 'ACTIVE'],
+    [{ reboot: { type: 'HARD' } }, 'ACTIVE'],
+    [{ pause: null }, 'PAUSED'],
+    [{ unpause: null }, 'ACTIVE'],
+    [{ suspend: null }, 'SUSPENDED'],
+    [{ resume: null }, 'ACTIVE'],
+    [{ resize: { flavorRef } }, 'VERIFY_RESIZE'],
+    [{ revertResize: null }, 'ACTIVE'],
+    [{ resize: { flavorRef } }, 'VERIFY_RESIZE'],
+    [{ confirmResize: null }, 'ACTIVE'],
+    [{ rebuild: { imageRef } }, 'ACTIVE'],
+    // A hypervisor that is simulated makes no image; the server must not wait for it.
+    [{ createImage: { name: 'of-through' } }, 'ACTIVE'],
+    [{ rescue: {} }, 'RESCUE'],
+    [{ unrescue: null }, 'ACTIVE'],
+  ]
+}
+
+interface Shown {
+  readonly server: { readonly status: string; readonly 'OS-EXT-STS:task_state': string | null }
+}
+
+async function stateOf(show: () => Promise<Shown>): Promise<string> {
+  const { server } = await show()
+  return `${server.status}, doing ${server['OS-EXT-STS:task_state'] ?? 'nothing'}`
+}
+
+/** Of a size that the OpenStack has a flavor of. */
+async function smallerFlavor(checkout: Checkout): Promise<string> {
+  const admin = await checkout.signIn('weir-admin')
+  const flavor = { name: 'm1.nano', vcpus: 1, ram: 64, disk: 1 }
+  const { flavor: made } = await callApi<{ flavor: { id: string } }>(admin, {
+    method: 'POST',
+    path: '/compute/v2.1/flavors',
+    body: { flavor },
+  })
+  return made.id
+}

@@ -43,7 +43,14 @@ describe.skipIf(why !== undefined)(`a machine that boots from the network${skipp
     // QEMU's own network: the machine reaches this one as 10.0.2.2.
     const publicUrl = `http://10.0.2.2:${port}`
     const ramdisk = await buildRamdisk(join(homeDirectory, 'images'))
-    server = await BootServer.start({ publicUrl, address: '127.0.0.1', port, ...ramdisk })
+    const liveBoots = async () => new Map<string, never>()
+    server = await BootServer.start({
+      publicUrl,
+      address: '127.0.0.1',
+      port,
+      liveBoots,
+      ...ramdisk,
+    })
     const bootfile = `${publicUrl}/boot.ipxe?mac=\${net0/mac}`
     const nic = `user,model=virtio-net-pci,mac=${MAC},bootfile=${bootfile}`
     simulated = await startMachine({ diskMb: DISK_MB, qemu: ['-nic', nic] })
@@ -75,7 +82,8 @@ describe.skipIf(why !== undefined)(`a machine that boots from the network${skipp
     await writeFile(path, content)
     const sha256 = createHash('sha256').update(content).digest('hex')
 
-    await writeImage(machine, server, { path, sizeBytes: content.length, sha256 }, signal())
+    const image = { path, sizeBytes: content.length, sha256 }
+    await writeImage(machine, server, { image, patches: [] }, signal())
     expect((await diskBytes(disk(), content.length)).equals(content)).toBe(true)
 
     await machine.management.bootFrom('disk', signal())

@@ -1,10 +1,9 @@
 CREATE TABLE `feed` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
-	`n` bigint,
+	`n` bigint NOT NULL DEFAULT 0,
 	`body` mediumtext NOT NULL,
 	`created_at` datetime(3) NOT NULL,
-	CONSTRAINT `feed_id` PRIMARY KEY(`id`),
-	CONSTRAINT `feed_n` UNIQUE(`n`)
+	CONSTRAINT `feed_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `feed_state` (
@@ -68,7 +67,7 @@ CREATE TABLE `operations` (
 	`slot` varchar(36) character set ascii collate ascii_bin NOT NULL,
 	`operation_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`outcome` varchar(16) character set ascii collate ascii_bin NOT NULL,
-	`ended` varchar(16) character set ascii collate ascii_bin,
+	`ended` char(9) character set ascii collate ascii_bin NOT NULL DEFAULT '',
 	`reason` text,
 	`trace` mediumtext,
 	`created_at` datetime(3) NOT NULL,
@@ -142,7 +141,7 @@ CREATE TABLE `sagas` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`version` int NOT NULL,
-	`state` varchar(16) character set ascii collate ascii_bin NOT NULL,
+	`state` char(9) character set ascii collate ascii_bin NOT NULL,
 	`subject` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`params` json NOT NULL,
 	`work` json NOT NULL,
@@ -173,6 +172,7 @@ CREATE TABLE `server_migrations` (
 	CONSTRAINT `server_migrations_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE INDEX `feed_n` ON `feed` (`n`);--> statement-breakpoint
 CREATE INDEX `hosts_name` ON `hosts` (`name`);--> statement-breakpoint
 CREATE INDEX `instances_host` ON `instances` (`host_id`);--> statement-breakpoint
 CREATE INDEX `operations_created` ON `operations` (`created_at`);--> statement-breakpoint

@@ -1,4 +1,4 @@
-import { bigint, int, mediumtext, mysqlTable, uniqueIndex } from 'drizzle-orm/mysql-core'
+import { bigint, index, int, mediumtext, mysqlTable } from 'drizzle-orm/mysql-core'
 import { time, uuid } from '#common/db/columns.ts'
 
 /** Changes to tell the gateways of. Committed without number; the relay numbers them, as commit order has none. */
@@ -6,12 +6,13 @@ export const feed = mysqlTable(
   'feed',
   {
     id: uuid('id').primaryKey(),
-    n: bigint('n', { mode: 'number' }),
+    /** 0 while it has none. */
+    n: bigint('n', { mode: 'number' }).notNull().default(0),
     /** FeedBody as JSON text: it is only ever passed on. */
     body: mediumtext('body').notNull(),
     createdAt: time('created_at').notNull(),
   },
-  (t) => [uniqueIndex('feed_n').on(t.n)],
+  (t) => [index('feed_n').on(t.n)],
 )
 
 /** One row: where the feed stands. Its lock is what makes numbers free of holes and repetitions. */

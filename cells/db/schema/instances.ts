@@ -8,7 +8,7 @@ import {
   text,
   tinyint,
 } from 'drizzle-orm/mysql-core'
-import { text255, time, token, uuid } from '#common/db/columns.ts'
+import { fixedToken, text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** One row per server the cell has now: it is removed once nothing is left of the server here. */
 export const instances = mysqlTable(
@@ -56,8 +56,8 @@ export const operations = mysqlTable(
     operationId: uuid('operation_id').notNull(),
     /** accepted, refused, deleted. */
     outcome: token('outcome', 16).notNull(),
-    /** Of an accepted build: how the attempt ended here (`deleted`, `not-built`); null while the cell has it. */
-    ended: token('ended', 16),
+    /** Of an accepted build: how the attempt ended here (`deleted`, `not-built`); empty while the cell has it. */
+    ended: fixedToken('ended', 9).notNull().default(''),
     /** Why it was refused, or ended. */
     reason: text('reason'),
     /** Trace of the newest decision about this attempt, as JSON text: it is only ever passed on. */

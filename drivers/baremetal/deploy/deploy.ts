@@ -1,39 +1,103 @@
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceSpec } from '../../driver.ts'
+import { toldOfMachine } from '../../told-network.ts'
 import type { BaremetalHost } from '../host.ts'
+import type { LiveBoot } from '../netboot/live-boots.ts'
 import { writeImage } from '../netboot/run-in-ramdisk.ts'
-import type { DiskContent } from '../netboot/tasks.ts'
+import type { DiskContent, DiskPatch } from '../netboot/tasks.ts'
 import { withinTask } from '../netboot/within-task.ts'
 import { machineOf } from '../nodes/machine-of.ts'
-import type { Node } from '../nodes/node.ts'
+import { type Node, nicsOf } from '../nodes/node.ts'
+import { patient } from '../parts/patient.ts'
 import { powerOn } from '../power.ts'
+import { configPartition } from './config-partition.ts'
+import type { Deployable } from './deployable.ts'
 
-/** Throws `invalid` when no machine's disk of this node's kind can hold the image. */
-export function refuseTooLarge(
+/** Throws `invalid` when no machine of this node's kind can hold the image or have the server's ports. */
+export function refuseUnfit(
   node: Node,
-  { image, flavor }: InstanceSpec,
-  content: DiskContent,
+  { image, flavor, nics }: InstanceSpec,
+  content: Deployable,
 ): void {
-  const disk = node.record.parts?.disks[0]?.sizeBytes ?? 0
-  if (content.sizeBytes <= disk) return
-  throw new Failure(
-    'invalid',
-    `Image ${image.id} needs ${content.sizeBytes} bytes of disk; machines of flavor ${flavor.name} have ${disk}.`,
-  )
+  const [disk, macs] = [diskBytes(node), nicsOf(node)]
+  const neededBytes = content.disk?.sizeBytes ?? 0
+  if (neededBytes > disk)
+    throw new Failure(
+      'invalid',
+      `Image ${image.id} needs ${neededBytes} bytes of disk; machines of flavor ${flavor.name} have ${disk}.`,
+    )
+  if (nics.length > macs.length)
+    throw new Failure(
+      'invalid',
+      `The server has ${nics.length} ports; machines of flavor ${flavor.name} have ${macs.length} NICs.`,
+    )
 }
 
-/** Afterwards a node that is `deploying` has the image on its disk and is `active`, and runs from it unless told otherwise. */
+/**
+ * Afterwards a node that is `deploying` has the image, on its disk or to boot from, and is `active`; it runs unless told
+ * otherwise.
+ * Throws `internal` when the machine cannot be brought to that, a BMC that stays silent included.
+ */
 export async function deploy(
   host: BaremetalHost,
   node: Node,
-  content: DiskContent,
-  { runs }: { readonly runs: boolean },
+  spec: InstanceSpec,
+  { image, runs }: { readonly image: Deployable; readonly runs: boolean },
   signal: AbortSignal,
 ): Promise<void> {
+  try {
+    if (image.live === undefined) await write(host, node, spec, image.disk, signal)
+    else await keep(host, node, spec, image.live, signal)
+    await host.nodes.move(node, 'done')
+    host.lines.start(node)
+    if (runs) await powerOn(host, node, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!isFailure(error, 'unavailable')) throw error
+    // What is known is that it is not deployed; waiting for more would have no end.
+    throw new Failure('internal', error.message, { cause: error.cause })
+  }
+}
+
+/** Afterwards the machine is off, and its disk holds the image. */
+async function write(
+  host: BaremetalHost,
+  node: Node,
+  spec: InstanceSpec,
+  image: DiskContent,
+  signal: AbortSignal,
+): Promise<void> {
+  const machine = patient(machineOf(node), host.silenceMs)
+  const patches = await configPatches(node, spec, image, signal)
+  await host.liveBoots.remove(spec.id)
   await withinTask(host, signal, (taskSignal) =>
-    writeImage(machineOf(node), host.bootServer, content, taskSignal),
+    writeImage(machine, host.bootServer, { image, patches }, taskSignal),
   )
-  await host.nodes.move(node, 'done')
-  host.lines.start(node)
-  if (runs) await powerOn(host, node, signal)
+}
+
+/** Afterwards the machine is off, and boots from the network; its disk is as it was. */
+async function keep(
+  host: BaremetalHost,
+  node: Node,
+  { id }: InstanceSpec,
+  boot: LiveBoot,
+  signal: AbortSignal,
+): Promise<void> {
+  await patient(machineOf(node), host.silenceMs).power.off(signal)
+  await host.liveBoots.keep(id, boot)
+}
+
+/** What tells the guest what it is to be told; nothing for one that is to be told nothing. */
+async function configPatches(
+  node: Node,
+  spec: InstanceSpec,
+  image: DiskContent,
+  signal: AbortSignal,
+): Promise<readonly DiskPatch[]> {
+  if (spec.configDrive === undefined) return []
+  return configPartition(image, toldOfMachine(spec, nicsOf(node)), diskBytes(node), signal)
+}
+
+function diskBytes({ record: { parts } }: Node): number {
+  return parts?.disks[0]?.sizeBytes ?? 0
 }

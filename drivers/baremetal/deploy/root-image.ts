@@ -6,6 +6,7 @@ import type { ImageSpec } from '../../driver.ts'
 import type { ImageCache } from '../../image-cache.ts'
 import { IMAGE_FORMATS, imageVirtualSize } from '../../image-header.ts'
 import { writeRaw } from '../../qemu-img.ts'
+import { storageFailure } from '../../storage-failure.ts'
 import type { DiskContent } from '../netboot/tasks.ts'
 
 /** Formats of images that can be written to a disk, if need be as what they show. */
@@ -26,10 +27,13 @@ export async function rootImage(
       'invalid',
       `Image ${image.id} has disk format ${image.diskFormat}; machines boot ${DISK_FORMATS.join(' and ')}.`,
     )
-  const path = await images.path(image, signal)
+  await using owned = new AsyncDisposableStack()
+  const { path } = owned.use(await images.hold(image, signal))
   const sizeBytes = await imageVirtualSize(path, format)
-  if (format === 'qcow2') return converted(path, image, sizeBytes, signal)
-  return { path, sizeBytes, sha256: image.sha256, [Symbol.asyncDispose]: async () => undefined }
+  if (format === 'qcow2') return await converted(path, image, sizeBytes, signal)
+  const held = owned.move()
+  const release = () => held.disposeAsync()
+  return { path, sizeBytes, sha256: image.sha256, [Symbol.asyncDispose]: release }
 }
 
 /** Beside the image, under a name that the cache forgets when it is opened anew. */
@@ -46,8 +50,9 @@ async function converted(
     const hash = createHash('sha256')
     for await (const chunk of createReadStream(path, { signal })) hash.update(chunk as Buffer)
     return { path, sizeBytes, sha256: hash.digest('hex'), [Symbol.asyncDispose]: remove }
-  } catch (cause) {
+  } catch (error) {
     await remove()
+    const cause = storageFailure(error)
     if (!isFailure(cause, 'internal')) throw cause
     throw new Failure('invalid', `Image ${image.id} cannot be used: its data are damaged.`, {
       cause,

@@ -7,11 +7,18 @@ export function bootScript(
 ): string {
   if (assignment === undefined) return '#!ipxe\nexit\n'
   const { token, task } = assignment
-  const image = task.kind === 'write' ? [`weir.bytes=${task.image.sizeBytes}`] : []
-  const told = [`weir.url=${publicUrl}/tasks/${token}`, `weir.task=${task.kind}`, ...image]
+  const told = [`weir.url=${publicUrl}/tasks/${token}`, `weir.task=${task.kind}`, ...written(task)]
   return `#!ipxe
 kernel ${publicUrl}/ramdisk/kernel initrd=initrd console=ttyS0 quiet panic=10 ${told.join(' ')}
 initrd --name initrd ${publicUrl}/ramdisk/initrd
 boot
 `
+}
+
+/** Of each patch where it goes and how long it is. */
+function written(task: RamdiskTask): readonly string[] {
+  if (task.kind !== 'write') return []
+  const patches = task.patches.map(({ offsetBytes, content }) => `${offsetBytes}:${content.length}`)
+  const besides = patches.length === 0 ? [] : [`weir.patches=${patches.join(',')}`]
+  return [`weir.bytes=${task.image.sizeBytes}`, ...besides]
 }

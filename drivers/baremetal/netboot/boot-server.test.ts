@@ -4,15 +4,18 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '#deploy/process/free-port.ts'
 import { BootServer } from './boot-server.ts'
+import type { KeptBoot } from './live-boots.ts'
 import type { RamdiskTask } from './tasks.ts'
 
 const MAC = '52:54:00:12:34:56'
+const LIVE_MAC = '52:54:00:12:34:57'
 
 describe('a boot server', () => {
   let directory: string
   let server: BootServer
   let url: string
   let write: RamdiskTask
+  let live: KeptBoot
   const signal = () => AbortSignal.timeout(10_000)
   const get = async (path: string) => (await fetch(`${url}${path}`)).text()
   const taskUrl = async () => /weir\.url=(\S+)/.exec(await get(`/boot.ipxe?mac=${MAC}`))?.[1] ?? ''
@@ -25,10 +28,19 @@ describe('a boot server', () => {
     ) as [string, string, string]
     for (const file of [kernelPath, initrdPath, path]) await writeFile(file, `the ${file}`)
     const port = await freePort()
+    live = { files: { iso: path }, commandLine: '', token: 'known' }
     url = `http://127.0.0.1:${port}`
-    write = { kind: 'write', image: { path, sizeBytes: 7, sha256: 'a'.repeat(64) } }
+    const patches = [{ offsetBytes: 512, content: Buffer.from('over it') }]
+    write = { kind: 'write', image: { path, sizeBytes: 7, sha256: 'a'.repeat(64) }, patches }
     const files = { kernelPath, initrdPath }
-    server = await BootServer.start({ publicUrl: url, address: '127.0.0.1', port, ...files })
+    const liveBoots = async () => new Map([[LIVE_MAC, live]])
+    server = await BootServer.start({
+      publicUrl: url,
+      address: '127.0.0.1',
+      port,
+      liveBoots,
+      ...files,
+    })
   })
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]()
@@ -45,11 +57,13 @@ describe('a boot server', () => {
     const task = await taskUrl()
 
     expect(await get(`/boot.ipxe?mac=${MAC.toUpperCase()}`)).toContain(
-      'weir.task=write weir.bytes=7',
+      'weir.task=write weir.bytes=7 weir.patches=512:7',
     )
     expect(await get('/ramdisk/kernel')).toContain('kernel')
     expect(await (await fetch(`${task}/image`)).text()).toContain('image')
-    expect((await fetch(`${url}/tasks/other/image`)).status).toBe(404)
+    expect(await get(task.slice(url.length) + '/patches/0')).toBe('over it')
+    for (const none of [`${url}/tasks/other/image`, `${task}/patches/1`, `${task}/other`])
+      expect((await fetch(none)).status).toBe(404)
     expect((await post(`${url}/tasks/other/done`, 'a lie')).status).toBe(404)
     await post(`${task}/done`, 'written')
 
@@ -80,5 +94,32 @@ describe('a boot server', () => {
 
     await outcome
     expect(await taskUrl()).toBe('')
+  })
+
+  test('gives a machine without a disk what it boots from, block by block, but for its tasks', async () => {
+    const script = () => get(`/boot.ipxe?mac=${LIVE_MAC}`)
+    expect(await script()).toBe(`#!ipxe\nsanboot --no-describe ${url}/live/known/iso\n`)
+    const iso = `${url}/live/known/iso`
+    const part = await fetch(iso, { headers: { range: 'bytes=4-8' } })
+    expect(part.status).toBe(206)
+    expect(part.headers.get('content-range')).toMatch(/^bytes 4-8\/\d+$/)
+    expect(await part.text()).toBe((await get('/live/known/iso')).slice(4, 9))
+    const head = await fetch(iso, { method: 'HEAD' })
+    expect(Number(head.headers.get('content-length'))).toBe((await get('/live/known/iso')).length)
+    const behind = await fetch(iso, { headers: { range: 'bytes=90000-90001' } })
+    expect(behind.status).toBe(416)
+    for (const none of ['other/iso', 'known/kernel', 'known/other'])
+      expect((await fetch(`${url}/live/${none}`)).status).toBe(404)
+
+    const abort = new AbortController()
+    const running = server.run(LIVE_MAC, { kind: 'clean' }, async () => undefined, abort.signal)
+    const outcome = expect(running).rejects.toThrow('enough')
+    expect(await script()).toContain('weir.task=clean')
+    abort.abort(new Error('enough'))
+    await outcome
+
+    live = { files: { kernel: 'k', ramdisk: 'r' }, commandLine: 'console=ttyS0', token: 'known' }
+    const at = `${url}/live/known`
+    expect(await script()).toContain(`kernel ${at}/kernel initrd=initrd console=ttyS0\n`)
   })
 })

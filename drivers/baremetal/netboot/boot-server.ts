@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import { Failure } from '#common/errors.ts'
+import { errorFields, type Logger } from '#common/log.ts'
 import { abortable } from '../../abortable.ts'
 import { bootScript } from './boot-script.ts'
+import { type KeptBoot, LIVE_FILES } from './live-boots.ts'
+import { liveScript } from './live-script.ts'
+import { sendFile } from './send-file.ts'
 import type { RamdiskTask } from './tasks.ts'
 
 export interface BootServerSettings {
@@ -15,12 +17,15 @@ export interface BootServerSettings {
   readonly port: number
   readonly kernelPath: string
   readonly initrdPath: string
+  /** What machines boot from in place of their disks, by MAC address. */
+  readonly liveBoots: () => Promise<ReadonlyMap<string, KeptBoot>>
 }
 
 interface Assignment {
   readonly token: string
   readonly task: RamdiskTask
   readonly report: PromiseWithResolvers<string>
+  readonly ended: AbortController
 }
 
 const REPORT_BYTES_MAX = 64 * 1024
@@ -33,16 +38,18 @@ const TOKEN_BYTES = 24
  */
 export class BootServer implements AsyncDisposable {
   readonly #settings: BootServerSettings
+  readonly #logger: Logger | undefined
   readonly #server: Server
   readonly #assignments = new Map<string, Assignment>()
 
-  private constructor(settings: BootServerSettings) {
+  private constructor(settings: BootServerSettings, logger: Logger | undefined) {
     this.#settings = settings
+    this.#logger = logger
     this.#server = createServer((request, response) => void this.#serve(request, response))
   }
 
-  static async start(settings: BootServerSettings): Promise<BootServer> {
-    const server = new BootServer(settings)
+  static async start(settings: BootServerSettings, logger?: Logger): Promise<BootServer> {
+    const server = new BootServer(settings, logger)
     server.#server.listen(settings.port, settings.address)
     await once(server.#server, 'listening')
     return server
@@ -63,12 +70,14 @@ export class BootServer implements AsyncDisposable {
     const token = randomBytes(TOKEN_BYTES).toString('hex')
     const report = Promise.withResolvers<string>()
     report.promise.catch(() => undefined)
-    this.#assignments.set(macAddress, { token, task, report })
+    const ended = new AbortController()
+    this.#assignments.set(macAddress, { token, task, report, ended })
     try {
       await begin()
       return await abortable(report.promise, signal)
     } finally {
       this.#assignments.delete(macAddress)
+      ended.abort()
     }
   }
 
@@ -82,8 +91,9 @@ export class BootServer implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       await this.#answer(request, response)
-    } catch {
-      // The machine has hung up, and asks again if it still wants an answer.
+    } catch (error) {
+      // The machine may have hung up, and asks again if it still wants an answer.
+      this.#logger?.warn(errorFields(error), 'a machine was not served')
       response.destroy()
     }
   }
@@ -91,13 +101,39 @@ export class BootServer implements AsyncDisposable {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url = '/' } = request
     const { pathname, searchParams } = new URL(url, 'http://machine')
-    const { kernelPath, initrdPath, publicUrl } = this.#settings
+    const { kernelPath, initrdPath } = this.#settings
     if (method === 'GET' && pathname === '/boot.ipxe') {
-      const assignment = this.#assignments.get((searchParams.get('mac') ?? '').toLowerCase())
-      response.end(bootScript(publicUrl, assignment))
-    } else if (method === 'GET' && pathname === '/ramdisk/kernel') await send(kernelPath, response)
-    else if (method === 'GET' && pathname === '/ramdisk/initrd') await send(initrdPath, response)
+      const mac = (searchParams.get('mac') ?? '').toLowerCase()
+      response.end(await this.#scriptFor(mac))
+    } else if (method === 'GET' && pathname === '/ramdisk/kernel')
+      await sendFile(kernelPath, request, response)
+    else if (method === 'GET' && pathname === '/ramdisk/initrd')
+      await sendFile(initrdPath, request, response)
+    else if (pathname.startsWith('/live/')) await this.#answerLive(request, pathname, response)
     else await this.#answerTask(request, pathname, response)
+  }
+
+  /** Its task, what its server boots from, or its next device. */
+  async #scriptFor(macAddress: string): Promise<string> {
+    const { publicUrl, liveBoots } = this.#settings
+    const assignment = this.#assignments.get(macAddress)
+    if (assignment !== undefined) return bootScript(publicUrl, assignment)
+    const boot = (await liveBoots()).get(macAddress)
+    return boot === undefined ? bootScript(publicUrl, undefined) : liveScript(publicUrl, boot)
+  }
+
+  async #answerLive(
+    request: IncomingMessage,
+    pathname: string,
+    response: ServerResponse,
+  ): Promise<void> {
+    const [, , token, name] = pathname.split('/')
+    const boots = [...(await this.#settings.liveBoots()).values()]
+    const files = boots.find((one) => one.token === token)?.files ?? {}
+    const wanted = LIVE_FILES.find((one) => one === name)
+    const path = wanted && files[wanted]
+    if (path !== undefined) await sendFile(path, request, response)
+    else response.writeHead(404).end()
   }
 
   async #answerTask(
@@ -105,10 +141,15 @@ export class BootServer implements AsyncDisposable {
     pathname: string,
     response: ServerResponse,
   ): Promise<void> {
-    const [, , token, part] = pathname.split('/')
+    const [, , token, part, nth] = pathname.split('/')
     const assignment = [...this.#assignments.values()].find((one) => one.token === token)
-    if (request.method === 'GET' && part === 'image' && assignment?.task.kind === 'write')
-      return send(assignment.task.image.path, response)
+    if (request.method === 'GET' && assignment?.task.kind === 'write') {
+      const { image, patches } = assignment.task
+      const patch = part === 'patches' ? patches[Number(nth)] : undefined
+      if (part === 'image') return sendFile(image.path, request, response, assignment.ended.signal)
+      response.writeHead(patch === undefined ? 404 : 200).end(patch?.content)
+      return
+    }
     if (request.method !== 'POST' || assignment === undefined) {
       response.writeHead(404).end()
       return
@@ -118,10 +159,6 @@ export class BootServer implements AsyncDisposable {
     else assignment.report.reject(notDone(text))
     response.end()
   }
-}
-
-async function send(path: string, response: ServerResponse): Promise<void> {
-  await pipeline(createReadStream(path), response)
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -1,10 +1,13 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '#common/errors.ts'
 import type { MachineParts } from '../../nodes.ts'
 import type { Management } from '../parts/management.ts'
 import type { Power } from '../parts/power.ts'
 import type { BootServer } from './boot-server.ts'
 import { machineParts } from './machine-parts.ts'
-import type { DiskContent, RamdiskTask } from './tasks.ts'
+import type { DiskWrite, RamdiskTask } from './tasks.ts'
 
 /** A machine that can be switched, and that boots from the network with this MAC address. */
 export interface Machine {
@@ -12,6 +15,8 @@ export interface Machine {
   readonly management: Pick<Management, 'bootFrom'>
   readonly macAddress: string
 }
+
+const LOOK_EVERY_MS = 5_000
 
 /** Afterwards the machine is off. Says what it is made of. */
 export async function inspectMachine(
@@ -22,18 +27,25 @@ export async function inspectMachine(
   return machineParts(await runInRamdisk(machine, server, { kind: 'inspect' }, signal))
 }
 
-/** Afterwards the machine is off, and its first disk begins with the image. Throws `internal` when it cannot. */
+/** Afterwards the machine is off, and its first disk begins with the image and has the patches. Throws `internal` when it cannot. */
 export async function writeImage(
   machine: Machine,
   server: BootServer,
-  image: DiskContent,
+  { image, patches }: DiskWrite,
   signal: AbortSignal,
 ): Promise<void> {
-  const written = (await runInRamdisk(machine, server, { kind: 'write', image }, signal)).trim()
-  if (written !== image.sha256)
+  const task = { kind: 'write', image, patches } as const
+  const report = await runInRamdisk(machine, server, task, signal)
+  const written = report.split('\n').filter((line) => line !== '')
+  const wanted = [image.sha256, ...patches.map(({ content }) => sha256Of(content))]
+  if (!isDeepStrictEqual(written, wanted))
     throw new Failure('internal', 'The disk does not hold what was written to it.', {
-      detail: `its SHA-256 is ${written}, the image's ${image.sha256}`,
+      detail: `its SHA-256s are ${written.join(', ')}, not ${wanted.join(', ')}`,
     })
+}
+
+function sha256Of(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex')
 }
 
 /** Afterwards the machine is off, and its disks hold nothing. */
@@ -51,13 +63,31 @@ async function runInRamdisk(
   task: RamdiskTask,
   signal: AbortSignal,
 ): Promise<string> {
+  const over = new AbortController()
+  const taskSignal = AbortSignal.any([signal, over.signal])
   const begin = async () => {
-    await power.off(signal)
-    await management.bootFrom('network', signal)
-    await power.on(signal)
+    await power.off(taskSignal)
+    await management.bootFrom('network-once', taskSignal)
+    await power.on(taskSignal)
+    void endWithMachine(power, over, taskSignal)
   }
-  const report = await server.run(macAddress, task, begin, signal)
+  const running = server.run(macAddress, task, begin, taskSignal)
+  const report = await running.finally(() => over.abort())
   // What it reports it has done and written out.
   await power.off(signal)
   return report
+}
+
+/** Until the task is over: ends it when the machine has gone off by itself, or nobody can ask any more whether it has. */
+async function endWithMachine(
+  power: Power,
+  over: AbortController,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    while (await power.isOn(signal)) await sleep(LOOK_EVERY_MS, undefined, { signal })
+    over.abort(new Failure('internal', 'The machine went off before it had done its task.'))
+  } catch (error) {
+    over.abort(error)
+  }
 }

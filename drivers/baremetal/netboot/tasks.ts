@@ -2,8 +2,8 @@
 export type RamdiskTask =
   /** Tells what it is made of. */
   | { readonly kind: 'inspect' }
-  /** Its first disk begins with the image afterwards, byte by byte. */
-  | { readonly kind: 'write'; readonly image: DiskContent }
+  /** Its first disk begins with the image afterwards, byte by byte but for the patches. */
+  | ({ readonly kind: 'write' } & DiskWrite)
   /** Its disks hold nothing afterwards. */
   | { readonly kind: 'clean' }
 
@@ -12,4 +12,16 @@ export interface DiskContent {
   readonly path: string
   readonly sizeBytes: number
   readonly sha256: string
+}
+
+/** What is written over a disk besides, in whole sectors. */
+export interface DiskPatch {
+  readonly offsetBytes: number
+  readonly content: Buffer
+}
+
+export interface DiskWrite {
+  readonly image: DiskContent
+  /** Written after the image, in this order. */
+  readonly patches: readonly DiskPatch[]
 }

@@ -8,6 +8,7 @@ export const NODE_STATES = [
   'clean-failed',
   'available',
   'deploying',
+  'deploy-failed',
   'active',
 ] as const
 export type NodeState = (typeof NODE_STATES)[number]
@@ -44,7 +45,12 @@ export const NODE_RULES: Readonly<Record<NodeState, NodeStateRule>> = {
   'clean-failed': { target: null, after: { clean: 'cleaning', inspect: 'inspecting' } },
   available: { target: null, after: { take: 'deploying', inspect: 'inspecting' } },
   // What is half written may be written anew, and goes with its server.
-  deploying: { target: 'active', after: { done: 'active', release: 'cleaning' } },
+  deploying: {
+    target: 'active',
+    after: { done: 'active', fail: 'deploy-failed', release: 'cleaning' },
+  },
+  // A server keeps a node that could not be rebuilt.
+  'deploy-failed': { target: null, after: { rebuild: 'deploying', release: 'cleaning' } },
   active: { target: null, after: { rebuild: 'deploying', release: 'cleaning' } },
 }
 

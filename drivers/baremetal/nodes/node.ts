@@ -69,3 +69,8 @@ export function traitsOf({ enrolled, record: { parts } }: Node): readonly string
 export function isOffered({ enrolled, record: { instance, state } }: Node): boolean {
   return instance !== null || (state === 'available' && enrolled.maintenance === undefined)
 }
+
+/** Of its NICs, the one that it boots by first. */
+export function nicsOf({ enrolled: { macAddress }, record: { parts } }: Node): readonly string[] {
+  return [...new Set([macAddress, ...(parts?.macAddresses ?? [])])]
+}

@@ -22,13 +22,15 @@ export async function provideNode(
     if (['enrolled', 'inspecting', 'inspect-failed'].includes(record.state))
       await inspectNode(host, node, signal)
     if (['cleaning', 'clean-failed'].includes(node.record.state)) {
-      await host.nodes.move(node, 'clean')
+      await host.nodes.move(node, 'clean', { failure: record.failure })
       await cleanNode(host, node, signal)
     }
     return true
   } catch (error) {
     if (signal.aborted) return true
     host.logger?.error({ ...errorFields(error), node: node.name }, 'machine is not available')
+    if (node.record.state === 'cleaning')
+      await host.nodes.move(node, 'fail', { failure: errorChain(error) })
     return !isFailure(error, 'unavailable')
   }
 }

@@ -6,8 +6,14 @@ import type { Management } from './management.ts'
 /** A machine whose BMC is told what to boot from. */
 export function ipmiManagement(bmc: Bmc, usesEfi: boolean): Management {
   return {
-    bootFrom: (device, signal) =>
-      setBootOptions(bmc, { device, isPersistent: device === 'disk', usesEfi }, signal),
+    bootFrom: (where, signal) => {
+      const device = where === 'disk' ? 'disk' : 'network'
+      return setBootOptions(
+        bmc,
+        { device, isPersistent: where !== 'network-once', usesEfi },
+        signal,
+      )
+    },
     sensors: (signal) => readSensors(bmc, signal),
   }
 }

@@ -1,9 +1,11 @@
 import type { SensorReading } from '../../nodes.ts'
 
+export type BootsFrom = 'network-once' | 'network' | 'disk'
+
 /** What decides where a machine boots from, and knows how it is. */
 export interface Management {
-  /** Afterwards the machine boots from the network once, or from its first disk from now on. */
-  bootFrom(device: 'network' | 'disk', signal: AbortSignal): Promise<void>
+  /** Afterwards the machine boots from the network once, or from the network or its first disk from now on. */
+  bootFrom(where: BootsFrom, signal: AbortSignal): Promise<void>
   sensors(signal: AbortSignal): Promise<readonly SensorReading[]>
 }
 

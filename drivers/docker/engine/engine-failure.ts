@@ -9,8 +9,13 @@ const KINDS: Readonly<Record<number, ErrorKind>> = {
   503: 'unavailable',
 }
 
+/** What the engine passes on of its kernel's ENOSPC and EDQUOT; it has no status for them. */
+const NO_ROOM = /no space left on device|disk quota exceeded/
+
 /** A refusal of the engine. Its own words are for operators: they name paths and images of its machine. */
 export function engineFailure(status: number, body: string): Failure {
+  const full = withoutRoom(body)
+  if (full !== undefined) return full
   const kind = KINDS[status] ?? 'internal'
   return new Failure(kind, 'The container engine refused.', {
     detail: `${status}: ${messageOf(body)}`,
@@ -23,4 +28,12 @@ function messageOf(body: string): string {
   } catch {
     return body
   }
+}
+
+/** The failure that words of the engine stand for which say that its disk is full; else undefined. */
+export function withoutRoom(words: string): Failure | undefined {
+  if (!NO_ROOM.test(words)) return undefined
+  return new Failure('no-capacity', 'The container engine has no room left on its disk.', {
+    detail: words.trim(),
+  })
 }

@@ -2,10 +2,12 @@ import { createReadStream } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Failure, isFailure } from '#common/errors.ts'
-import type { ImageSpec } from '../../driver.ts'
+import type { ImageFile, ImageSpec } from '../../driver.ts'
 import type { ImageCache } from '../../image-cache.ts'
+import type { ImageCopies, ImageCopy } from '../../image-copies.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Engine } from '../engine/engine.ts'
+import { withoutRoom } from '../engine/engine-failure.ts'
 import { archiveKind } from './archive-kind.ts'
 import { retagged } from './retagged.ts'
 
@@ -15,6 +17,8 @@ const LOCAL_IMAGE = 'docker_image'
 
 export interface EngineImage {
   readonly Id: string
+  /** In bytes. */
+  readonly Size: number
   readonly Config: {
     readonly Cmd: readonly string[] | null
     readonly Entrypoint: readonly string[] | null
@@ -22,7 +26,7 @@ export interface EngineImage {
 }
 
 /** The engine's images: those of the image service under the SHA-256 of their content, and named ones it had before. */
-export class EngineImages implements AsyncDisposable {
+export class EngineImages implements ImageCopies, AsyncDisposable {
   readonly #engine: Engine
   readonly #cache: ImageCache
   readonly #localImages: readonly string[]
@@ -42,7 +46,7 @@ export class EngineImages implements AsyncDisposable {
     refuseOtherFormats(image)
     const local = image.properties[LOCAL_IMAGE]
     if (local !== undefined) return this.#local(image, local, signal)
-    const name = `${REPOSITORY}:${image.sha256}`
+    const name = nameOf(image)
     return this.#locks.run(image.sha256, signal, async () => {
       const existing = await this.#find(name, signal)
       if (existing !== undefined) return existing
@@ -51,6 +55,15 @@ export class EngineImages implements AsyncDisposable {
       if (loaded !== undefined) return loaded
       throw new Failure('invalid', `Image ${image.id} holds nothing a container can be made of.`)
     })
+  }
+
+  async find(
+    image: Pick<ImageFile, 'sha256'>,
+    signal: AbortSignal,
+  ): Promise<ImageCopy | undefined> {
+    const name = nameOf(image)
+    const found = await this.#find(name, signal)
+    return found && { name, sizeBytes: found.Size }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -77,7 +90,8 @@ export class EngineImages implements AsyncDisposable {
   }
 
   async #load(image: ImageSpec, name: string, signal: AbortSignal): Promise<void> {
-    const path = await this.#cache.path(image, signal)
+    await using held = await this.#cache.hold(image, signal)
+    const { path } = held
     const kind = await archiveKind(image, path, signal)
     const content =
       kind === 'image' ? retagged(createReadStream(path), name) : createReadStream(path)
@@ -101,6 +115,10 @@ export class EngineImages implements AsyncDisposable {
   }
 }
 
+function nameOf({ sha256 }: Pick<ImageFile, 'sha256'>): string {
+  return `${REPOSITORY}:${sha256}`
+}
+
 function refuseOtherFormats(image: ImageSpec): void {
   if (image.diskFormat !== 'docker')
     throw new Failure(
@@ -111,8 +129,11 @@ function refuseOtherFormats(image: ImageSpec): void {
 
 /** The engine answers 200 before it reads an archive, and reports what is wrong with it in the body. */
 function refuseReported(image: ImageSpec, line: string): void {
-  if (line.includes('"errorDetail"'))
-    throw new Failure('invalid', `Image ${image.id} was refused by the container engine.`, {
+  if (!line.includes('"errorDetail"')) return
+  throw (
+    withoutRoom(line) ??
+    new Failure('invalid', `Image ${image.id} was refused by the container engine.`, {
       detail: line.trim(),
     })
+  )
 }

@@ -1,4 +1,4 @@
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { NetworkId } from '#common/ids.ts'
 import type { NicSpec, Owner } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
@@ -42,7 +42,7 @@ export class HostNetworks {
       const network =
         (await this.#find(nic.networkId, signal)) ??
         (await this.#calls.define(networkXml(this.#owner, nic), signal))
-      if (!(await this.#calls.isActive(network, signal))) await this.#calls.start(network, signal)
+      if (!(await this.#calls.isActive(network, signal))) await this.#start(network, nic, signal)
       const ip = dhcpAddress(nic)
       if (ip === undefined || (await this.#gateway(network, signal)) !== ip.gateway) return
       const { address } = ip
@@ -85,6 +85,20 @@ export class HostNetworks {
         detail: `libvirt network ${network.name} is not of this cell and host`,
       })
     return network
+  }
+
+  /**
+   * Several networks may have the same addresses, or those of the host's own: libvirt then refuses to start one, with no code
+   * of its own for it.
+   */
+  async #start(network: NetworkRef, nic: NicSpec, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#calls.start(network, signal)
+    } catch (error) {
+      if (!isFailure(error, 'internal')) throw error
+      await this.#calls.define(networkXml(this.#owner, nic, true), signal)
+      await this.#calls.start(network, signal)
+    }
   }
 
   async #gateway(network: NetworkRef, signal: AbortSignal): Promise<string> {

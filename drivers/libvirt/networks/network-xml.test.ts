@@ -64,10 +64,19 @@ describe('networkXml()', () => {
         'option',
       ).map((option) => attributeAt(option, 'value'))
 
+    const range = 'dhcp-range=10.0.0.0,static,255.255.255.0'
     expect(options(['192.0.2.1', 'evil\nconf-file=/etc/passwd', '192.0.2.2'])).toEqual([
       'dhcp-option=option:dns-server,192.0.2.1,192.0.2.2',
+      range,
     ])
-    expect(options(['nonsense'])).toEqual([])
+    expect(options(['nonsense'])).toEqual([range])
+  })
+
+  test('where another network has its addresses, the host holds only the gateway’s', () => {
+    const tree = parseXml(networkXml(owner, nic(v4), true))
+
+    expect(attributeAt(tree, 'address', 'network', 'ip')).toBe('10.0.0.1')
+    expect(attributeAt(tree, 'prefix', 'network', 'ip')).toBe('32')
   })
 })
 

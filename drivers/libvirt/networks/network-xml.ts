@@ -13,10 +13,14 @@ const LEASE_MINUTES = 2
 /**
  * An isolated network on a bridge of its own. The host holds the subnets' gateway addresses, so it can reach its
  * guests; libvirt's dnsmasq answers DHCP once there are entries. IPv6 is left to the config drive.
+ *
+ * `isOverlapping`: the host reaches another network by the same addresses. It then holds the gateway addresses alone, without
+ * a route to their subnets.
  */
-export function networkXml(owner: Owner, nic: NicSpec): string {
+export function networkXml(owner: Owner, nic: NicSpec, isOverlapping = false): string {
   const name = networkName(owner, nic.networkId)
   const subnets = subnetsOf(nic)
+  const [served] = subnets
   return renderXml(
     element(
       'network',
@@ -27,8 +31,11 @@ export function networkXml(owner: Owner, nic: NicSpec): string {
       element('bridge', { name, stp: 'off', delay: 0 }),
       element('mtu', { size: nic.mtu }),
       element('dns', { enable: 'no' }),
-      ...subnets.map(subnetElement),
-      dnsServersOption(subnets[0]?.dnsServers ?? []),
+      ...subnets.map((subnet) => subnetElement(subnet, isOverlapping)),
+      dnsmasqOptions([
+        ...dnsServersOption(served?.dnsServers ?? []),
+        ...(served?.dhcp === true ? [rangeOption(served)] : []),
+      ]),
     ),
   )
 }
@@ -54,14 +61,32 @@ function subnetsOf(nic: NicSpec): readonly Gatewayed[] {
   return unique.toSorted((a, b) => Number(b.dhcp) - Number(a.dhcp))
 }
 
-function subnetElement(ip: Gatewayed): XmlElement {
-  const [, prefix] = ipaddr.parseCIDR(ip.cidr)
-  return element('ip', { family: 'ipv4', address: ip.gateway, prefix })
+function subnetElement({ gateway, cidr }: Gatewayed, isOverlapping: boolean): XmlElement {
+  const [, prefix] = ipaddr.parseCIDR(cidr)
+  const held = isOverlapping ? 32 : prefix
+  return element('ip', { family: 'ipv4', address: gateway, prefix: held })
 }
 
-function dnsServersOption(servers: readonly string[]): XmlElement | undefined {
+function dnsServersOption(servers: readonly string[]): readonly string[] {
   const addresses = servers.filter((server) => ipaddr.IPv4.isValid(server))
-  if (addresses.length === 0) return undefined
-  const value = `dhcp-option=option:dns-server,${addresses.join(',')}`
-  return element('dnsmasq:options', {}, element('dnsmasq:option', { value }))
+  return addresses.length === 0 ? [] : [`dhcp-option=option:dns-server,${addresses.join(',')}`]
+}
+
+/**
+ * Addresses of the subnet are given to those alone that have an entry. Of a range without its mask dnsmasq takes the mask of any
+ * interface that has its address.
+ */
+function rangeOption({ cidr }: Gatewayed): string {
+  const [, prefix] = ipaddr.parseCIDR(cidr)
+  const network = ipaddr.IPv4.networkAddressFromCIDR(cidr).toString()
+  return `dhcp-range=${network},static,${ipaddr.IPv4.subnetMaskFromPrefixLength(prefix).toString()}`
+}
+
+function dnsmasqOptions(values: readonly string[]): XmlElement | undefined {
+  if (values.length === 0) return undefined
+  return element(
+    'dnsmasq:options',
+    {},
+    ...values.map((value) => element('dnsmasq:option', { value })),
+  )
 }

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream'
 import { Failure } from '#common/errors.ts'
 import { abortable } from '../../abortable.ts'
+import { tokenRequest } from '../../token-request.ts'
 import type { NestedSettings } from '../settings.ts'
 import { type Catalog, type Endpoints, endpointsOf } from './catalog.ts'
 import { checkCloudUrl } from './check-address.ts'
 import { cloudFailure } from './cloud-failure.ts'
-import { tokenRequest } from './token-request.ts'
 
 /** A token of the project below, and where its services are. */
 export interface Access {

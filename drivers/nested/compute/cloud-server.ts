@@ -10,8 +10,9 @@ export interface CloudServer {
   readonly metadata: Readonly<Record<string, string>>
   readonly created: string
   readonly fault?: { readonly code: number; readonly message: string }
-  /** Embedded since 2.47. */
+  /** Embedded since 2.47, and without its id. */
   readonly flavor: {
+    readonly id?: string
     readonly vcpus?: number
     readonly ram?: number
     readonly disk?: number

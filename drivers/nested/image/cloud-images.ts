@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure, isFailure } from '#common/errors.ts'
 import { abortable } from '../../abortable.ts'
-import type { ImageSource, ImageSpec, Owner } from '../../driver.ts'
+import type { ImageFile, ImageSource, ImageSpec, Owner } from '../../driver.ts'
+import type { ImageCopies, ImageCopy } from '../../image-copies.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import { HOST_PROPERTY, IMAGE_PROPERTY, imageBody, SHA256_PROPERTY } from './image-body.ts'
 import { verified } from './verified.ts'
@@ -37,7 +38,7 @@ export interface CloudImagesOptions {
  * Our images in the cloud below: one copy each, known by our id and the SHA-256 of its content, and
  * made when it is missing.
  */
-export class CloudImages implements AsyncDisposable {
+export class CloudImages implements ImageCopies, AsyncDisposable {
   readonly #options: CloudImagesOptions
   readonly #uploads = new Map<string, Upload>()
 
@@ -62,6 +63,19 @@ export class CloudImages implements AsyncDisposable {
       upload.waiters -= 1
       if (upload.waiters === 0) this.#end(image.id, upload, signal.reason)
     }
+  }
+
+  /** The image that `ensure` would use, unless it is known by its name alone. */
+  async find(
+    image: Pick<ImageFile, 'id' | 'sha256'>,
+    signal: AbortSignal,
+  ): Promise<ImageCopy | undefined> {
+    const named = this.#options.named.get(image.id)
+    const found =
+      named === undefined
+        ? (await this.#copies(image, signal)).find(({ status }) => status === 'active')
+        : await this.show(named, signal)
+    return found && { name: found.id, sizeBytes: found.size }
   }
 
   async show(id: string, signal: AbortSignal): Promise<CloudImage> {
@@ -111,12 +125,7 @@ export class CloudImages implements AsyncDisposable {
   }
 
   async #findOrUpload(image: ImageSpec, signal: AbortSignal): Promise<string> {
-    const { projectId } = await this.#options.cloud.access(signal)
-    // A property is anybody's to set, so only images of our own project are believed.
-    const copies = await this.#list(
-      { [SHA256_PROPERTY]: image.sha256, [IMAGE_PROPERTY]: image.id, owner: projectId },
-      signal,
-    )
+    const copies = await this.#copies(image, signal)
     const copy = copies.find(({ status }) => status === 'active')
     if (copy !== undefined) return copy.id
     // What the cloud itself has hashed may be anybody's.
@@ -126,6 +135,15 @@ export class CloudImages implements AsyncDisposable {
     for (const left of copies)
       if (left[HOST_PROPERTY] === this.#options.owner.hostId) await this.remove(left.id, signal)
     return this.#upload(image, signal)
+  }
+
+  async #copies(
+    { id, sha256 }: Pick<ImageFile, 'id' | 'sha256'>,
+    signal: AbortSignal,
+  ): Promise<readonly CloudImage[]> {
+    const { projectId: owner } = await this.#options.cloud.access(signal)
+    // A property is anybody's to set, so only images of our own project are believed.
+    return this.#list({ [SHA256_PROPERTY]: sha256, [IMAGE_PROPERTY]: id, owner }, signal)
   }
 
   async #list(

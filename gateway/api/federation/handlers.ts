@@ -5,14 +5,17 @@ import { deleteCell } from './cells/delete-cell.ts'
 import { listCells } from './cells/list-cells.ts'
 import { showCell } from './cells/show-cell.ts'
 import { updateCell } from './cells/update-cell.ts'
+import { showDepth } from './depth/show-depth.ts'
 import { listDrivers } from './drivers/list-drivers.ts'
 import { listEvents } from './events/list-events.ts'
 import { adoptGuest } from './hosts/adopt-guest.ts'
 import { drainHost } from './hosts/drain-host.ts'
+import { listHostServers } from './hosts/list-host-servers.ts'
 import { listHosts } from './hosts/list-hosts.ts'
 import { listStrangers } from './hosts/list-strangers.ts'
 import { showHost } from './hosts/show-host.ts'
 import { updateHost } from './hosts/update-host.ts'
+import { listImageCopies } from './images/list-image-copies.ts'
 import { cancelIntent } from './intents/cancel-intent.ts'
 import { listIntents } from './intents/list-intents.ts'
 import { join } from './join/join.ts'
@@ -27,7 +30,9 @@ import { cancelOperation } from './operations/cancel-operation.ts'
 import { listOperations } from './operations/list-operations.ts'
 import { showOperation } from './operations/show-operation.ts'
 import { explainPlacement } from './placements/explain-placement.ts'
+import { showChain } from './servers/show-chain.ts'
 import { showTrace } from './servers/show-trace.ts'
+import { verifyServer } from './servers/verify-server.ts'
 import { createJoinToken } from './tokens/create-join-token.ts'
 import { deleteJoinToken } from './tokens/delete-join-token.ts'
 import { listJoinTokens } from './tokens/list-join-tokens.ts'
@@ -51,7 +56,9 @@ export const federationHandlers: Handlers = {
   listCells,
   listDrivers,
   listEvents,
+  listHostServers,
   listHosts,
+  listImageCopies,
   listIntents,
   listJoinTokens,
   listNodeSensors,
@@ -61,6 +68,8 @@ export const federationHandlers: Handlers = {
   listVersions,
   removeNode,
   showCell,
+  showChain,
+  showDepth,
   showHost,
   showNode,
   showOperation,
@@ -68,4 +77,5 @@ export const federationHandlers: Handlers = {
   updateCell,
   updateHost,
   updateNode,
+  verifyServer,
 }

@@ -3,8 +3,10 @@ import { Failure } from '#common/errors.ts'
 import type { InstanceId, ProjectId } from '#common/ids.ts'
 import type { Stranger } from '#openapi/wire/host.ts'
 import type { HostRecord } from '../../db/host-list.ts'
+import type { IdempotencyKey, MadeServers } from '../../db/idempotency-keys.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
 import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
+import { madeBefore } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Boot } from '../servers/boot.ts'
 import { planServers } from '../servers/plan-servers.ts'
@@ -32,16 +34,20 @@ type ProjectContext = RequestContext & { readonly projectId: ProjectId }
 /**
  * Promises a server that is a guest which a host has already: the project is charged for it and its cell takes it in, as
  * if it had built it. Returns its id, which is the guest's, so that a guest is taken in once. Throws `not-found` for a
- * guest that is not there or is somebody's, `conflict` where it does not fit, `over-quota`.
+ * guest that is not there or is somebody's, `conflict` where it does not fit, `over-quota`. A repeat under the key is told
+ * what the first was.
  */
 export async function adoptGuest(
   boot: Boot,
   context: RequestContext,
   host: HostRecord,
   adoption: Adoption,
+  key: IdempotencyKey | null,
 ): Promise<string> {
   const { compute } = boot
   const { db } = compute
+  const [before] = (await madeBefore<MadeServers>(db, key))?.serverIds ?? []
+  if (before !== undefined) return before
   const strangers = await listStrangers(compute, context, host)
   const guest = strangers.find(({ id }) => id === adoption.guest)
   if (guest === undefined)
@@ -60,7 +66,7 @@ export async function adoptGuest(
   await refuseMisfit(boot, owner, { host, guest, request })
   const planned = await planServers(boot, owner, request, 1)
   const servers = planned.servers.map((server) => asGuest(server, guest.id as InstanceId))
-  const order = { ...planned, servers, hints: {}, userData: null, adminPassword: null, key: null }
+  const order = { ...planned, servers, hints: {}, userData: null, adminPassword: null, key }
   await startServers(compute, owner, order).catch((error: unknown) => {
     throw isDuplicate(error) ? takenAlready(guest) : error
   })

@@ -3,7 +3,9 @@ import type { Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellAccess } from '../../cells/cell-access.ts'
 import { KNOWN_EVERYWHERE_MS } from '../../cells/registry.ts'
+import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import { insertLoss } from '../../db/lost-cells.ts'
+import { oncePerKey } from '../once-per-key.ts'
 import type { OperatedCell } from './cells.ts'
 
 export interface LostDeps {
@@ -14,12 +16,14 @@ export interface LostDeps {
 
 /**
  * Afterwards the cell can act no more and no gateway asks it anything, and its servers are taken from it, one after
- * the other. Throws `conflict` for a cell that is heard, or was declared lost before, and `unsupported` where nobody can be shut out.
+ * the other. Throws `conflict` for a cell that is heard, or was declared lost before under
+ * another key, and `unsupported` where nobody can be shut out.
  */
 export async function declareLost(
   { db, access, clock }: LostDeps,
   cell: OperatedCell,
   loss: { readonly by: string; readonly statement: string },
+  key: IdempotencyKey | null,
 ): Promise<void> {
   access.require()
   if (cell.heard?.isAlive === true)
@@ -27,10 +31,11 @@ export async function declareLost(
       'conflict',
       `Cell ${cell.name} can be reached, so that its servers can be moved or deleted: only a silent cell is lost.`,
     )
-  await db.transaction(async (tx) => {
+  await oncePerKey(db, key, async (tx) => {
     if (!(await insertLoss(tx, cell.id, loss)))
       throw new Failure('conflict', `Cell ${cell.name} was declared lost before.`)
     await access.revoke(tx, cell.id)
+    return { cellId: cell.id }
   })
   await access.keep()
   // A gateway that had not heard of it would serve the cell as soon as it is back.

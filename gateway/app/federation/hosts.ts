@@ -2,6 +2,7 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import { findHost, type HostRecord, listHosts } from '../../db/host-list.ts'
+import { type ServerOnHost, serversOnHost } from '../../db/servers-on-host.ts'
 
 export interface HostPageQuery {
   /** Of one cell; absent: of all. */
@@ -24,6 +25,25 @@ export async function hostPage(db: Executor, query: HostPageQuery): Promise<Host
   const found = await listHosts(db, { after: Number(cursor), limit: limit + 1, cellId })
   const hosts = found.slice(0, limit)
   return { hosts, next: found.length > limit ? String(hosts.at(-1)?.serial) : null }
+}
+
+export interface HostServerPage {
+  readonly servers: readonly ServerOnHost[]
+  /** Where the next page begins; null when this is the last. */
+  readonly next: string | null
+}
+
+/** The servers on a host, by id. Throws `invalid` for a cursor that no page gave. */
+export async function hostServerPage(
+  db: Executor,
+  host: HostRecord,
+  { limit, cursor }: Pick<HostPageQuery, 'limit' | 'cursor'>,
+): Promise<HostServerPage> {
+  if (cursor !== undefined && !isUuid(cursor))
+    throw new Failure('invalid', `Invalid cursor '${cursor}': take it from the page before.`)
+  const found = await serversOnHost(db, host, cursor ?? '', limit + 1)
+  const servers = found.slice(0, limit)
+  return { servers, next: found.length > limit ? (servers.at(-1)?.id ?? null) : null }
 }
 
 /** Throws `not-found`. */

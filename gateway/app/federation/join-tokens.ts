@@ -44,7 +44,10 @@ export async function createJoinToken(
   const secret = newJoinSecret()
   const id = newId<string>()
   const fresh = { id, ...subject, secretHash: joinSecretHash(secret), lifetimeS: asked.lifetimeS }
-  const made = await oncePerKey(db, key, { tokenId: id }, (tx) => insertJoinToken(tx, fresh))
+  const made = await oncePerKey(db, key, async (tx) => {
+    await insertJoinToken(tx, fresh)
+    return { tokenId: id }
+  })
   const record = await findJoinToken(db, made.tokenId)
   if (record === undefined) throw noSuchToken(made.tokenId)
   return { record, secret: made.isRepeat ? null : secret }

@@ -17,10 +17,11 @@ export interface CatalogEntries {
 
 /**
  * What is in the catalog. Image and network URLs carry no version, because gophercloud and Terraform append `v2/`
- * and `v2.0/` themselves; the compute URL carries one, because they append nothing there.
+ * and `v2.0/` themselves; the compute URL carries one, because they append nothing there, and the identity URL, which
+ * spares others a request for its versions.
  */
 const SERVICES = [
-  { type: 'identity', name: 'keystone', path: '/identity', description: 'Identity' },
+  { type: 'identity', name: 'keystone', path: '/identity/v3', description: 'Identity' },
   { type: 'compute', name: 'nova', path: '/compute/v2.1', description: 'Compute' },
   { type: 'image', name: 'glance', path: '/image', description: 'Images' },
   { type: 'network', name: 'neutron', path: '/networking', description: 'Networks' },

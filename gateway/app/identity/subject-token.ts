@@ -34,7 +34,7 @@ async function allowedSubject(
   if (token === undefined || token === '')
     throw new Failure('invalid', 'The header X-Subject-Token must hold the token that is meant.')
   const view = await identity.viewOf(token)
-  if (view?.user.id !== caller.userId) enforce(caller, othersRule)
   if (view === undefined) throw new Failure('not-found', 'The token is not valid, or has expired.')
+  if (view.user.id !== caller.userId) enforce(caller, othersRule)
   return view
 }

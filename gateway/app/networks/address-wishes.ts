@@ -13,21 +13,27 @@ export interface RequestedAddress {
 
 const ADDRESSES_MAX = 5
 
-/** What a port asks for in terms of the network's subnets. Throws `invalid` for what the network does not have. */
+/**
+ * What a port that has the addresses `present` asks for in terms of the network's subnets. Throws `invalid` for what
+ * the network does not have.
+ */
 export function addressWishes(
   network: Network,
   subnets: readonly Subnet[],
   requester: Requester,
   asked: readonly RequestedAddress[],
+  present: readonly string[] = [],
 ): readonly AddressWish[] {
   if (asked.length > ADDRESSES_MAX)
     throw new Failure(
       'invalid',
       `Exceeded maximum amount of fixed ips per port (${ADDRESSES_MAX}).`,
     )
-  const namesAddress = asked.some(({ ip_address }) => ip_address !== undefined)
+  const choosesAddress = asked.some(
+    ({ ip_address }) => ip_address !== undefined && !present.includes(ip_address),
+  )
   // Neutron's create_port:fixed_ips:ip_address: on a shared network only its owner picks addresses.
-  if (namesAddress && !requester.isAdmin && network.projectId !== requester.projectId)
+  if (choosesAddress && !requester.isAdmin && network.projectId !== requester.projectId)
     throw new Failure('forbidden', 'Only the owner of the network may choose an ip_address on it.')
   return asked.map((entry) => wishOf(network, subnets, entry))
 }

@@ -102,7 +102,8 @@ async function wishesAfter(
   if (change.fixed_ips === undefined) return undefined
   const [network] = await findNetworks(networks.db, [port.networkId])
   const subnets = await subnetsOfNetworks(networks.db, [port.networkId])
-  return addressWishes(network as Network, subnets, requester, change.fixed_ips)
+  const present = port.fixedIps.map(({ address }) => address)
+  return addressWishes(network as Network, subnets, requester, change.fixed_ips, present)
 }
 
 /** What the port has already and wishes for again stays its own throughout. */

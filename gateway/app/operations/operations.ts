@@ -1,4 +1,3 @@
-import type { Clock } from '#common/clock.ts'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
@@ -11,8 +10,8 @@ import {
   type OperationState,
 } from '../../db/operations.ts'
 import { findSaga, listSagas } from '../../db/saga-operations.ts'
+import type { OperationWatch } from './operation-watch.ts'
 
-const POLL_MS = 250
 /** After every id there can be. */
 const END = 'g'
 const SERVERS_SHOWN_MAX = 100
@@ -51,19 +50,17 @@ export async function findOperation(db: Executor, id: string): Promise<Operation
   return found
 }
 
-/** The operation once it has ended, or as it is after so many seconds. */
+/** The operation once it has ended, or as it is after so many seconds. Throws `not-found`. */
 export async function awaitOperation(
-  { db, clock }: { readonly db: Executor; readonly clock: Clock },
+  { db, watch }: { readonly db: Executor; readonly watch: OperationWatch },
   id: string,
   seconds: number,
   signal: AbortSignal,
 ): Promise<OperationRecord> {
-  const deadline = clock.now() + seconds * 1_000
-  for (;;) {
-    const operation = await findOperation(db, id)
-    if (operation.endedAt !== null || clock.now() >= deadline || signal.aborted) return operation
-    await clock.sleep(POLL_MS, signal).catch(() => {})
-  }
+  const operation = await findOperation(db, id)
+  if (operation.endedAt !== null || seconds === 0) return operation
+  await watch.ended(id, AbortSignal.any([signal, AbortSignal.timeout(1_000 * seconds)]))
+  return findOperation(db, id)
 }
 
 /** Ids of servers, at most a hundred, that the operation still has to see gone. */

@@ -1,5 +1,5 @@
 import { hostsByIds } from '../../db/host-list.ts'
-import { findSealedUserData } from '../../db/request-specs.ts'
+import { findRequestAttributes } from '../../db/request-specs.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { hostStatus } from '../hosts/host-state.ts'
 import { isAllowed } from '../policy.ts'
@@ -13,6 +13,9 @@ export interface ServerExtras {
   hostStatus(server: ServerRecord): 'UP' | 'DOWN' | 'MAINTENANCE' | 'UNKNOWN' | ''
   /** Base64, as the user sent it. */
   userData(server: ServerRecord): string | null
+  /** Of the images that its image names as its kernel and ramdisk; '' where it names none. */
+  kernelId(server: ServerRecord): string
+  ramdiskId(server: ServerRecord): string
 }
 
 /** Undefined for everyone else, at no cost. */
@@ -23,9 +26,9 @@ export async function serverExtras(
 ): Promise<ServerExtras | undefined> {
   if (!isAllowed(context, 'os_compute_api:os-extended-server-attributes')) return undefined
   const hostIds = new Set(servers.flatMap(({ hostId }) => (hostId === null ? [] : [hostId])))
-  const [hosts, sealed] = await Promise.all([
+  const [hosts, requests] = await Promise.all([
     hostsByIds(deps.db, [...hostIds]),
-    findSealedUserData(
+    findRequestAttributes(
       deps.db,
       servers.map(({ id }) => id),
     ),
@@ -34,8 +37,10 @@ export async function serverExtras(
   return {
     hostStatus: ({ hostId }) => (hostId === null ? '' : (status.get(hostId) ?? 'UNKNOWN')),
     userData: ({ id }) => {
-      const text = sealed.get(id)
-      return text === undefined ? null : deps.secrets.open(text, sealingPurpose(id, 'user-data'))
+      const text = requests.get(id)?.sealedUserData ?? null
+      return text === null ? null : deps.secrets.open(text, sealingPurpose(id, 'user-data'))
     },
+    kernelId: ({ id }) => requests.get(id)?.kernelId ?? '',
+    ramdiskId: ({ id }) => requests.get(id)?.ramdiskId ?? '',
   }
 }

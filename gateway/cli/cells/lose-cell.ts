@@ -36,6 +36,6 @@ export async function loseCell(
   const body = { statement: options.stopped }
   await federation.ask('post', '/v1/cells/{cell}/lost', { path: { cell: cell.id }, body })
   operator.err.write(
-    `Cell ${cell.name} is lost: its servers are being taken from it. It can rejoin: ./weir token create ${cell.name}\n`,
+    `Cell ${cell.name} is lost: its servers are being taken from it. It can rejoin: ./weir cell token create ${cell.name}\n`,
   )
 }

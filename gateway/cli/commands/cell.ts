@@ -8,6 +8,7 @@ import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
 import { seconds } from '../seconds.ts'
+import { addTokenCommands } from './token.ts'
 
 const WEIGHT_MAX = 1_000
 
@@ -18,6 +19,7 @@ export function addCellCommands(program: Command, operator: Operator): void {
   addDraining(cell, operator)
   addLeaving(cell, operator)
   addLosing(cell, operator)
+  addTokenCommands(cell, operator)
 }
 
 function addReading(cell: Command, operator: Operator): void {

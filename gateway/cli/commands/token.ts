@@ -9,12 +9,12 @@ import type { TokenOptions } from '../tokens/create-token.ts'
 
 const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 }
 
-export function addTokenCommands(program: Command, operator: Operator): void {
-  const token = noun(program, 'token', 'with which cells and hosts join, once')
+export function addTokenCommands(cell: Command, operator: Operator): void {
+  const token = noun(cell, 'token', 'with which cells and hosts join, once')
   withExamples(
-    withView(token.command('create <cell>')),
-    './weir token create west --expires 30m',
-    './weir token create west --host west-3',
+    withView(token.command('create <name>')),
+    './weir cell token create west --expires 30m',
+    './weir cell token create west --host west-3',
   )
     .description('the line to run on the machine of a new cell, or of one more host of a cell')
     .option('--host <name>', 'of a new host: it joins the cell, which is there already')
@@ -23,7 +23,7 @@ export function addTokenCommands(program: Command, operator: Operator): void {
       const { createToken } = await import('../tokens/create-token.ts')
       await createToken(operator, cell, options)
     })
-  withExamples(withView(token.command('list')), './weir token list')
+  withExamples(withView(token.command('list')), './weir cell token list')
     .description('tokens that may be used or were, the newest first')
     .action(async (options: ViewOptions) => {
       const { listTokens } = await import('../tokens/list-tokens.ts')
@@ -31,7 +31,7 @@ export function addTokenCommands(program: Command, operator: Operator): void {
     })
   withExamples(
     withCloud(token.command('revoke <id>')),
-    './weir token revoke 01a1ff41-2069-4605-8cdc-5e0eef8ca4a4',
+    './weir cell token revoke 01a1ff41-2069-4605-8cdc-5e0eef8ca4a4',
   )
     .description('let nobody join with it any more; what has joined stays')
     .action(async (id: string, options: CloudOptions) => {

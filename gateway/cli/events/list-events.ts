@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isFailure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { operations } from '#openapi/federation.gen.ts'
 import { cellNames } from '../cells/cell-names.ts'
-import { keepSession } from '../cloud/kept-session.ts'
+import { type KeptSession, keepSession } from '../cloud/kept-session.ts'
 import type { Session } from '../cloud/session.ts'
 import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
@@ -10,6 +10,7 @@ import { styleFor } from '../output/style.ts'
 import { rendered, type View } from '../output/view.ts'
 import { findServer } from '../servers/find-server.ts'
 import { type Event, eventLine } from './event-line.ts'
+import { readEvents } from './read-events.ts'
 
 export interface EventOptions extends ViewOptions {
   readonly follow?: true
@@ -23,7 +24,8 @@ export interface EventOptions extends ViewOptions {
 type Query = NonNullable<operations['listEvents']['parameters']['query']>
 export type EventType = NonNullable<Query['type']>
 
-const EVERY_MS = 1_000
+/** Before a gateway is asked again that has ended the stream, or does not answer. */
+const AGAIN_MS = 1_000
 
 /**
  * Shows the newest events, the oldest first; with `follow` it goes on until it is interrupted and skips none, also where
@@ -35,22 +37,29 @@ export async function listEvents(operator: Operator, options: EventOptions): Pro
   const names = await within(async ({ federation }) =>
     cellNames((await federation.ask('get', '/v1/cells')).cells),
   )
-  let after: string | undefined
-  do {
-    const page = await patiently(operator, options, () =>
-      within(({ federation }) =>
-        federation.ask('get', '/v1/events', {
-          query: after === undefined ? { ...query, limit: options.limit } : { ...query, after },
-        }),
-      ),
-    )
-    if (page !== undefined) {
-      await write(operator, options, page.events, names)
-      // A full page is followed by the next at once.
-      if (page.next === after) await sleep(EVERY_MS)
-      after = page.next
+  const page = await within(({ federation }) =>
+    federation.ask('get', '/v1/events', { query: { ...query, limit: options.limit } }),
+  )
+  await write(operator, options, page.events, names)
+  if (options.follow !== true) return
+  const more = (after: string) => patiently(operator, () => streamOf(within, query, after))
+  for (let after = page.next; ; await sleep(AGAIN_MS)) {
+    const stream = await more(after)
+    if (stream === undefined) continue
+    for await (const { events, upTo } of readEvents(stream, after)) {
+      await write(operator, options, events, names)
+      after = upTo
     }
-  } while (options.follow === true)
+  }
+}
+
+async function streamOf(within: KeptSession, query: Query, after: string) {
+  const headers = { accept: 'text/event-stream', 'last-event-id': after }
+  const { body } = await within(({ federation }) =>
+    federation.open('get', '/v1/events', { query, headers }),
+  )
+  if (body !== null) return body
+  throw new Failure('unavailable', 'The gateway tells no events.')
 }
 
 async function queryOf(session: Session, options: EventOptions): Promise<Query> {
@@ -63,18 +72,16 @@ async function queryOf(session: Session, options: EventOptions): Promise<Query> 
   }
 }
 
-/** Undefined while a gateway that is followed does not answer. */
+/** Undefined where the gateway does not answer. */
 async function patiently<Result>(
   { err }: Operator,
-  { follow }: EventOptions,
   ask: () => Promise<Result>,
 ): Promise<Result | undefined> {
   try {
     return await ask()
   } catch (error) {
-    if (follow !== true || !isFailure(error, 'unavailable')) throw error
+    if (!isFailure(error, 'unavailable')) throw error
     err.write(`weir: ${error.message}\n`)
-    await sleep(EVERY_MS)
     return undefined
   }
 }

@@ -1,7 +1,10 @@
+import type { operations } from '#openapi/federation.gen.ts'
+import type { AnswerOf } from '../cloud/service-client.ts'
 import { openSession, type Session } from '../cloud/session.ts'
 import { operationListing } from '../operations/operation-listing.ts'
 import { type WaitOptions, waitForOperation } from '../operations/wait-for-operation.ts'
 import type { Operator } from '../operator.ts'
+import { everyPage } from '../output/pages.ts'
 import { styleFor } from '../output/style.ts'
 import { fieldsView, type Listing, listView, rendered, type View } from '../output/view.ts'
 import { findHost } from './find-host.ts'
@@ -14,11 +17,7 @@ export interface DrainOptions extends WaitOptions {
   readonly dryRun?: true
 }
 
-interface RemainingServer {
-  readonly id: string
-  readonly name: string
-  readonly status: string
-}
+type RemainingServer = AnswerOf<operations['listHostServers']>['servers'][number]
 
 const REMAINING: Listing<RemainingServer> = {
   nameOf: ({ id }) => id,
@@ -57,9 +56,11 @@ export async function drainHost(
   else await show(fieldsView(operation, operationListing(Date.now())))
 }
 
-async function remainingView({ compute }: Session, { name }: Host): Promise<View> {
-  const query = { host: name, all_tenants: true }
-  const { servers } = await compute.ask('get', '/v2.1/servers/detail', { query })
-  const rows = servers.map(({ id, name: server, status }) => ({ id, name: server, status }))
-  return listView(rows, REMAINING)
+async function remainingView({ federation }: Session, { id }: Host): Promise<View> {
+  const path = { host: id }
+  const servers = await everyPage(async (cursor) => {
+    const page = await federation.ask('get', '/v1/hosts/{host}/servers', { path, query: cursor })
+    return { items: page.servers, next: page.next }
+  })
+  return listView(servers, REMAINING)
 }

@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
+import { cellNames } from '../cells/cell-names.ts'
 import type { Session } from '../cloud/session.ts'
 import { allHosts } from './all-hosts.ts'
 import type { Host } from './host-listing.ts'
@@ -10,13 +11,15 @@ export async function findHost(session: Session, wanted: string, cell?: string):
     return session.federation.ask('get', '/v1/hosts/{host}', { path: { host: wanted } })
   }
   const hosts = await allHosts(session, cell)
-  const [found, ...others] = hosts.filter(({ name }) => name === wanted)
+  const named = hosts.filter(({ name }) => name === wanted)
+  const [found] = named
   if (found === undefined)
     throw new Failure('not-found', `There is no host ${wanted}. See: ./weir host list`)
-  if (others.length > 0)
-    throw new Failure(
-      'conflict',
-      `Several cells have a host ${wanted}. Add --cell, or give its id.`,
-    )
-  return found
+  if (named.length === 1) return found
+  const names = cellNames((await session.federation.ask('get', '/v1/cells')).cells)
+  const where = named.map(({ cell_id: id }) => names.get(id) ?? id).join(', ')
+  throw new Failure(
+    'conflict',
+    `Several cells have a host ${wanted}: ${where}. Add --cell, or give its id.`,
+  )
 }

@@ -30,7 +30,7 @@ export async function explainServer(
   await present(operator, options, async (session) => {
     const path = { server: await findServer(session, wanted) }
     const trace = await session.federation.ask('get', '/v1/servers/{server}/trace', { path })
-    const { state, cell, host, fault, decisions, phases } = trace
+    const { state, cell, host, fault, decisions, phases, above, below, server_id } = trace
     const places = [
       ...(cell === null ? [] : [`in cell ${cell}`]),
       ...(host === null ? [] : [`on host ${host}`]),
@@ -42,10 +42,16 @@ export async function explainServer(
       text: (isWide, style) =>
         [
           `Server ${wanted} is ${state} ${where}.\n`,
+          ...chainLines([...above, server_id, ...below]),
           ...(fault === null ? [] : [`${style('bad', fault)}\n`]),
           ...decisions.map((decision) => decisionText(decision, isWide, style)),
           renderTable(phases, PHASES, style),
         ].join('\n'),
     }
   })
+}
+
+/** From the topmost cloud down; nothing for a server that is in one cloud alone. */
+function chainLines(ids: readonly string[]): readonly string[] {
+  return ids.length === 1 ? [] : [`From the topmost cloud down it is ${ids.join(', ')}.\n`]
 }

@@ -119,6 +119,8 @@ export const serverIndex = mysqlTable(
     instanceName: token('instance_name'),
     zone: text255('zone'),
     fault: json('fault'),
+    /** Spaces, until its cell has first said where it is: what it then says fits where the row lies (`fixedToken`). */
+    room: token('room', 160),
     launchedAt: time('launched_at'),
     terminatedAt: time('terminated_at'),
     createdAt: time('created_at').notNull(),

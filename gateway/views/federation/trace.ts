@@ -1,15 +1,14 @@
-import { cloudMarks } from '#common/cloud-marks.ts'
 import type { Phase } from '../../app/federation/phases.ts'
 import type { TracedServer } from '../../app/federation/trace.ts'
 import type { Cells } from '../../app/hosts/host-state.ts'
 import { decisionViews } from './decision.ts'
 
 /** How a server came to where it is, as the federation API shows it. */
-export function traceView({ server, decisions, phases }: TracedServer, cells: Cells) {
-  const { id, cellId, host, vmState, fault, metadata } = server
+export function traceView({ server, chain, decisions, phases }: TracedServer, cells: Cells) {
+  const { id, cellId, host, vmState, fault } = server
   return {
     server_id: id,
-    above: cloudMarks(metadata).map(({ serverId }) => serverId),
+    ...chain,
     cell_id: cellId,
     cell: cellId === null ? null : (cells.cell(cellId)?.name ?? null),
     host,

@@ -33,7 +33,7 @@ async function perform(name: string, taskUrl: string): Promise<void> {
   const report = async (end: string, body: string) => {
     await fetch(`${taskUrl}/${end}`, { method: 'POST', body })
   }
-  if (name === 'write') return report('done', await write(`${taskUrl}/image`))
+  if (name === 'write') return report('done', await write(taskUrl))
   if (name === 'inspect') return report('done', await inspect())
   if (name !== 'clean') return report('failed', `no task ${name} is known`)
   const { size } = await stat(DISK)
@@ -41,11 +41,21 @@ async function perform(name: string, taskUrl: string): Promise<void> {
   await report('done', '')
 }
 
-async function write(imageUrl: string): Promise<string> {
-  const image = Buffer.from(await (await fetch(imageUrl)).arrayBuffer())
-  await put(image)
+async function write(taskUrl: string): Promise<string> {
+  const hashes = [await written(`${taskUrl}/image`, 0)]
+  const patches = told('patches')?.split(',') ?? []
+  for (const [nth, patch] of patches.entries())
+    hashes.push(await written(`${taskUrl}/patches/${nth}`, Number(patch.split(':')[0])))
+  return hashes.join('\n')
+}
+
+/** The hash of what the disk holds afterwards. */
+async function written(url: string, start: number): Promise<string> {
+  const content = Buffer.from(await (await fetch(url)).arrayBuffer())
+  await put(content, start)
   const hash = createHash('sha256')
-  for await (const chunk of createReadStream(DISK, { end: image.length - 1 })) hash.update(chunk)
+  const end = start + content.length - 1
+  for await (const chunk of createReadStream(DISK, { start, end })) hash.update(chunk)
   return hash.digest('hex')
 }
 
@@ -55,10 +65,10 @@ async function inspect(): Promise<string> {
   return [...parts, `disk vda ${size}`, `mac ${MAC}`].join('\n')
 }
 
-/** Over the beginning of the disk, as a machine does: its size stays. */
-async function put(content: Buffer): Promise<void> {
+/** Over a part of the disk, as a machine does: its size stays. */
+async function put(content: Buffer, at: number): Promise<void> {
   await using disk = await open(DISK, 'r+')
-  await disk.write(content, 0, content.length, 0)
+  await disk.write(content, 0, content.length, at)
   await disk.sync()
 }
 

@@ -1,5 +1,6 @@
 import type { Handlers } from '../../../http/operation.ts'
 import { listVersions } from './list-versions.ts'
+import { showOldVersion } from './show-old-version.ts'
 import { showVersion } from './show-version.ts'
 
-export const versionHandlers: Handlers = { listVersions, showVersion }
+export const versionHandlers: Handlers = { listVersions, showOldVersion, showVersion }

@@ -5,6 +5,6 @@ import { traceView } from '../../../views/federation/trace.ts'
 
 /** GET /v1/servers/{server}/trace */
 export const showTrace: Handler<operations['showTrace']> = async ({ app, context, params }) => {
-  const traced = await traceOfServer(app.db, context, params.server)
+  const traced = await traceOfServer(app.compute, context, params.server)
   return { body: traceView(traced, app.compute.cells) }
 }

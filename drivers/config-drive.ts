@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
 import { Failure } from '#common/errors.ts'
-import { run } from '../../run.ts'
+import { run } from './run.ts'
 
 const TIMEOUT_MS = 30_000
 const FILES_MAX = 200

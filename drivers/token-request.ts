@@ -1,4 +1,4 @@
-import type { CloudLogin } from '../login.ts'
+import type { CloudLogin } from './cloud-login.ts'
 
 /** The body of Keystone's `POST /v3/auth/tokens`: a token of one project. */
 export function tokenRequest(login: CloudLogin): object {

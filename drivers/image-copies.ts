@@ -1,0 +1,13 @@
+import type { ImageFile } from './driver.ts'
+
+/** Tells which images the host has already, for guests that it makes from now on. */
+export interface ImageCopies {
+  /** Undefined where the next boot would have to fetch the image. */
+  find(image: Pick<ImageFile, 'id' | 'sha256'>, signal: AbortSignal): Promise<ImageCopy | undefined>
+}
+
+export interface ImageCopy {
+  /** What the backend calls it; null where it is a file of the host. */
+  readonly name: string | null
+  readonly sizeBytes: number
+}

@@ -1,0 +1,38 @@
+import { isFailure } from '#common/errors.ts'
+import { isUuid } from '#common/ids.ts'
+import type { Below } from '../below.ts'
+import { cloudsBelow } from './clouds-below.ts'
+import { getServer } from './compute/find-server.ts'
+import type { NestedHost } from './host.ts'
+
+/** As many as a server may come through at most, whatever a cloud below says. */
+const CHAIN_MAX = 32
+
+export function nestedBelow(host: NestedHost): Below {
+  return {
+    clouds: (via, signal) => cloudsBelow(host.cloud, via, signal),
+    async chain(id, signal) {
+      const server = await getServer(host, id, signal)
+      return [server.id, ...(await furtherDown(host, server.id, signal))]
+    },
+  }
+}
+
+/** What another Weir says of its server; nothing of a cloud that is none, or is too old to say. */
+async function furtherDown(
+  { cloud }: NestedHost,
+  serverId: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  try {
+    const path = `/servers/${serverId}/chain`
+    const { body } = await cloud.call<{ below?: unknown }>('federation', 'GET', path, { signal })
+    const ids: readonly unknown[] = Array.isArray(body.below) ? body.below : []
+    return ids
+      .filter((each): each is string => typeof each === 'string' && isUuid(each))
+      .slice(0, CHAIN_MAX)
+  } catch (error) {
+    if (isFailure(error)) return []
+    throw error
+  }
+}

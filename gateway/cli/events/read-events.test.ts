@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { readEvents } from './read-events.ts'
+
+const message = (id: string) => `id: ${id}\nevent: server.state\ndata: {"id":"${id}"}\n\n`
+
+/** What is told of a stream that says this piece by piece and then breaks off. */
+async function told(...pieces: readonly string[]) {
+  const texts = pieces.values()
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull: (controller) => {
+      const { value, done } = texts.next()
+      if (done === true) controller.error(new TypeError('terminated'))
+      else controller.enqueue(new TextEncoder().encode(value))
+    },
+  })
+  const ids: string[] = []
+  let upTo = ''
+  for await (const part of readEvents(stream, '1')) {
+    ids.push(...part.events.map(({ id }) => id))
+    upTo = part.upTo
+  }
+  return { ids, upTo }
+}
+
+test('tells every event once and where to go on, however the stream is cut into pieces', async () => {
+  const whole = `retry: 1000\n\nid: 4\n\n${message('5')}${message('7')}id: 9\n\n: alive\n\n`
+  const ids = ['5', '7']
+  expect(await told(whole, 'id: 12\n\n')).toEqual({ ids, upTo: '9' })
+  expect(await told(...whole.split(''))).toEqual({ ids, upTo: '7' })
+})
+
+test('goes on before a message that broke off', async () => {
+  expect(await told(message('5'), 'id: 7\nevent: server.state\nda')).toEqual({
+    ids: ['5'],
+    upTo: '5',
+  })
+  expect(await told('id: 7\n')).toEqual({ ids: [], upTo: '1' })
+})

@@ -1,0 +1,51 @@
+import { createParser } from 'eventsource-parser'
+import type { Event } from './event-line.ts'
+
+/** Events, the oldest first, and the id to go on after once they were taken. */
+export interface ToldEvents {
+  readonly events: readonly Event[]
+  readonly upTo: string
+}
+
+/** A gateway gives a sign of life every ten seconds. */
+const SILENCE_MS = 30_000
+const BROKEN_OFF = { done: true, value: undefined } as const
+
+/**
+ * What a stream that was asked for what follows `after` tells, until it ends, breaks off or falls silent. Whoever asks
+ * anew for what follows the last `upTo` is told nothing twice and misses nothing.
+ */
+export async function* readEvents(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  after: string,
+): AsyncGenerator<ToldEvents> {
+  let events: Event[] = []
+  let upTo = after
+  let begun = after
+  const parser = createParser({
+    // What has an id may yet break off before its data: only what comes next shows that it was whole.
+    onId: (id) => {
+      upTo = begun
+      begun = id
+    },
+    onEvent: ({ id = upTo, data }) => {
+      events.push(JSON.parse(data) as Event)
+      upTo = id
+    },
+  })
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+  const silence = setTimeout(() => void reader.cancel(), SILENCE_MS)
+  try {
+    for (;;) {
+      const { value, done } = await reader.read().catch(() => BROKEN_OFF)
+      if (done) return
+      silence.refresh()
+      parser.feed(value)
+      yield { events, upTo }
+      events = []
+    }
+  } finally {
+    clearTimeout(silence)
+    await reader.cancel().catch(() => {})
+  }
+}

@@ -1,0 +1,23 @@
+import { and, eq, inArray } from 'drizzle-orm'
+import { unionAll } from 'drizzle-orm/mysql-core'
+import type { Executor } from '#common/db/database.ts'
+import { sagas } from '#common/saga/schema.ts'
+import { operations } from './schema/operations.ts'
+
+/** Those of these operations, sagas among them, that have not ended. */
+export async function runningAmong(
+  db: Executor,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await unionAll(
+    db.orm
+      .select({ id: operations.id })
+      .from(operations)
+      .where(and(inArray(operations.id, [...ids]), eq(operations.state, 'running'))),
+    db.orm
+      .select({ id: sagas.id })
+      .from(sagas)
+      .where(and(inArray(sagas.id, [...ids]), inArray(sagas.state, ['running', 'unwinding']))),
+  )
+  return new Set(rows.map(({ id }) => id))
+}

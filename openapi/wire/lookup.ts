@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox'
+import { Nullable, Uuid } from './scalars.ts'
+
+/**
+ * Subjects below `cell.<cell>.host.<host>.`, beside those of consoles: what a host alone knows, asked for when somebody
+ * wants to see it. A host without the part that this needs answers `unsupported`.
+ */
+export const LOOKUP_OPERATIONS = {
+  'image-find': {
+    ask: Type.Object({ imageId: Uuid, sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) }),
+    /** Null where it has none. */
+    answer: Type.Object({
+      copy: Nullable(
+        Type.Object({
+          /** What its backend calls it; null where it is a file of the host. */
+          name: Nullable(Type.String()),
+          sizeBytes: Type.Integer({ minimum: 0 }),
+        }),
+      ),
+    }),
+  },
+  'clouds-below': {
+    /** The cells that the question came through. */
+    ask: Type.Object({ via: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 }) }),
+    answer: Type.Object({ depth: Type.Integer({ minimum: 0 }), isWhole: Type.Boolean() }),
+  },
+  /** Nova's number; null where the host has no such guest. */
+  'guest-state': {
+    ask: Type.Object({ serverId: Uuid }),
+    answer: Type.Object({ powerState: Nullable(Type.Integer()) }),
+  },
+  'server-below': {
+    ask: Type.Object({ serverId: Uuid }),
+    /** The nearest first. */
+    answer: Type.Object({ ids: Type.Array(Uuid) }),
+  },
+} as const
+export type LookupOperation = keyof typeof LOOKUP_OPERATIONS
+export type WireImageCopy = NonNullable<
+  Static<(typeof LOOKUP_OPERATIONS)['image-find']['answer']>['copy']
+>
