@@ -1,5 +1,6 @@
 import { open, readdir } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { Failure } from '#common/errors.ts'
 import { storageFailure } from './storage-failure.ts'
 
 test('a disk that is full is a lack of room, and what is not of the disk stays as it is', async () => {
@@ -12,4 +13,8 @@ test('a disk that is full is a lack of room, and what is not of the disk stays a
   const other = Object.assign(new Error('gone'), { code: 'ENOENT' })
   expect(storageFailure(other)).toBe(other)
   expect(storageFailure('text')).toBe('text')
+  const said = (detail: string) =>
+    storageFailure(new Failure('internal', 'The command failed.', { detail }))
+  expect(said('exit 1: write: No space left on device')).toMatchObject({ kind: 'no-capacity' })
+  expect(said('exit 1: no such option')).toMatchObject({ kind: 'internal' })
 })

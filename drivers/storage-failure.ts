@@ -1,4 +1,4 @@
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 
 /** By what the system says (errno(3)); a file that is absent is its reader's business. */
 const FAILURES: Readonly<Record<string, readonly ['no-capacity' | 'internal', string]>> = {
@@ -11,10 +11,14 @@ const FAILURES: Readonly<Record<string, readonly ['no-capacity' | 'internal', st
   EIO: ['internal', 'The disk of the host cannot be read or written.'],
 }
 
-/** The failure that an error of the host's file system stands for; any other error is returned as it is. */
+/** How programs say ENOSPC and EDQUOT, in the C locale. */
+const NO_ROOM = /No space left on device|Disk quota exceeded/
+
+/** The failure that an error of the host's file system stands for, a program's too; any other error is returned as it is. */
 export function storageFailure(error: unknown): unknown {
-  if (!(error instanceof Error) || !('code' in error)) return error
-  const found = FAILURES[String(error.code)]
+  if (!(error instanceof Error)) return error
+  const isWithoutRoom = isFailure(error, 'internal') && NO_ROOM.test(error.detail ?? '')
+  const found = FAILURES[isWithoutRoom ? 'ENOSPC' : 'code' in error ? String(error.code) : '']
   if (found === undefined) return error
   const [kind, message] = found
   return new Failure(kind, message, { cause: error })

@@ -2,6 +2,7 @@ import { errorChain, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { storageFailure } from '../storage-failure.ts'
 import { wantedClass } from '../wanted-class.ts'
 import { deploy, refuseUnfit } from './deploy/deploy.ts'
 import { deployable } from './deploy/deployable.ts'
@@ -28,7 +29,8 @@ export async function spawn(
     if (held?.record.state === 'cleaning') await removeInstance(host, spec.id, spawnSignal)
     try {
       await build(host, spec, spawnSignal)
-    } catch (error) {
+    } catch (thrown) {
+      const error = storageFailure(thrown)
       if (!spawnSignal.aborted && !isFailure(error, 'unavailable'))
         await giveBack(host, work, spec.id, error)
       throw error

@@ -1,6 +1,7 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { storageFailure } from '../storage-failure.ts'
 import { wantedClass } from '../wanted-class.ts'
 import { deploy, deployable } from './deploy.ts'
 import { removeInstance } from './destroy.ts'
@@ -9,7 +10,10 @@ import type { IronicHost } from './host.ts'
 import { classOf, type IronicNode, isFree } from './ironic-node.ts'
 import { powerOn } from './power.ts'
 
-/** Afterwards the instance runs on a node of its own. A node that was half deployed is deployed anew. */
+/**
+ * Afterwards the instance runs on a node of its own. A node that was half deployed is deployed anew. Ended by its signal it
+ * leaves the node as far as it came: its host stops, and is asked again, or the server is deleted.
+ */
 export async function spawn(
   host: IronicHost,
   spec: InstanceSpec,
@@ -19,8 +23,9 @@ export async function spawn(
   await host.locks.runPreemptible(spec.id, signal, async (spawnSignal) => {
     try {
       await build(host, spec, spawnSignal)
-    } catch (error) {
-      if (!isFailure(error, 'unavailable')) await cleanUp(host, spec)
+    } catch (thrown) {
+      const error = storageFailure(thrown)
+      if (!spawnSignal.aborted && !isFailure(error, 'unavailable')) await cleanUp(host, spec)
       throw error
     }
   })

@@ -6,6 +6,7 @@ import type { ImageSpec } from '../../driver.ts'
 import type { ImageCache } from '../../image-cache.ts'
 import { IMAGE_FORMATS, imageVirtualSize } from '../../image-header.ts'
 import { writeRaw } from '../../qemu-img.ts'
+import { storageFailure } from '../../storage-failure.ts'
 import type { DiskContent } from '../netboot/tasks.ts'
 
 /** Formats of images that can be written to a disk, if need be as what they show. */
@@ -49,8 +50,9 @@ async function converted(
     const hash = createHash('sha256')
     for await (const chunk of createReadStream(path, { signal })) hash.update(chunk as Buffer)
     return { path, sizeBytes, sha256: hash.digest('hex'), [Symbol.asyncDispose]: remove }
-  } catch (cause) {
+  } catch (error) {
     await remove()
+    const cause = storageFailure(error)
     if (!isFailure(cause, 'internal')) throw cause
     throw new Failure('invalid', `Image ${image.id} cannot be used: its data are damaged.`, {
       cause,
