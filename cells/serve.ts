@@ -17,11 +17,13 @@ import { hostSetService } from './handlers/host-set-service.ts'
 import { hostStrangers } from './handlers/host-strangers.ts'
 import { hostUptime } from './handlers/host-uptime.ts'
 import { instanceAct } from './handlers/instance-act.ts'
+import { instanceAudit } from './handlers/instance-audit.ts'
 import { instanceBuild } from './handlers/instance-build.ts'
 import { instanceChangeNic } from './handlers/instance-change-nic.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
 import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
+import { instanceMoveProgress } from './handlers/instance-move-progress.ts'
 import { placementExplain } from './handlers/placement-explain.ts'
 import { snapshotEnded } from './handlers/snapshot-ended.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
@@ -36,12 +38,14 @@ type Handlers = {
 }
 
 const HANDLERS: Handlers = {
+  'instance.audit': instanceAudit,
   'instance.build': instanceBuild,
   'instance.delete': instanceDelete,
   'instance.change-nic': instanceChangeNic,
   'instance.act': instanceAct,
   'instance.console-log': instanceConsoleLog,
   'instance.diagnostics': instanceDiagnostics,
+  'instance.move-progress': instanceMoveProgress,
   'host.filter-ports': hostFilterPorts,
   'host.forget': hostForget,
   'host.set-service': hostSetService,

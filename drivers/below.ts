@@ -7,4 +7,16 @@ export interface Below {
    * answer. Throws `not-found` when there is none below.
    */
   chain(id: InstanceId, signal: AbortSignal): Promise<readonly string[]>
+  /**
+   * How deep the clouds below go, for a question that came through these cells. Throws `conflict` where one of them has
+   * such a cell, or one of this host's cloud: they form a ring.
+   */
+  clouds(via: readonly string[], signal: AbortSignal): Promise<CloudsBelow>
+}
+
+export interface CloudsBelow {
+  /** The most there are below each other. */
+  readonly depth: number
+  /** False where some did not answer. */
+  readonly isWhole: boolean
 }

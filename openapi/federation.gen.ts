@@ -184,6 +184,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/depth": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * How deep the clouds go that servers may be sent down to from here.
+         * @description Each host that is a cloud is asked, and so is every cloud below it. 409 where the question comes back to a cell that it came through (X-Weir-Via): the clouds form a ring.
+         */
+        readonly get: operations["showDepth"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/drivers": {
         readonly parameters: {
             readonly query?: never;
@@ -213,6 +233,26 @@ export interface paths {
         };
         /** Where a server is, and every decision that brought it there. */
         readonly get: operations["showTrace"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/servers/{server}/verification": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        /** Whether all who know of a server say the same of it. Changes nothing. */
+        readonly get: operations["verifyServer"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1405,6 +1445,34 @@ export interface operations {
             readonly 503: components["responses"]["Fault"];
         };
     };
+    readonly showDepth: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @description The most that are below each other; 0 where no host is a cloud. */
+                        readonly depth: number;
+                        /** @description False where some did not answer. */
+                        readonly is_whole: boolean;
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
     readonly listDrivers: {
         readonly parameters: {
             readonly query?: never;
@@ -1470,6 +1538,48 @@ export interface operations {
                         readonly decisions: readonly components["schemas"]["Decision"][];
                         /** @description As they began; the last is the whole. */
                         readonly phases: readonly components["schemas"]["Phase"][];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly verifyServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer, whatever was found. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly server_id: string;
+                        readonly findings: readonly {
+                            /**
+                             * @description mapping: the cell that it is said to be in; cell: what that has written down; claim: the room held for it; guest: what its host has.
+                             * @enum {string}
+                             */
+                            readonly check: "mapping" | "cell" | "claim" | "guest";
+                            /**
+                             * @description unknown: nobody can be asked now, or it is being changed.
+                             * @enum {string}
+                             */
+                            readonly result: "ok" | "failed" | "unknown";
+                            readonly detail: string;
+                        }[];
                     };
                 };
             };

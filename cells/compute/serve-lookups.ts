@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import { type Service, serve } from '#common/bus/serve.ts'
 import { withinWork } from '#common/current-work.ts'
 import type { ImageId, InstanceId } from '#common/ids.ts'
+import { POWER_STATES } from '#common/states/instance-states.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { LOOKUP_OPERATIONS, type LookupOperation } from '#openapi/wire/lookup.ts'
 import { directSubject } from '#openapi/wire.ts'
@@ -27,6 +28,11 @@ export function serveLookups(
     'image-find': async ({ imageId, sha256 }, signal) => {
       const image = { id: imageId as ImageId, sha256 }
       return { copy: (await driverPart(driver, 'imageCopies').find(image, signal)) ?? null }
+    },
+    'clouds-below': ({ via }, signal) => driverPart(driver, 'below').clouds(via, signal),
+    'guest-state': async ({ serverId }, signal) => {
+      const guest = (await driver.list(signal)).find(({ id }) => id === serverId)
+      return { powerState: guest === undefined ? null : POWER_STATES[guest.powerState] }
     },
     'server-below': async ({ serverId }, signal) => {
       const ids = await driverPart(driver, 'below').chain(serverId as InstanceId, signal)

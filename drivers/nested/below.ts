@@ -1,6 +1,7 @@
 import { isFailure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import type { Below } from '../below.ts'
+import { cloudsBelow } from './clouds-below.ts'
 import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
@@ -9,6 +10,7 @@ const CHAIN_MAX = 32
 
 export function nestedBelow(host: NestedHost): Below {
   return {
+    clouds: (via, signal) => cloudsBelow(host.cloud, via, signal),
     async chain(id, signal) {
       const server = await getServer(host, id, signal)
       return [server.id, ...(await furtherDown(host, server.id, signal))]

@@ -12,6 +12,7 @@ import { addNodeCommands } from './commands/node.ts'
 import { addOperationCommands } from './commands/operation.ts'
 import { addServerCommands } from './commands/server.ts'
 import { addTopCommand } from './commands/top.ts'
+import { addVerifyCommand } from './commands/verify.ts'
 import { addWhyCommand } from './commands/why.ts'
 import type { Operator } from './operator.ts'
 
@@ -22,6 +23,7 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addNodeCommands(program, operator)
   addServerCommands(program, operator)
   addWhyCommand(program, operator)
+  addVerifyCommand(program, operator)
   addEventsCommand(program, operator)
   addOperationCommands(program, operator)
   addAuditCommands(program, operator)

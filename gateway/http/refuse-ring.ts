@@ -11,11 +11,18 @@ interface OwnCells {
 
 const HOPS_MAX = 16
 
+/** The cells that a request came through. */
+export function hopsOf(header: HeaderReader): readonly string[] {
+  return (
+    header(VIA)
+      ?.split(',')
+      .map((id) => id.trim()) ?? []
+  )
+}
+
 /** Throws `conflict` for a request that came through a cell of ours, or through too many: it would go round for ever. */
 export function refuseRing(header: HeaderReader, cells: OwnCells): void {
-  const via = header(VIA)
-  if (via === undefined) return
-  const hops = via.split(',').map((id) => id.trim())
+  const hops = hopsOf(header)
   const ours = hops.map((id) => cells.cell(id)).find((cell) => cell !== undefined)
   if (ours !== undefined)
     throw new Failure(

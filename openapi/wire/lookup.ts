@@ -19,6 +19,16 @@ export const LOOKUP_OPERATIONS = {
       ),
     }),
   },
+  'clouds-below': {
+    /** The cells that the question came through. */
+    ask: Type.Object({ via: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 }) }),
+    answer: Type.Object({ depth: Type.Integer({ minimum: 0 }), isWhole: Type.Boolean() }),
+  },
+  /** Nova's number; null where the host has no such guest. */
+  'guest-state': {
+    ask: Type.Object({ serverId: Uuid }),
+    answer: Type.Object({ powerState: Nullable(Type.Integer()) }),
+  },
   'server-below': {
     ask: Type.Object({ serverId: Uuid }),
     /** The nearest first. */

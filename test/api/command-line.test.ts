@@ -83,6 +83,12 @@ describe('the weir command', () => {
     expect(out).toContain(`is active in cell ${String(place['cell'])} on host`)
     expect(out).toMatch(/^Attempt 1, hosts in cell \w+: of 1 considered \S+ was taken/m)
     expect(out).toMatch(/^total +\S+ +\d+ +success$/m)
+    expect(await admin.json('server verify named.once')).toMatchObject({
+      findings: ['mapping', 'cell', 'claim', 'guest'].map((check) => ({ check, result: 'ok' })),
+    })
+    expect(await admin.json<Rows>('verify')).toContainEqual(
+      expect.objectContaining({ check: `host ${String(place['host'])}`, result: 'ok' }),
+    )
     const copies = await admin.json<Rows>('image copies tiny')
     expect(copies).toContainEqual(expect.objectContaining({ host: place['host'], name: null }))
     expect((await admin.run('image copies none')).code).toBe(3)

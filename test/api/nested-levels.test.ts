@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { nestedSettings } from '#drivers/nested/settings.ts'
+import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
 import { createDriver } from '#drivers/registry.ts'
 import { type Cloud, startCloud } from '../env/cloud.ts'
-import { startDrivenHost } from '../env/driven-host.ts'
+import { type DrivenHost, startDrivenHost } from '../env/driven-host.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { nestedSettingsFor } from '../env/nested-settings.ts'
 
@@ -50,6 +52,8 @@ interface Server extends Said {
 /** The clouds, outermost first: each but the last has one host, which is a project of the next. */
 describe('a server that goes down through three clouds', () => {
   const clouds: Cloud[] = []
+  /** Of each cloud but the last. */
+  const hosts: DrivenHost[] = []
   const owned = new AsyncDisposableStack()
   let order: Readonly<Record<string, unknown>>
   const top = () => clouds[0]!
@@ -70,7 +74,8 @@ describe('a server that goes down through three clouds', () => {
       clouds.push(owned.use(await startCloud({ ...small, hostsPerCell })))
     for (const [index, child] of clouds.entries()) {
       const settings = { ...nestedSettingsFor(child), ...ASKED_SELDOM }
-      if (index > 0) owned.use(await startDrivenHost(clouds[index - 1]!, 'nested', settings))
+      if (index > 0)
+        hosts.push(owned.use(await startDrivenHost(clouds[index - 1]!, 'nested', settings)))
     }
     const keypair = { name: 'mine', public_key: PUBLIC_KEY }
     await top().as('demo').post('/compute/v2.1/os-keypairs', { keypair })
@@ -181,13 +186,23 @@ describe('a server that goes down through three clouds', () => {
     const log = await act(id, { 'os-getConsoleOutput': {} })
     expect(JSON.stringify(log.body)).toContain((await below())?.id)
 
-    const [middle] = clouds[1]!.gateways
-    await middle!.stop()
-    await act(id, { 'os-stop': null })
-    expect(await statusOf(top())).toBe('ACTIVE')
-    await middle!.start()
-    await untilStatus(id, 'SHUTOFF')
-    expect(await statusOf(clouds[2]!)).toBe('SHUTOFF')
+    const [gateway] = clouds[1]!.gateways
+    const [cell] = clouds[1]!.cells[0]!.processes
+    const host = hosts[1]!
+    // What is asked of the one that is away is done once it is back, and no sooner.
+    for (const [away, asked, before, after] of [
+      [gateway!, 'os-stop', 'ACTIVE', 'SHUTOFF'],
+      [cell!, 'os-start', 'SHUTOFF', 'ACTIVE'],
+      [host, 'os-stop', 'ACTIVE', 'SHUTOFF'],
+    ] as const) {
+      await away.stop()
+      await act(id, { [asked]: null })
+      expect(await statusOf(clouds[2]!)).toBe(before)
+      await away.start()
+      await untilStatus(id, after)
+      expect(await statusOf(clouds[2]!)).toBe(after)
+      await untilAtRest(top(), id)
+    }
     await top().as('demo').delete(`${path}/${id}`)
     await expect.poll(below, POLL).toBeUndefined()
   })
@@ -204,6 +219,33 @@ describe('a server that goes down through three clouds', () => {
       kind: 'conflict',
       detail: expect.stringContaining('its clouds form a ring'),
     })
+  })
+
+  test('cannot be sent in a ring: a cloud that leads back is found before it is joined', async () => {
+    const found = (cloud: Cloud, joined: Cloud) =>
+      verifyCloud(nestedSettings(nestedSettingsFor(joined)), {
+        cells: cloud.cells.map(({ id }) => id),
+        flavors: [],
+      })
+    const [, middle, bottom] = clouds
+    const rings = [
+      [bottom!, top()],
+      [bottom!, middle!],
+      [middle!, top()],
+    ] as const
+    for (const [cloud, joined] of rings)
+      expect(await found(cloud, joined)).toContainEqual({
+        check: 'clouds',
+        result: 'failed',
+        detail: expect.stringContaining('they form a ring'),
+      })
+    const other = { cells: [{ id: newId<CellId>() }] } as unknown as Cloud
+    expect(await found(other, top())).toContainEqual({
+      check: 'clouds',
+      result: 'ok',
+      detail: '2 behind it, one after the other',
+    })
+    expect(await found(bottom!, bottom!)).toMatchObject([{ check: 'credential', result: 'failed' }])
   })
 })
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { configFromEnv } from '#cells/compute/config.ts'
+import { type ComputeConfig, configFromEnv } from '#cells/compute/config.ts'
 import { startCompute } from '#cells/compute/context.ts'
 import { ImageClient } from '#cells/compute/image-client.ts'
 import { waitFor } from '#common/wait-for.ts'
@@ -14,6 +14,10 @@ const READY_MS = 90_000
 export interface DrivenHost extends AsyncDisposable {
   readonly id: string
   readonly name: string
+  /** Its process ends, and keeps what it has on disk. */
+  stop(): Promise<void>
+  /** It is there again as it was. */
+  start(): Promise<void>
 }
 
 /** Another host of the cloud's first cell, of any driver; up once this resolves. */
@@ -44,6 +48,21 @@ export async function startDrivenHost(
       ]),
     ),
   })
+  let running = await run(config, driver)
+  const stop = () => running.disposeAsync()
+  try {
+    await waitFor(`${name} to be up`, () => isUp(cloud, name), READY_MS)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const start = async () => {
+    running = await run(config, driver)
+  }
+  return { id, name, stop, start, [Symbol.asyncDispose]: stop }
+}
+
+async function run(config: ComputeConfig, driver: DriverName): Promise<AsyncDisposableStack> {
   await using owned = new AsyncDisposableStack()
   const images = owned.use(new ImageClient(config.imageUrl))
   owned.use(
@@ -53,9 +72,7 @@ export async function startDrivenHost(
         createDriver(driver, environment, config.driverSettings, log),
     }),
   )
-  await waitFor(`${name} to be up`, () => isUp(cloud, name), READY_MS)
-  const running = owned.move()
-  return { id, name, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  return owned.move()
 }
 
 async function isUp(cloud: Cloud, name: string): Promise<boolean> {

@@ -72,6 +72,10 @@ export class ScriptedCell implements AsyncDisposable {
   readonly views = new Map<string, InstanceView>()
   rows: FeedRow[] = []
   overrides: Handlers = {}
+  /** In everything it says: what a later release may add. */
+  added: object = {}
+  /** What it does not serve, as a release in which that was not there. */
+  unknown: readonly CellOperation[] = []
   readonly #outcomes = new Map<string, BuildAnswer>()
   readonly #nats: NatsConnection
   #serving: AsyncDisposable[] = []
@@ -93,14 +97,16 @@ export class ScriptedCell implements AsyncDisposable {
 
   /** Serves and beats, as after a start. */
   appear(): void {
-    this.#serving = (Object.keys(CELL_OPERATIONS) as CellOperation[]).map((operation) =>
+    const operations = Object.keys(CELL_OPERATIONS) as CellOperation[]
+    const known = operations.filter((operation) => !this.unknown.includes(operation))
+    this.#serving = known.map((operation) =>
       serve(
         this.#nats,
         {
           subject: cellSubject(this.id, operation),
           queue: 'cell',
           parse: (payload) => checked(CELL_OPERATIONS[operation].ask, payload, operation),
-          handle: async (ask: never) => this.#handle(operation, ask),
+          handle: async (ask: never) => this.#saying(await this.#handle(operation, ask)),
         },
         log,
       ),
@@ -117,11 +123,12 @@ export class ScriptedCell implements AsyncDisposable {
 
   beat(): void {
     const beat: CellHeartbeat = {
+      ...this.added,
       incarnation: this.incarnation,
       position: this.rows.at(-1)?.n ?? 0,
       process: 'scripted',
       at: Date.now(),
-      summary: this.summary,
+      summary: this.#saying(this.summary),
       labels: {},
     }
     this.#nats.publish(eventSubject(this.id, 'heartbeat'), JSON.stringify(beat))
@@ -137,7 +144,9 @@ export class ScriptedCell implements AsyncDisposable {
   }
 
   publish(rows: readonly FeedRow[], incarnation = this.incarnation): void {
-    this.#nats.publish(eventSubject(this.id, 'feed'), JSON.stringify({ incarnation, rows }))
+    const told = rows.map(({ n, body }) => ({ n, body: this.#saying(body) }))
+    const batch = this.#saying({ incarnation, rows: told })
+    this.#nats.publish(eventSubject(this.id, 'feed'), JSON.stringify(batch))
   }
 
   /** Changes what is known of an instance, as a new version of it. */
@@ -162,6 +171,10 @@ export class ScriptedCell implements AsyncDisposable {
     await this.#nats.close()
   }
 
+  #saying<Said>(said: Said): Said {
+    return { ...said, ...this.added }
+  }
+
   async #handle(operation: CellOperation, ask: never): Promise<unknown> {
     const override = this.overrides[operation] as ((ask: never) => unknown) | undefined
     if (override !== undefined) return override(ask)
@@ -180,7 +193,13 @@ export class ScriptedCell implements AsyncDisposable {
         return this.act(ask)
       case 'instance.console-log':
         return { output: 'booted' }
+      case 'instance.audit':
+        return {
+          view: this.views.get((ask as CellAsk<'instance.audit'>).serverId) ?? null,
+          heldOn: [],
+        }
       case 'instance.diagnostics':
+      case 'instance.move-progress':
         throw new Failure('unsupported', 'A scripted cell counts nothing')
       case 'feed.read':
         return this.#read(ask)

@@ -2,13 +2,15 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { MortalDatabase } from '#common/saga/testing.ts'
+import { waitFor } from '#common/wait-for.ts'
 import type { RunningCompute } from '#gateway/app/open-compute.ts'
 import { deleteServerSaga } from '#gateway/app/sagas/delete-server.ts'
 import { startServers } from '#gateway/app/servers/start-servers.ts'
 import { readFeedPosition } from '#gateway/db/cell-mappings.ts'
 import { usagesOf } from '#gateway/db/quota-usages.ts'
+import { WIRE_VERSION } from '#openapi/wire.ts'
 import { CoreEnv, orderFor, work } from '../env/compute-core.ts'
-import type { ScriptedCell } from '../env/scripted-cell.ts'
+import { HONEST_SUMMARY, type ScriptedCell } from '../env/scripted-cell.ts'
 
 // What a gateway does when cells refuse, give up, are late, or are silent, and when gateways die: one server or none.
 
@@ -32,6 +34,9 @@ beforeEach(() => {
     cell.decide = () => 'accepted'
     cell.isPrompt = true
     cell.overrides = {}
+    cell.summary = HONEST_SUMMARY
+    cell.added = {}
+    cell.unknown = []
   }
 })
 
@@ -47,6 +52,40 @@ async function remove(on: RunningCompute, id: string) {
   const { finished } = await on.sagas.start(deleteServerSaga, { subject: id, params, work: work() })
   return finished
 }
+
+test('a cell of the next release, which says more, and in another version too, is worked with', async () => {
+  const versions = [WIRE_VERSION, WIRE_VERSION + 1]
+  north.summary = { ...HONEST_SUMMARY, release: '9.9.0', wireVersions: versions }
+  north.added = { addedLater: { of: ['a', 'newer', 'release'] } }
+  const heard = () => core.cells.cell(north.id)?.summary
+  await waitFor('its release to be heard', () => heard()?.release === '9.9.0', 10_000)
+  expect(heard()?.wireVersions).toEqual(versions)
+
+  const order = orderFor(north)
+  const { id } = order.servers[0]!.row
+  await startServers(core, work(), order)
+  expect(await env.until(id, isActive)).toMatchObject({ cellId: north.id, attempt: 1 })
+  await remove(core, id)
+  await env.until(id, isGone)
+  expect(north.deletes.map(({ operation }) => operation.serverId)).toContain(id)
+})
+
+test('a cell of the release before does what it knows, and what it does not know holds nothing up', async () => {
+  await north.vanish()
+  north.unknown = ['instance.diagnostics']
+  north.appear()
+  await waitFor('it to be heard', () => core.cells.cell(north.id)?.isAlive === true, 10_000)
+  const asked = { serverId: newId<string>() }
+  const how = { work: work(), timeoutMs: 200 }
+  await expect(core.askCell(north, 'instance.diagnostics', asked, how)).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: 'Cell north did not answer.',
+  })
+
+  const order = orderFor(north)
+  await startServers(core, work(), order)
+  await env.until(order.servers[0]!.row.id, isActive)
+})
 
 test('a refused server is built in the next cell, at the next attempt', async () => {
   const order = orderFor(north)

@@ -51,6 +51,8 @@ function kindOf(status: number, message: string): ErrorKind {
 function messageOf(body: string): string | undefined {
   const parsed = parse(body)
   if (typeof parsed !== 'object' || parsed === null) return undefined
+  // A problem of RFC 9457, as another Weir tells them of its cells.
+  if ('detail' in parsed && typeof parsed.detail === 'string') return parsed.detail
   const [inner] = Object.values(parsed as Record<string, unknown>)
   if (typeof inner === 'string') return 'message' in parsed ? String(parsed.message) : inner
   if (typeof inner !== 'object' || inner === null) return undefined

@@ -3,6 +3,7 @@ import { Cloud } from '../cloud/cloud.ts'
 import { ComputeVersions } from '../compute/compute-versions.ts'
 import type { NestedSettings } from '../settings.ts'
 import { findClock, findLimits, findVersions, findZone } from './compute-findings.ts'
+import { findClouds } from './find-clouds.ts'
 import { type Finding, finding } from './finding.ts'
 import { findFlavors, findImages, findNetworks } from './mapping-findings.ts'
 
@@ -17,7 +18,7 @@ const LOOK_MS = 60_000
 
 /**
  * What a host with these settings would find at the cloud, in the order to be read; nothing is made there. Without a token
- * there is nothing more to look at. A cloud that is this very one, or sends to it, refuses the token.
+ * there is nothing more to look at. A cloud that is this very one refuses the token.
  */
 export async function verifyCloud(
   settings: NestedSettings,
@@ -40,6 +41,7 @@ export async function verifyCloud(
     const versions = new ComputeVersions(cloud)
     const found = [
       await findVersions(cloud, versions, signal),
+      await findClouds(cloud, signal),
       await findClock(cloud, signal),
       await findLimits(cloud, signal),
       await findZone(cloud, settings, signal),

@@ -5,6 +5,7 @@ import { deleteCell } from './cells/delete-cell.ts'
 import { listCells } from './cells/list-cells.ts'
 import { showCell } from './cells/show-cell.ts'
 import { updateCell } from './cells/update-cell.ts'
+import { showDepth } from './depth/show-depth.ts'
 import { listDrivers } from './drivers/list-drivers.ts'
 import { listEvents } from './events/list-events.ts'
 import { adoptGuest } from './hosts/adopt-guest.ts'
@@ -31,6 +32,7 @@ import { showOperation } from './operations/show-operation.ts'
 import { explainPlacement } from './placements/explain-placement.ts'
 import { showChain } from './servers/show-chain.ts'
 import { showTrace } from './servers/show-trace.ts'
+import { verifyServer } from './servers/verify-server.ts'
 import { createJoinToken } from './tokens/create-join-token.ts'
 import { deleteJoinToken } from './tokens/delete-join-token.ts'
 import { listJoinTokens } from './tokens/list-join-tokens.ts'
@@ -67,6 +69,7 @@ export const federationHandlers: Handlers = {
   removeNode,
   showCell,
   showChain,
+  showDepth,
   showHost,
   showNode,
   showOperation,
@@ -74,4 +77,5 @@ export const federationHandlers: Handlers = {
   updateCell,
   updateHost,
   updateNode,
+  verifyServer,
 }

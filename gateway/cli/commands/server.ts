@@ -29,6 +29,12 @@ export function addServerCommands(program: Command, operator: Operator): void {
       const { listActions } = await import('../servers/list-actions.ts')
       await listActions(operator, name, options)
     })
+  withExamples(withWatch(withView(server.command('verify <server>'))), './weir server verify web')
+    .description('whether gateway, cell and host say the same of it; exit code 1 when not')
+    .action(async (name: string, options: ViewOptions) => {
+      const { verifyServer } = await import('../servers/verify-server.ts')
+      await verifyServer(operator, name, options)
+    })
   addAdopting(server, operator)
 }
 

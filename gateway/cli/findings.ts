@@ -1,0 +1,32 @@
+import type { Operator } from './operator.ts'
+import type { Tone } from './output/style.ts'
+import type { Listing } from './output/view.ts'
+
+/** What one look has shown. */
+export interface Finding {
+  readonly check: string
+  readonly result: 'ok' | 'failed' | 'unknown'
+  readonly detail: string
+}
+
+const TONES: Readonly<Record<Finding['result'], Tone>> = {
+  ok: 'good',
+  failed: 'bad',
+  unknown: 'dim',
+}
+
+export const FINDINGS: Listing<Finding> = {
+  nameOf: ({ check }) => check,
+  columns: [
+    { head: 'CHECK', of: ({ check }) => check },
+    { head: 'RESULT', of: ({ result }) => result, tone: ({ result }) => TONES[result] },
+    { head: 'DETAIL', of: ({ detail }) => detail },
+  ],
+}
+
+/** The command fails where something did, and is partial where something could not be seen. */
+export function endOfFindings(operator: Operator, findings: readonly Finding[]): void {
+  const has = (result: Finding['result']) => findings.some((each) => each.result === result)
+  if (has('failed')) operator.endsAs('failed')
+  else if (has('unknown')) operator.endsAs('partial')
+}

@@ -1,0 +1,21 @@
+import { endOfFindings, FINDINGS } from '../findings.ts'
+import type { Operator } from '../operator.ts'
+import { present, type ViewOptions } from '../output/present.ts'
+import { listView } from '../output/view.ts'
+import { findServer } from './find-server.ts'
+
+/** Shows whether all who know of a server say the same of it; fails where they do not. */
+export async function verifyServer(
+  operator: Operator,
+  wanted: string,
+  options: ViewOptions,
+): Promise<void> {
+  await present(operator, options, async (session) => {
+    const path = { server: await findServer(session, wanted) }
+    const answer = await session.federation.ask('get', '/v1/servers/{server}/verification', {
+      path,
+    })
+    endOfFindings(operator, answer.findings)
+    return { ...listView(answer.findings, FINDINGS), data: answer }
+  })
+}

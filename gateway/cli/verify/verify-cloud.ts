@@ -1,0 +1,40 @@
+import type { Cell } from '../cells/cell-listing.ts'
+import { endOfFindings, FINDINGS, type Finding } from '../findings.ts'
+import { allHosts } from '../hosts/all-hosts.ts'
+import type { Host } from '../hosts/host-listing.ts'
+import type { Operator } from '../operator.ts'
+import { present, type ViewOptions } from '../output/present.ts'
+import { listView } from '../output/view.ts'
+
+/** Shows whether every cell is heard and every host up; fails where one is not. */
+export async function verifyCloud(operator: Operator, options: ViewOptions): Promise<void> {
+  await present(operator, options, async (session) => {
+    const { cells } = await session.federation.ask('get', '/v1/cells')
+    const hosts = await allHosts(session)
+    const findings = [...cells.map(ofCell), ...hosts.map((host) => ofHost(host, cells))]
+    endOfFindings(operator, findings)
+    return listView(findings, FINDINGS)
+  })
+}
+
+function ofCell({ name, is_alive, loss, needs_resync, is_enabled, summary }: Cell): Finding {
+  const check = `cell ${name}`
+  if (loss !== null) return { check, result: 'failed', detail: 'it was declared lost' }
+  if (!is_alive) return { check, result: 'failed', detail: 'it is silent' }
+  if (needs_resync) return { check, result: 'unknown', detail: 'a full copy of it is being read' }
+  const servers = `${summary?.servers ?? 0} servers`
+  return { check, result: 'ok', detail: is_enabled ? servers : `${servers}, disabled` }
+}
+
+function ofHost(
+  { name, cell_id, is_up, down_reason, is_cordoned, servers }: Host,
+  cells: readonly Cell[],
+): Finding {
+  const cell = cells.find(({ id }) => id === cell_id)
+  const check = `host ${name}`
+  if (cell?.is_alive !== true)
+    return { check, result: 'unknown', detail: `its cell ${cell?.name ?? cell_id} is silent` }
+  if (!is_up) return { check, result: 'failed', detail: down_reason ?? 'it is silent' }
+  const what = `${servers} servers`
+  return { check, result: 'ok', detail: is_cordoned ? `${what}, cordoned` : what }
+}
