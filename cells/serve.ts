@@ -23,6 +23,7 @@ import { instanceChangeNic } from './handlers/instance-change-nic.ts'
 import { instanceConsoleLog } from './handlers/instance-console-log.ts'
 import { instanceDelete } from './handlers/instance-delete.ts'
 import { instanceDiagnostics } from './handlers/instance-diagnostics.ts'
+import { instanceMoveProgress } from './handlers/instance-move-progress.ts'
 import { placementExplain } from './handlers/placement-explain.ts'
 import { snapshotEnded } from './handlers/snapshot-ended.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
@@ -44,6 +45,7 @@ const HANDLERS: Handlers = {
   'instance.act': instanceAct,
   'instance.console-log': instanceConsoleLog,
   'instance.diagnostics': instanceDiagnostics,
+  'instance.move-progress': instanceMoveProgress,
   'host.filter-ports': hostFilterPorts,
   'host.forget': hostForget,
   'host.set-service': hostSetService,

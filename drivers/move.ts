@@ -54,6 +54,21 @@ export interface LiveMove {
   land(spec: InstanceSpec, runs: boolean, signal: AbortSignal): Promise<void>
   /** `abort`: afterwards `send` ends without having moved it; `complete`: it ends soon, and the guest may stand still. */
   steer(id: InstanceId, how: SteerKind, signal: AbortSignal): Promise<void>
+  /** How far `send` has come. Throws `conflict` when it is not under way. */
+  progress(id: InstanceId, signal: AbortSignal): Promise<MoveProgress>
+}
+
+/** In bytes; null where the hypervisor does not say. Disks are none where both hosts see them. */
+export interface MoveProgress {
+  readonly memory: CarriedBytes | null
+  readonly disks: CarriedBytes | null
+}
+
+export interface CarriedBytes {
+  readonly total: number
+  readonly processed: number
+  /** Memory that the guest has changed since is to be carried again. */
+  readonly remaining: number
 }
 
 export const STEER_KINDS = ['abort', 'complete'] as const

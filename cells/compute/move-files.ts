@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { SteerKind } from '#drivers/move.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
+import type { MoveProgress } from '#openapi/wire/migration.ts'
 import type { Compute } from './compute.ts'
 import { driverPart } from './driver-part.ts'
 
@@ -42,6 +43,15 @@ export async function writeMoveFile(
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   await driverPart(driver, 'move').write(id, at, Buffer.from(bytes, 'base64'), signal)
   return {}
+}
+
+/** How far a guest that is leaving while it runs has come. */
+export async function moveProgress(
+  { driver }: Compute,
+  { serverId }: { readonly serverId: string },
+): Promise<MoveProgress> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  return driverPart(driver, 'liveMove').progress(serverId as InstanceId, signal)
 }
 
 /** Changes the course of a live migration from here. */

@@ -13,7 +13,13 @@ import { consoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
 import { diagnostics } from './diagnostics.ts'
 import { filterPorts } from './filter-ports.ts'
-import { listMoveFiles, readMoveFile, steerMove, writeMoveFile } from './move-files.ts'
+import {
+  listMoveFiles,
+  moveProgress,
+  readMoveFile,
+  steerMove,
+  writeMoveFile,
+} from './move-files.ts'
 import { hostReport } from './report.ts'
 import { spawn } from './spawn.ts'
 import { strangers } from './strangers.ts'
@@ -38,6 +44,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'move-read': (ask) => readMoveFile(compute, ask),
     'move-write': (ask) => writeMoveFile(compute, ask),
     'move-steer': (ask) => steerMove(compute, ask),
+    'move-progress': (ask) => moveProgress(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
     diagnostics: (ask) => diagnostics(compute, ask),
     strangers: () => strangers(compute),

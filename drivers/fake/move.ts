@@ -6,6 +6,7 @@ import type { FakeHost } from './host.ts'
 import { refuseShrinking, withFlavor } from './resize.ts'
 import { spawn } from './spawn.ts'
 
+const MIB = 1024 ** 2
 /** All there is of a simulated guest. */
 const GUEST_FILE = 'guest'
 
@@ -80,6 +81,11 @@ export function fakeLiveMove(host: FakeHost): LiveMove {
     steer: async (id, how) => {
       if (how === 'complete') return
       host.leaving.get(id)?.abort(new Failure('conflict', 'The move was called off.'))
+    },
+    progress: async (id) => {
+      if (!host.leaving.has(id)) throw new Failure('conflict', `Instance ${id} is not leaving.`)
+      const total = host.guests.get(id).flavor.memoryMb * MIB
+      return { memory: { total, processed: 0, remaining: total }, disks: null }
     },
   }
 }

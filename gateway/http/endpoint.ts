@@ -215,10 +215,19 @@ function rawRequest({ c, input }: Exchange, search: string): RawRequest {
   return {
     stream: () => input.request.body,
     header: withoutIdentityHeaders(input.header),
-    path: c.req.path,
-    search,
+    get path() {
+      return asUri(c.req.path)
+    },
+    get search() {
+      return asUri(search)
+    },
     get signal() {
       return input.request.signal
     },
   }
+}
+
+/** With what no URI may hold escaped, such as control characters; what is escaped already stays so. */
+function asUri(text: string): string {
+  return encodeURI(text.toWellFormed()).replaceAll('%25', '%')
 }

@@ -21,7 +21,7 @@ export interface RawRequest {
   stream(): ReadableStream<Uint8Array> | null
   /** Without the headers by which a client might claim an identity. */
   readonly header: HeaderReader
-  /** The path as routed, prefix included, and the query with its `?`. */
+  /** The path as routed, prefix included, and the query with its `?`; escaped as in a URI. */
   readonly path: string
   readonly search: string
   /** Aborts when the client goes away. */

@@ -1,3 +1,4 @@
+import type { MoveProgress } from '#openapi/wire/migration.ts'
 import { isUnderWay } from '../app/migrations/live-migrations.ts'
 import type { RecordedMigration } from '../db/server-migration-list.ts'
 import type { Links } from '../http/links.ts'
@@ -19,17 +20,17 @@ export function migrationView(migration: RecordedMigration, links: Links) {
   }
 }
 
-/** A live migration of one server. How far it has come is not told by hosts. */
-export function serverMigrationView(migration: RecordedMigration) {
+/** A live migration of one server. */
+export function serverMigrationView(migration: RecordedMigration, { memory, disks }: MoveProgress) {
   return {
     ...common(migration),
     server_uuid: migration.serverId,
-    disk_processed_bytes: null,
-    disk_remaining_bytes: null,
-    disk_total_bytes: null,
-    memory_processed_bytes: null,
-    memory_remaining_bytes: null,
-    memory_total_bytes: null,
+    disk_processed_bytes: disks?.processed ?? null,
+    disk_remaining_bytes: disks?.remaining ?? null,
+    disk_total_bytes: disks?.total ?? null,
+    memory_processed_bytes: memory?.processed ?? null,
+    memory_remaining_bytes: memory?.remaining ?? null,
+    memory_total_bytes: memory?.total ?? null,
   }
 }
 

@@ -13,7 +13,7 @@ import {
   OperationRef,
   ServerGroupRule,
 } from './instance.ts'
-import { MigrationView } from './migration.ts'
+import { MigrationView, MoveProgress } from './migration.ts'
 import { Nullable, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
@@ -80,6 +80,7 @@ export const CELL_OPERATIONS = {
     answer: Type.Object({ view: Nullable(InstanceView), heldOn: Type.Array(Uuid) }),
   },
   'instance.diagnostics': { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
+  'instance.move-progress': { ask: Type.Object({ serverId: Uuid }), answer: MoveProgress },
   'instance.console-log': {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     answer: Type.Object({ output: Type.String() }),

@@ -4,6 +4,7 @@ import { HostAct } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { PortFilter } from './firewall.ts'
 import { InstanceBuild, Nic, OperationRef } from './instance.ts'
+import { MoveProgress } from './migration.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
 /** Subjects below `host.<cell>.<host>.`: what a cell asks of one of its computes. */
@@ -169,6 +170,7 @@ export const HOST_OPERATIONS = {
     ask: Type.Object({ serverId: Uuid, how: OneOf(['abort', 'complete'] as const) }),
     answer: Type.Object({}),
   },
+  'move-progress': { ask: Type.Object({ serverId: Uuid }), answer: MoveProgress },
   diagnostics: { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   uptime: { ask: Type.Object({}), answer: Type.Object({ text: Type.String() }) },
   'console-log': {

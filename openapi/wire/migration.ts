@@ -26,6 +26,15 @@ export const MIGRATION_STATUSES = [
 ] as const
 export type MigrationStatus = (typeof MIGRATION_STATUSES)[number]
 
+const Carried = Type.Object({
+  total: Type.Integer({ minimum: 0 }),
+  processed: Type.Integer({ minimum: 0 }),
+  remaining: Type.Integer({ minimum: 0 }),
+})
+/** How far a live migration has come, in bytes; null where its host cannot tell. */
+export const MoveProgress = Type.Object({ memory: Nullable(Carried), disks: Nullable(Carried) })
+export type MoveProgress = Static<typeof MoveProgress>
+
 /** A change of a server's host, or of its size; kept after it has ended. */
 export const MigrationView = Type.Object({
   id: Uuid,

@@ -81,9 +81,15 @@ test('a live migration is listed while it is under way, may be called off, and e
 
   const listed = async () =>
     (await admin.get<{ migrations: readonly Migration[] }>(at, { version: '2.23' })).body.migrations
-  await expect
-    .poll(async () => (await listed()).map((each) => each['status']), PATIENCE)
-    .toEqual(['running'])
+  await expect.poll(listed, PATIENCE).toEqual([
+    expect.objectContaining({
+      status: 'running',
+      memory_total_bytes: 128 * 1024 ** 2,
+      memory_remaining_bytes: 128 * 1024 ** 2,
+      memory_processed_bytes: 0,
+      disk_total_bytes: null,
+    }),
+  ])
   expect((await showServer(demo, id)).status).toBe('MIGRATING')
   const number = String((await listed())[0]!['id'])
   expect((await admin.get(`${at}/${number}`, { version: '2.23' })).status).toBe(200)

@@ -199,6 +199,7 @@ export class ScriptedCell implements AsyncDisposable {
           heldOn: [],
         }
       case 'instance.diagnostics':
+      case 'instance.move-progress':
         throw new Failure('unsupported', 'A scripted cell counts nothing')
       case 'feed.read':
         return this.#read(ask)

@@ -12,6 +12,7 @@ import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 import { linkHosts } from './linked-hosts.ts'
 import { whyNoGuests } from './requirements.ts'
 
+const MIB = 1024 ** 2
 const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'dnsmasq', 'genisoimage', 'syslinux']
 const GUEST_CACHE = join(import.meta.dirname, '../../.weir/cache')
 const ADDRESS = '10.89.0.10'
@@ -193,8 +194,17 @@ describe.skipIf(why !== undefined)(
           expect(await harnesses[1].leftovers(spec.id)).toEqual([])
 
           const sending = here.liveMove!.send(spec.id, await expected(spec), signal())
+          await expect
+            .poll(() => here.liveMove!.progress(spec.id, signal()).catch(String), {
+              timeout: 30_000,
+              interval: 20,
+            })
+            .toMatchObject({ memory: { total: expect.toSatisfy((total) => total > 64 * MIB) } })
           await here.liveMove!.steer(spec.id, 'complete', signal())
           await sending
+          await expect(here.liveMove!.progress(spec.id, signal())).rejects.toMatchObject({
+            kind: 'conflict',
+          })
           await there.liveMove!.land(spec, true, signal())
           expect(await statesOf(spec.id)).toEqual(['shutdown', 'running'])
           await here.destroy(spec.id, signal())

@@ -6,7 +6,7 @@ import type { LibvirtSession } from '../session.ts'
 /** virDomainGetJobStatsFlags: the job that ended last. */
 const JOB_STATS_COMPLETED = 1
 
-/** libvirt's calls about copies of disks that QEMU makes while the guest goes on. */
+/** libvirt's calls about the job of a domain, and about copies of its disks that QEMU makes while the guest goes on. */
 export function backupCalls(session: LibvirtSession, slow: LibvirtSession) {
   return {
     /** Begins to copy disks as they are now; the job's end is asked for. */
@@ -18,6 +18,16 @@ export function backupCalls(session: LibvirtSession, slow: LibvirtSession) {
     async jobState(domain: DomainRef, ended: boolean, signal: AbortSignal): Promise<number> {
       const args = new XdrWriter().domain(domain).uint(ended ? JOB_STATS_COMPLETED : 0)
       return (await session.call(PROCEDURES.domainGetJobStats, args, signal)).int()
+    },
+    /** What the job under way says of itself, by libvirt's names; nothing when there is none. */
+    async jobFigures(
+      domain: DomainRef,
+      signal: AbortSignal,
+    ): Promise<ReadonlyMap<string, number | string>> {
+      const args = new XdrWriter().domain(domain).uint(0)
+      const answer = await session.call(PROCEDURES.domainGetJobStats, args, signal)
+      answer.int()
+      return answer.parameters()
     },
     async abort(domain: DomainRef, signal: AbortSignal): Promise<void> {
       await session.call(PROCEDURES.domainAbortJob, new XdrWriter().domain(domain), signal)

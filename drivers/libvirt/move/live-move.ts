@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import type { LiveMove } from '../../move.ts'
+import type { CarriedBytes, LiveMove } from '../../move.ts'
 import { diskSizeIfThere } from '../disks/own-disks.ts'
 import { backupCalls } from '../domains/backup-calls.ts'
 import { getOwnDomain } from '../domains/own-domains.ts'
@@ -59,7 +59,25 @@ export function libvirtLiveMove(host: LibvirtHost): LiveMove {
         return backupCalls(host.session, host.slowSession).abort(domain, signal)
       calledOff.abort(new Failure('conflict', 'The move was called off.'))
     },
+    async progress(id, signal) {
+      const domain = await getOwnDomain(host.domains, host.owner, id, signal)
+      const calls = backupCalls(host.session, host.slowSession)
+      const figures = await calls.jobFigures(domain, signal)
+      if (figures.size === 0) throw new Failure('conflict', `Instance ${id} is not leaving.`)
+      return { memory: carried(figures, 'memory'), disks: carried(figures, 'disk') }
+    },
   }
+}
+
+/** libvirt: VIR_DOMAIN_JOB_MEMORY_TOTAL and its like. */
+function carried(
+  figures: ReadonlyMap<string, number | string>,
+  what: 'memory' | 'disk',
+): CarriedBytes | null {
+  const figure = (name: string) => Number(figures.get(`${what}_${name}`) ?? 0)
+  if (!figures.has(`${what}_total`)) return null
+  const [total, processed, remaining] = ['total', 'processed', 'remaining'].map(figure)
+  return { total: total!, processed: processed!, remaining: remaining! }
 }
 
 async function announce(host: LibvirtHost, id: InstanceId, signal: AbortSignal): Promise<string> {

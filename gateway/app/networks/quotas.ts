@@ -80,13 +80,21 @@ export function showDefaultQuotas(requester: Requester, projectId: string): Quot
   return statesOf(new Map())
 }
 
-/** Afterwards these limits hold; what is used already stays. */
+/** As in the service's document; Neutron asks nobody whether there is such a project. */
+const PROJECT_ID = /^[0-9A-Za-z-]{1,64}$/
+
+/** Afterwards these limits hold; what is used already stays. Throws `invalid` for what can be no project's id. */
 export async function updateQuotas(
   networks: Networks,
   requester: Requester,
   projectId: string,
   limits: Readonly<Partial<Record<NetworkResource, number>>>,
 ): Promise<Quotas> {
+  if (!PROJECT_ID.test(projectId))
+    throw new Failure(
+      'invalid',
+      `${projectId} is not the id of a project: use letters, digits and dashes.`,
+    )
   const given = Object.entries(limits).filter((entry) => entry[1] !== undefined)
   await networks.db.transaction((tx) => setQuotaLimits(tx, projectId, Object.fromEntries(given)))
   return showQuotas(networks, requester, projectId)

@@ -9,11 +9,12 @@ import { expectInvariants } from '#test/env/invariants.ts'
 import { meantBody } from './meant.ts'
 import { nearValid, nearValidText } from './near-valid.ts'
 import { type WalkWorld, walkWorld } from './walk-world.ts'
-import { NOBODY, pathOf, WALKED, type Walked } from './walked.ts'
+import { isRead, NOBODY, pathOf, WALKED, type Walked } from './walked.ts'
 
 /** Found again with the same numbers; a long run looks elsewhere each time. */
 const RUNS = isFullRun ? { numRuns: 40 } : { numRuns: 6, seed: 20_261_121 }
 const LIMIT_MS = 600_000
+const NAMES_OF_NOTHING = ['é', 'a\u0000b', '%', '👩‍👩‍👧'.repeat(40)]
 
 let world: WalkWorld
 
@@ -63,7 +64,7 @@ describe.each(presentDocuments())('%s', (name) => {
     async () => {
       for (const walked of walks) {
         const version = walked.described.turningPoints(walked.operation).at(-1)
-        if (version === undefined || walked.operation.method !== 'GET') continue
+        if (version === undefined) continue
         const parameters = walked.described
           .queryParameters(walked.operation)
           .filter((parameter) => existsAt(parameter, version))
@@ -74,7 +75,7 @@ describe.each(presentDocuments())('%s', (name) => {
               walked,
               version,
               `?${String(parameter['name'])}=${encodeURIComponent(text)}`,
-              undefined,
+              isRead(walked) ? undefined : meantBody(walked, version, world.targets),
             ),
           )
           await fc.assert(property, RUNS)
@@ -84,6 +85,25 @@ describe.each(presentDocuments())('%s', (name) => {
     LIMIT_MS,
   )
 })
+
+test(
+  'answers names that nothing can have, and never with 5xx',
+  async () => {
+    for (const walked of WALKED) {
+      const version = walked.described.turningPoints(walked.operation).at(-1)
+      if (version === undefined || !walked.operation.path.includes('{')) continue
+      const body = isRead(walked) ? undefined : meantBody(walked, version, world.targets)
+      for (const name of NAMES_OF_NOTHING)
+        await world.admin.call(
+          walked.operation.method,
+          pathOf(walked, () => name),
+          body,
+          { version },
+        )
+    }
+  },
+  LIMIT_MS,
+)
 
 test('nothing half-made is left of it all', async () => {
   await expectInvariants(world.cloud)

@@ -27,13 +27,19 @@ interface Identified {
 /** Afterwards there is one of everything, in the project of the user `demo` or of the cloud. */
 export async function makeTargets(cloud: Cloud): Promise<Targets> {
   await liftQuotas(cloud.as('admin'))
-  const network = await networkTargets(cloud.as('demo'))
-  const image = await imageTargets(cloud.as('demo'))
-  const identity = await identityTargets(cloud)
+  const [network, image, identity] = await Promise.all([
+    networkTargets(cloud.as('demo')),
+    imageTargets(cloud.as('demo')),
+    identityTargets(cloud),
+  ])
   const { network_id: own = '', port_id: port = '' } = network
+  const [server, administered] = await Promise.all([
+    serverTargets(cloud, port),
+    adminTargets(cloud.as('admin'), identity['project_id'] ?? ''),
+  ])
   const compute: Ids = {
-    ...(await serverTargets(cloud, port)),
-    ...(await adminTargets(cloud.as('admin'), identity['project_id'] ?? '')),
+    ...server,
+    ...administered,
     image_id: image['image_id'] ?? '',
     network_id: own,
     port_id: port,

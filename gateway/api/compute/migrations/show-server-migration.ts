@@ -1,5 +1,6 @@
 import type { operations } from '#openapi/compute.gen.ts'
 import { showLiveMigration } from '../../../app/migrations/live-migrations.ts'
+import { liveProgress } from '../../../app/migrations/live-progress.ts'
 import type { Handler } from '../../../http/operation.ts'
 import { serverMigrationView } from '../../../views/migration.ts'
 
@@ -7,5 +8,6 @@ export const showServerMigration: Handler<operations['showServerMigration']> = a
   const { app, context, params } = call
   const { server_id: id, migration_id: number } = params
   const migration = await showLiveMigration(app.db, context, id, number)
-  return { body: { migration: serverMigrationView(migration) } }
+  const progress = await liveProgress(app.compute, context, migration)
+  return { body: { migration: serverMigrationView(migration, progress) } }
 }
