@@ -1,5 +1,6 @@
 import { createAccount, encodeActivation } from '@nats-io/jwt'
 import { type CellAccount, cellFeedSubject, cellServiceSubject } from './accounts.ts'
+import { newKeyPair } from './native-key-pair.ts'
 
 /** A cell's account with the key that owns it. */
 export interface OwnedCellAccount extends CellAccount {
@@ -12,7 +13,7 @@ export async function createCellAccount(
   cellId: string,
   gatewayKey: string,
 ): Promise<OwnedCellAccount> {
-  const pair = createAccount()
+  const pair = newKeyPair(createAccount)
   return {
     cellId,
     publicKey: pair.getPublicKey(),

@@ -1,6 +1,7 @@
-import { type Account, encodeAccount, fromSeed } from '@nats-io/jwt'
+import { type Account, encodeAccount } from '@nats-io/jwt'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { Failure } from '#common/errors.ts'
+import { nativeKeyPair } from './native-key-pair.ts'
 
 /** The right to change accounts on running NATS servers. */
 export interface BusOperator {
@@ -29,7 +30,7 @@ export async function pushAccount(
   publicKey: string,
   claims: Partial<Account>,
 ): Promise<void> {
-  const signer = fromSeed(new TextEncoder().encode(operator.operatorSeed))
+  const signer = nativeKeyPair(operator.operatorSeed)
   const jwt = await encodeAccount(name, publicKey, claims, { signer })
   const reply = await operator.system
     .request('$SYS.REQ.CLAIMS.UPDATE', jwt, { timeout: ANSWER_LIMIT_MS })

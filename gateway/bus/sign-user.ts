@@ -1,4 +1,5 @@
-import { encodeUser, fromSeed, type Permissions } from '@nats-io/jwt'
+import { encodeUser, type Permissions } from '@nats-io/jwt'
+import { nativeKeyPair } from './native-key-pair.ts'
 
 /**
  * The right of whoever holds the private key of `publicKey` to act as a user of the account: worth nothing without
@@ -10,6 +11,6 @@ export function signUser(
   accountSeed: string,
   permissions: Permissions,
 ): Promise<string> {
-  const account = fromSeed(new TextEncoder().encode(accountSeed))
+  const account = nativeKeyPair(accountSeed)
   return encodeUser(name, publicKey, account, permissions)
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
 import type { Comparison } from './compare.ts'
 import { startFloor } from './floor.ts'
+import { thisMachine } from './machine.ts'
 import { type Options, parseOptions } from './options.ts'
 import { type FirstFigures, measureFirst } from './phases/first.ts'
 import { type IdleFigures, measureIdle } from './phases/idle.ts'
@@ -9,6 +9,7 @@ import { LOOP_PHASES, measureLoop } from './phases/reads.ts'
 import { bootStorm, deleteStorm, measureStorms } from './phases/storms.ts'
 import { startProduct } from './product.ts'
 import { type Results, report } from './report.ts'
+import { interrupted, progress, say } from './terminal.ts'
 
 /** The page of the list has as many servers as it asks for. */
 const SERVERS_LISTED = 120
@@ -24,7 +25,7 @@ if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(re
 async function run(options: Options, owned: AsyncDisposableStack): Promise<Results> {
   const { phases, servers, rounds, stormRounds } = options
   const startedAt = new Date().toISOString()
-  const product = await startProduct(owned, progress)
+  const product = await startProduct(owned, { cells: 2, hosts: 2 }, progress)
   const idle: Record<string, IdleFigures> = {}
   if (phases.includes('idle')) Object.assign(idle, await measureIdle(product))
   progress('Making servers to read, and starting the floor ...')
@@ -49,26 +50,5 @@ async function run(options: Options, owned: AsyncDisposableStack): Promise<Resul
       await deleteStorm(side, (await bootStorm(side, WARM_UP_SERVERS, 'bench-warm')).ids)
     Object.assign(comparisons, await measureStorms(sides, servers, stormRounds))
   }
-  return { startedAt, machine: machine(), readyMs: product.readyMs, idle, first, comparisons }
-}
-
-function machine(): Results['machine'] {
-  const [cpu] = cpus()
-  return { cpu: cpu?.model ?? 'unknown', cpus: `${cpus().length} CPUs`, node: process.version }
-}
-
-/** Rejects when the user has had enough, so that everything started is stopped. */
-function interrupted(): Promise<never> {
-  return new Promise((_, reject) => {
-    for (const name of ['SIGINT', 'SIGTERM'] as const)
-      process.once(name, () => reject(new Error(`interrupted by ${name}`)))
-  })
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`)
-}
-
-function progress(line: string): void {
-  process.stderr.write(`${line}\n`)
+  return { startedAt, machine: thisMachine(), readyMs: product.readyMs, idle, first, comparisons }
 }

@@ -43,7 +43,8 @@ function phaseOf(name: string): Phase {
   return phase
 }
 
-function wholeNumber(name: string, text: string, max: number): number {
+/** Throws an Error where the option is no whole number from 1 to `max`. */
+export function wholeNumber(name: string, text: string, max: number): number {
   const value = Number(text)
   if (Number.isInteger(value) && value >= 1 && value <= max) return value
   throw new Error(`--${name}: give a whole number from 1 to ${max}`)

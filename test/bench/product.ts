@@ -33,17 +33,25 @@ export interface Product extends Target {
 type Progress = (line: string) => void
 
 const MICROVERSION = '2.79'
+export const SERVERS = '/compute/v2.1/servers'
 const UNLIMITED = -1
-const GLOBAL_DATABASE = 'weir'
+export const GLOBAL_DATABASE = 'weir'
 const COUNT = `select coalesce(sum(vm_state = 'active'), 0) as active, count(*) as existing
   from server_index where project_id = ? and deleted_at is null`
 
+/** How many cells, and hosts of each. */
+export interface ProductSize {
+  readonly cells: number
+  readonly hosts: number
+}
+
 /**
- * Afterwards a fake-driver cloud of 2 cells with 2 hosts each serves, and its demo project has no limits. Disposing
- * `owned` stops it and leaves nothing, also when it has not yet started.
+ * Afterwards a fake-driver cloud of this size serves, and its demo project has no limits. Disposing `owned` stops it and
+ * leaves nothing, also when it has not yet started.
  */
 export async function startProduct(
   owned: AsyncDisposableStack,
+  size: ProductSize,
   progress: Progress,
 ): Promise<Product> {
   const layout = layoutIn(mkdtempSync(join(tmpdir(), 'weir-bench-')))
@@ -51,16 +59,14 @@ export async function startProduct(
   owned.defer(async () => {
     await bringDown(layout, () => {})
   })
-  await bringUp(layout, { driver: 'fake', cells: 2, hosts: 2, port: await freePort() }, progress)
+  await bringUp(layout, { driver: 'fake', ...size, port: await freePort() }, progress)
   const { state, readyMs } = await restart(layout, progress)
   const endpoint = endpointOf(state)
   const demo = cloudAccount(layout, 'weir')
   const session = await signIn(endpoint, demo)
-  const projectId = await unlimit(layout, state, demo.projectName)
+  const projectId = await unlimit(await adminOf(layout, state), demo.projectName)
   const mariadb = running(runningMariadb(layout.mariadb))
-  const count = owned.use(
-    await ServerCounter.open(mariadb.rootUrl(GLOBAL_DATABASE), COUNT, [projectId]),
-  )
+  const count = owned.use(await countServers(mariadb, projectId))
   return {
     name: 'product',
     origin: new URL(endpoint),
@@ -85,13 +91,17 @@ async function restart(layout: Layout, progress: Progress) {
   return { state, readyMs: performance.now() - startedAt }
 }
 
-function adminOf(layout: Layout, state: DeploymentState): Promise<Session> {
+/** Counts the servers of a project. */
+export function countServers(mariadb: Mariadb, projectId: string): Promise<ServerCounter> {
+  return ServerCounter.open(mariadb.rootUrl(GLOBAL_DATABASE), COUNT, [projectId])
+}
+
+export function adminOf(layout: Layout, state: DeploymentState): Promise<Session> {
   return signIn(endpointOf(state), cloudAccount(layout, 'weir-admin'))
 }
 
 /** Afterwards the project may have any number of servers; returns its id. */
-async function unlimit(layout: Layout, state: DeploymentState, name: string): Promise<string> {
-  const admin = await adminOf(layout, state)
+export async function unlimit(admin: Session, name: string): Promise<string> {
   const { projects } = await callApi<{ projects: readonly [{ readonly id: string }] }>(admin, {
     method: 'GET',
     path: `/identity/v3/projects?name=${name}`,
@@ -105,34 +115,45 @@ async function unlimit(layout: Layout, state: DeploymentState, name: string): Pr
   return id
 }
 
-function headersAt({ token }: Session, version: Microversion): Readonly<Record<string, string>> {
+export function headersAt(
+  { token }: Session,
+  version: Microversion = MICROVERSION,
+): Readonly<Record<string, string>> {
   return { 'X-Auth-Token': token, 'OpenStack-API-Version': `compute ${version}` }
 }
 
 function listAt(session: Session, version: Microversion): Buffer {
-  const path = '/compute/v2.1/servers/detail?limit=100'
+  const path = `${SERVERS}/detail?limit=100`
   return requestBytes({ method: 'GET', path, headers: headersAt(session, version) })
 }
 
-async function requestsOf(session: Session, layout: Layout): Promise<Target['requests']> {
-  const compute = '/compute/v2.1/servers'
-  const headers = headersAt(session, MICROVERSION)
-  const [server, image] = await Promise.all([
-    callApi<{ servers: readonly [{ readonly id: string }] }>(session, {
-      method: 'GET',
-      path: compute,
-    }),
-    callApi<{ images: readonly [{ readonly id: string }] }>(session, {
-      method: 'GET',
-      path: '/image/v2/images',
-    }),
-  ])
-  const { id: imageRef } = image.images[0]
+/** What asks for a server in the session's project. */
+export async function createOf(session: Session): Promise<Target['requests']['create']> {
+  const { images } = await callApi<{ images: readonly [{ readonly id: string }] }>(session, {
+    method: 'GET',
+    path: '/image/v2/images',
+  })
+  const { id: imageRef } = images[0]
   const flavorRef = DEMO_FLAVORS[0]!.id
+  return (name) =>
+    requestBytes({
+      method: 'POST',
+      path: SERVERS,
+      headers: headersAt(session),
+      body: { server: { name, flavorRef, imageRef, networks: 'none' } },
+    })
+}
+
+async function requestsOf(session: Session, layout: Layout): Promise<Target['requests']> {
+  const headers = headersAt(session)
+  const { servers } = await callApi<{ servers: readonly [{ readonly id: string }] }>(session, {
+    method: 'GET',
+    path: SERVERS,
+  })
   const { userName, password, projectName } = cloudAccount(layout, 'weir')
   const domain = { id: 'default' }
   return {
-    one: requestBytes({ method: 'GET', path: `${compute}/${server.servers[0].id}`, headers }),
+    one: requestBytes({ method: 'GET', path: `${SERVERS}/${servers[0].id}`, headers }),
     hundred: listAt(session, MICROVERSION),
     token: requestBytes({
       method: 'POST',
@@ -148,14 +169,8 @@ async function requestsOf(session: Session, layout: Layout): Promise<Target['req
         },
       },
     }),
-    create: (name) =>
-      requestBytes({
-        method: 'POST',
-        path: compute,
-        headers,
-        body: { server: { name, flavorRef, imageRef, networks: 'none' } },
-      }),
-    remove: (id) => requestBytes({ method: 'DELETE', path: `${compute}/${id}`, headers }),
+    create: await createOf(session),
+    remove: (id) => requestBytes({ method: 'DELETE', path: `${SERVERS}/${id}`, headers }),
   }
 }
 

@@ -1,11 +1,13 @@
 import type { Comparison } from './compare.ts'
+import type { Machine } from './machine.ts'
 import type { FirstFigures } from './phases/first.ts'
 import type { IdleFigures } from './phases/idle.ts'
+import { table } from './table.ts'
 
 /** Everything one run of the bench found out. */
 export interface Results {
   readonly startedAt: string
-  readonly machine: Readonly<Record<string, string | number>>
+  readonly machine: Machine
   readonly readyMs: number
   readonly idle: Readonly<Record<string, IdleFigures>>
   /** The first request at each microversion. */
@@ -79,23 +81,4 @@ function comparisonRow([phase, { product, floor, ratio }]: [
     floor.sharedCpuUsPerOperation.toFixed(0),
     ratio.allCpu.toFixed(2),
   ]
-}
-
-/** The first column to the left, figures to the right. */
-function table(
-  headings: readonly string[],
-  rows: readonly (readonly string[])[],
-): readonly string[] {
-  const all = [headings, ...rows]
-  const widths = headings.map((_, column) =>
-    Math.max(...all.map((row) => (row[column] ?? '').length)),
-  )
-  return all.map((row) =>
-    row
-      .map((cell, column) => {
-        const width = widths[column] ?? 0
-        return column === 0 ? cell.padEnd(width) : cell.padStart(width)
-      })
-      .join('  '),
-  )
 }

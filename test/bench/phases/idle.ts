@@ -12,7 +12,9 @@ const SETTLE_MS = 3_000
 const WATCH_MS = 10_000
 
 /** What each process holds and uses while nobody asks anything. */
-export async function measureIdle(target: Target): Promise<Readonly<Record<string, IdleFigures>>> {
+export async function measureIdle(
+  target: Pick<Target, 'processes'>,
+): Promise<Readonly<Record<string, IdleFigures>>> {
   await sleep(SETTLE_MS)
   const processes = Object.entries(target.processes)
   const before = processes.map(([, each]) => cpuSeconds([each]))

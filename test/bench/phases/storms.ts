@@ -9,6 +9,11 @@ const LIMIT_MS = 120_000
 /** Between two looks at how far it is: a count by index, cheap for the database and free for the processes. */
 const LOOK_EVERY_MS = 15
 
+/** Who is asked for servers, and says how many there are. */
+export interface Booter extends Pick<Target, 'name' | 'origin' | 'count'> {
+  readonly requests: Pick<Target['requests'], 'create'>
+}
+
 /** Servers made at once until they run, and removed at once until they are gone, on both sides in turns. */
 export async function measureStorms(
   sides: Sides,
@@ -32,7 +37,7 @@ export async function measureStorms(
 
 /** Afterwards so many more servers run. */
 export async function bootStorm(
-  target: Target,
+  target: Booter,
   servers: number,
   prefix: string,
 ): Promise<{ readonly ids: readonly string[]; readonly run: Run }> {
@@ -55,7 +60,7 @@ export async function deleteStorm(target: Target, ids: readonly string[]): Promi
 }
 
 async function storm(
-  target: Target,
+  target: Pick<Target, 'name' | 'origin' | 'count'>,
   requests: readonly Buffer[],
   isOver: (count: ServerCount) => boolean,
 ) {

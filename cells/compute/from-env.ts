@@ -1,0 +1,19 @@
+import type { Env } from '#common/env.ts'
+import { createDriver } from '#drivers/registry.ts'
+import { configFromEnv } from './config.ts'
+import { startCompute } from './context.ts'
+import { ImageClient } from './image-client.ts'
+
+/** The compute that COMPUTE_* variables tell of, with their driver, until disposed. Several may live in one process. */
+export async function computeFromEnv(env: Env): Promise<AsyncDisposable> {
+  const config = configFromEnv(env)
+  await using owned = new AsyncDisposableStack()
+  const images = owned.use(new ImageClient(config.imageUrl))
+  const { driver, driverSettings } = config
+  const compute = await startCompute(config, {
+    createDriver: (environment, log) => createDriver(driver, environment, driverSettings, log),
+    images,
+  })
+  owned.use(compute)
+  return owned.move()
+}
