@@ -39,7 +39,8 @@ export async function startMariadb(directory: string, lifetime: Lifetime): Promi
   const home = resolve(directory)
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const old = loadSettings(home)
-  if (old?.process !== undefined && isRunning(old.process)) return handle(old, old.process)
+  if (old?.process !== undefined && isRunning(old.process))
+    return whenReady(handle(old, old.process), home)
   await createData(`${home}/data`)
   const settings: Settings = {
     port: await freePort(old?.port),
@@ -55,11 +56,9 @@ export async function startMariadb(directory: string, lifetime: Lifetime): Promi
     directory: home,
     logFile: `${home}/mariadb.log`,
     lifetime,
+    record: (started) => saveSettings(home, { ...settings, process: started }),
   })
-  saveSettings(home, { ...settings, process: identity })
-  const mariadb = handle(settings, identity)
-  await waitUntilReady(mariadb, `${home}/mariadb.log`)
-  return mariadb
+  return whenReady(handle(settings, identity), home)
 }
 
 /** The MariaDB of this directory if it runs. */
@@ -85,7 +84,8 @@ function handle(settings: Settings, identity: ProcessIdentity): Mariadb {
   }
 }
 
-async function waitUntilReady(mariadb: Mariadb, logFile: string): Promise<void> {
+/** Also one that ran already: whoever started it may have been killed before it was ready. */
+async function whenReady(mariadb: Mariadb, home: string): Promise<Mariadb> {
   const probe = async () => {
     if (!isRunning(mariadb.process)) return 'ended'
     const connection = await createConnection({
@@ -96,7 +96,9 @@ async function waitUntilReady(mariadb: Mariadb, logFile: string): Promise<void> 
     return 'ready'
   }
   const state = await waitFor('MariaDB to accept connections', probe, READY_LIMIT_MS)
-  if (state === 'ended') throw new Error(`MariaDB ended while starting: ${logTail(logFile)}`)
+  if (state === 'ended')
+    throw new Error(`MariaDB ended while starting: ${logTail(`${home}/mariadb.log`)}`)
+  return mariadb
 }
 
 function loadSettings(home: string): Settings | undefined {

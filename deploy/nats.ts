@@ -47,7 +47,7 @@ export async function startNats(
   const keys = natsKeys(home)
   const old = loadSettings(home)
   if (old?.process !== undefined && isRunning(old.process))
-    return handle(home, old, old.process, keys)
+    return whenReady(handle(home, old, old.process, keys), home)
   const ports = {
     port: await freePort(old?.port),
     leafPort: await freePort(old?.leafPort),
@@ -62,11 +62,13 @@ export async function startNats(
     directory: home,
     logFile: `${home}/nats.log`,
     lifetime,
+    record: (started) =>
+      writeFileAtomically(
+        `${home}/settings.json`,
+        JSON.stringify({ ...settings, process: started }),
+      ),
   })
-  writeFileAtomically(`${home}/settings.json`, JSON.stringify({ ...settings, process: identity }))
-  const nats = handle(home, settings, identity, keys)
-  await waitUntilReady(nats, `${home}/nats.log`)
-  return nats
+  return whenReady(handle(home, settings, identity, keys), home)
 }
 
 /** The nats-server of this directory if it runs. */
@@ -98,7 +100,8 @@ function handle(home: string, settings: Settings, identity: ProcessIdentity, key
   }
 }
 
-async function waitUntilReady(nats: Nats, logFile: string): Promise<void> {
+/** Also one that ran already: whoever started it may have been killed before it was ready. */
+async function whenReady(nats: Nats, home: string): Promise<Nats> {
   const probe = async () => {
     if (!isRunning(nats.process)) return 'ended'
     const connection = await connectSystem(nats.url, nats.keys.systemSeed)
@@ -106,7 +109,9 @@ async function waitUntilReady(nats: Nats, logFile: string): Promise<void> {
     return 'ready'
   }
   const state = await waitFor('nats-server to accept connections', probe, READY_LIMIT_MS)
-  if (state === 'ended') throw new Error(`nats-server ended while starting: ${logTail(logFile)}`)
+  if (state === 'ended')
+    throw new Error(`nats-server ended while starting: ${logTail(`${home}/nats.log`)}`)
+  return nats
 }
 
 function loadSettings(home: string): Settings | undefined {

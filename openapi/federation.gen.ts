@@ -628,6 +628,51 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/cells/{cell}/orphans": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Servers that a cell has, and of which nothing is known here.
+         * @description There are some where the gateways' database was restored from a backup that is older. At most a thousand are told.
+         */
+        readonly get: operations["listOrphans"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/cells/{cell}/orphans/{orphan}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+                /** @description The id of a server that is nobody's. */
+                readonly orphan: components["parameters"]["orphan"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Has a cell end a server that is nobody's, with its disks. */
+        readonly delete: operations["endOrphan"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -983,6 +1028,8 @@ export interface components {
         readonly joinToken: string;
         /** @description The name of a node. */
         readonly node: string;
+        /** @description The id of a server that is nobody's. */
+        readonly orphan: string;
     };
     requestBodies: never;
     headers: never;
@@ -1022,6 +1069,7 @@ export type ParameterCursor = components['parameters']['cursor'];
 export type ParameterIntent = components['parameters']['intent'];
 export type ParameterJoinToken = components['parameters']['joinToken'];
 export type ParameterNode = components['parameters']['node'];
+export type ParameterOrphan = components['parameters']['orphan'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly listVersions: {
@@ -2401,6 +2449,72 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listOrphans: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer, of the cell itself. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly orphans: readonly {
+                            /** Format: uuid */
+                            readonly id: string;
+                            /** @description As its hypervisor knows it. */
+                            readonly name: string | null;
+                            readonly host: string | null;
+                            readonly state: string;
+                            readonly launched_at: components["schemas"]["Time"] | null;
+                        }[];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly endOrphan: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+                /** @description The id of a server that is nobody's. */
+                readonly orphan: components["parameters"]["orphan"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The cell ends it. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };

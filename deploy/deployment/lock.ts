@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import { isRunning, type ProcessIdentity, processIdentity } from '../process/process-identity.ts'
@@ -13,11 +13,16 @@ export function lockDeployment(layout: Layout): Disposable {
   const file = join(layout.home, 'lock.json')
   const holder = holderOf(file)
   if (holder !== undefined && !isRunning(holder)) rmSync(file, { force: true })
+  // There with its content or not at all, wherever this is killed: a lock without a holder would be held for ever.
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, JSON.stringify(processIdentity(process.pid)), { mode: 0o600 })
   try {
-    writeFileSync(file, JSON.stringify(processIdentity(process.pid)), { flag: 'wx', mode: 0o600 })
+    linkSync(draft, file)
   } catch (cause) {
     const pid = holder?.pid ?? 'unknown'
     throw new Failure('conflict', `Another ./weir up or down is at work (pid ${pid}).`, { cause })
+  } finally {
+    rmSync(draft, { force: true })
   }
   return { [Symbol.dispose]: () => rmSync(file, { force: true }) }
 }

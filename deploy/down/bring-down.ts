@@ -1,8 +1,8 @@
 import type { Layout } from '../deployment/layout.ts'
 import { loadState, saveState } from '../deployment/state.ts'
 import { stopHosts } from '../hypervisors/stop-hosts.ts'
-import { stopMariadb } from '../mariadb.ts'
-import { stopNats } from '../nats.ts'
+import { runningMariadb, stopMariadb } from '../mariadb.ts'
+import { runningNats, stopNats } from '../nats.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { processStates } from '../status/process-states.ts'
@@ -19,7 +19,9 @@ export async function bringDown(
 ): Promise<boolean> {
   const state = loadState(layout)
   const states = state === undefined ? [] : await processStates(layout, state)
-  const ran = states.some(({ pid }) => pid !== undefined)
+  // An `up` that was killed early has left these and no state.
+  const services = [runningMariadb(layout.mariadb), runningNats(layout.nats)]
+  const ran = [...states.map(({ pid }) => pid), ...services].some((each) => each !== undefined)
   const running = Object.entries(state?.processes ?? {}).filter(([, each]) => isRunning(each))
   for (const prefix of ORDER) {
     const group = running.filter(([name]) => name.startsWith(prefix))

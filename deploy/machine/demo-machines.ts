@@ -126,15 +126,15 @@ async function startBmc(
     `bootfile=${DEMO_BOOT_URL}/boot.ipxe?mac=${macAddress}`,
   ].join(',')
   const qemu = qemuCommand(serialPort, ['-nic', nic])
-  const bmc = await startProcess({
+  await startProcess({
     command: findProgram('ipmi_sim'),
     args: [...SIMULATOR_ARGUMENTS, '-n'],
     env: { MACHINE: machine, QEMU: qemu, PATH },
     directory: machine,
     logFile: join(machine, 'bmc.log'),
     lifetime: 'detached',
+    record: (bmc) => writeFileAtomically(join(machine, 'bmc.json'), JSON.stringify(bmc)),
   })
-  writeFileAtomically(join(machine, 'bmc.json'), JSON.stringify(bmc))
   if (!existsSync(join(machine, WAS_ON))) return
   await chassis(machine, ['set', 'power', '1'], qemu)
   await rm(join(machine, WAS_ON))

@@ -1,8 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
+import { projectRoot } from '../paths.ts'
 import { freePort } from './free-port.ts'
 import { isRunning, processIdentity } from './process-identity.ts'
 import { startProcess } from './start-process.ts'
@@ -31,6 +34,34 @@ test('processIdentity() tells a process from a later one with its pid', () => {
   expect(own).toBeDefined()
   expect(own && isRunning(own)).toBe(true)
   expect(own && isRunning({ ...own, startTicks: own.startTicks + 1 })).toBe(false)
+})
+
+test('a detached program begins as the process that was recorded, and never where its starter died before', async () => {
+  const said = join(directory, 'said')
+  const program = (then: string) => `
+    import { startProcess } from '#deploy/process/start-process.ts'
+    await startProcess({
+      command: '/bin/sh', args: ['-c', 'echo $$ >> ${said}; exec sleep 60'], env: {}, lifetime: 'detached',
+      directory: '${directory}', logFile: '${logFile}',
+      record: ({ pid }) => { process.stdout.write(String(pid)); ${then} },
+    })`
+  const starter = async (then: string) => {
+    const args = ['--input-type=module-typescript', '-e', program(then)]
+    const child = spawn(process.execPath, args, {
+      cwd: projectRoot,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    return Number(await text(child.stdout))
+  }
+
+  const never = await starter("process.kill(process.pid, 'SIGKILL')")
+  await waitFor('the waiting process to end', () => processIdentity(never) === undefined, 5_000)
+  const recorded = await starter('')
+
+  const pidSaid = () => existsSync(said) && readFileSync(said, 'utf8').endsWith('\n')
+  await waitFor('the program to begin', pidSaid, 5_000)
+  expect(readFileSync(said, 'utf8')).toBe(`${recorded}\n`)
+  await stopProcess(processIdentity(recorded)!)
 })
 
 test('stopProcess() ends a process that heeds SIGTERM', async () => {

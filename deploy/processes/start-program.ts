@@ -15,8 +15,12 @@ export function logFile(layout: Layout, name: string): string {
   return join(layout.logs, `${name}.log`)
 }
 
-/** The program has been started and outlives this process. */
-export function startProgram(layout: Layout, program: Program): Promise<ProcessIdentity> {
+/** The program has been started and outlives this process; `record` as `startProcess` says. */
+export function startProgram(
+  layout: Layout,
+  program: Program,
+  record: (identity: ProcessIdentity) => void,
+): Promise<ProcessIdentity> {
   return startProcess({
     command: process.execPath,
     args: [program.script],
@@ -32,5 +36,6 @@ export function startProgram(layout: Layout, program: Program): Promise<ProcessI
     directory: projectRoot,
     logFile: logFile(layout, program.name),
     lifetime: 'detached',
+    record,
   })
 }

@@ -10,7 +10,7 @@ const GRACE_MS = 15_000
 
 /**
  * Afterwards every program runs with the settings it has now: those that ran so already were left alone, those that
- * ran with others (a database had to take another port) were restarted. Each start is saved at once.
+ * ran with others (a database had to take another port) were restarted. Each is saved before it begins.
  */
 export async function startPrograms(
   layout: Layout,
@@ -25,10 +25,11 @@ export async function startPrograms(
       if (known.settingsDigest === digest) continue
       await stopProcess(known, GRACE_MS)
     }
-    const identity = await startProgram(layout, program)
-    const started = { ...identity, settingsDigest: digest }
-    current = { ...current, processes: { ...current.processes, [program.name]: started } }
-    saveState(layout, current)
+    await startProgram(layout, program, (identity) => {
+      const started = { ...identity, settingsDigest: digest }
+      current = { ...current, processes: { ...current.processes, [program.name]: started } }
+      saveState(layout, current)
+    })
   }
   return current
 }

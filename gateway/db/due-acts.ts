@@ -42,7 +42,8 @@ const RESIZED = sqlStatement(sql`
   select m.server_id, json_value(s.flavor, '$.vcpus') as vcpus,
     json_value(s.flavor, '$.memoryMb') as memory_mb
   from instance_mappings m join server_index s on s.server_id = m.server_id
-  where m.is_resizing = true and ${IDLE} and s.vm_state <> 'resized' limit ${max}`)
+  where m.is_resizing = true and m.saga_id is null and m.is_deleting = false
+    and s.deleted_at is null and s.task_state is null and s.vm_state <> 'resized' limit ${max}`)
 
 /** Servers whose resize nobody has confirmed or reverted for so long. */
 export function unconfirmedResizes(db: Executor, age: number, limit: number) {
@@ -70,7 +71,7 @@ async function due(
   }))
 }
 
-/** Servers whose resize is over, with the size they have now. */
+/** Servers whose resize is over, with the size they have now, or had last in a cell that is lost. */
 export async function resizedServers(
   db: Executor,
   limit: number,

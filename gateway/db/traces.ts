@@ -2,6 +2,7 @@ import { desc, eq, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
+import { type KeptTrace, keptTrace, traceFrom } from './kept-trace.ts'
 import { traces } from './schema/cells.ts'
 
 export interface ServerTrace {
@@ -20,7 +21,7 @@ export function recordTraces(tx: Tx, rows: readonly ServerTrace[]): void {
   INSERT.queue(
     tx,
     rows.map(({ serverId, attempt, trace }) => {
-      return { serverId, attempt, level: trace.level, decidedAt: trace.at, trace }
+      return { serverId, attempt, level: trace.level, decidedAt: trace.at, trace: keptTrace(trace) }
     }),
   )
 }
@@ -39,5 +40,7 @@ export async function listTraces(
     .where(eq(traces.serverId, serverId))
     .orderBy(desc(traces.attempt), desc(traces.level), desc(traces.decidedAt))
     .limit(SHOWN_MAX)
-  return rows.toReversed().map(({ attempt, trace }) => ({ attempt, trace: trace as Trace }))
+  return rows
+    .toReversed()
+    .map(({ attempt, trace }) => ({ attempt, trace: traceFrom(trace as KeptTrace) }))
 }

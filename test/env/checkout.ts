@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { callApi, type Session, signIn } from '#deploy/api/session.ts'
 import { projectRoot } from '#deploy/paths.ts'
@@ -39,6 +41,28 @@ export class Checkout implements AsyncDisposable {
     })
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
     return { code: await code, stdout, stderr }
+  }
+
+  /** Runs `./weir ARGS` and kills it, and nothing else, as soon as `isTime`, or when it has ended by itself. */
+  async killed(isTime: () => boolean, ...args: readonly string[]): Promise<void> {
+    const child = spawn(join(projectRoot, 'weir'), args, {
+      env: { ...process.env, WEIR_HOME: this.home },
+      timeout: COMMAND_LIMIT_MS,
+      stdio: 'ignore',
+    })
+    const ended = once(child, 'exit')
+    while (child.exitCode === null && !isTime()) await sleep(1)
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  /** The commands of all processes that know of this deployment's folder, whoever started them. */
+  left(): readonly string[] {
+    return readdirSync('/proc')
+      .filter((pid) => /^\d+$/.test(pid) && pid !== String(process.pid))
+      .map((pid) => ['cmdline', 'environ'].map((file) => readOrNothing(`/proc/${pid}/${file}`)))
+      .filter((texts) => texts.some((each) => each.includes(this.home)))
+      .map(([command = '']) => command.replaceAll('\0', ' '))
   }
 
   /** As `weir`; throws what it said when it failed. */
@@ -100,4 +124,13 @@ export interface ListedServer {
   readonly name: string
   readonly status: string
   readonly addresses: Readonly<Record<string, readonly { readonly addr: string }[]>>
+}
+
+/** Of a process that may have ended meanwhile. */
+function readOrNothing(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
 }

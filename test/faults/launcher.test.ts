@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -137,8 +137,19 @@ describe('./weir', () => {
     const taken = await other.weir('up', '--driver', 'fake', '--port', String(portOf()))
     expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('is taken') })
     const options = ['--cells', '1', '--hosts', '1', '--gateways', '2']
+    const kept = (file: string, text: string) => () => {
+      const path = join(other.home, file)
+      return existsSync(path) && readFileSync(path, 'utf8').includes(text)
+    }
+    await other.killed(kept('mariadb/settings.json', 'pid'), 'up', '--driver', 'fake', ...options)
+    await other.succeed('down')
+    expect(other.left()).toEqual([])
+    await other.killed(kept('state.json', '"gateway-2": {'), 'up', '--driver', 'fake', ...options)
+    const started = await other.processes()
+    expect([...started.keys()]).toEqual(expect.arrayContaining(['mariadb', 'nats', 'gateway-1']))
 
     await other.succeed('up', '--driver', 'fake', ...options)
+    expect(await other.processes()).toEqual(new Map([...(await other.processes()), ...started]))
     const [before] = await other.servers()
     await other.succeed('up', '--driver', 'fake', ...options, '--fresh')
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type InstanceId, newId } from '#common/ids.ts'
 import { programPath } from '#deploy/process/find-program.ts'
 import type { Driver } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
@@ -53,6 +54,25 @@ describe.skipIf(why !== undefined)(`ironic${why === undefined ? '' : ` (skipped:
 
       await driver.destroy(id, signal())
       expect(await harness.leftovers(id)).toEqual([])
+    }, 300_000)
+
+    test('switches a machine of hardware type ipmi, and gives it back', async () => {
+      const id = newId<InstanceId>()
+      const uuid = await harness.adopt(machine, id)
+      const status = () => machine.ipmitool('power', 'status')
+
+      await driver.start(id, signal())
+      expect(await status()).toContain('is on')
+      expect(await driver.list(signal())).toEqual([{ id, powerState: 'running' }])
+      await driver.reboot(id, 'soft', 1_000, signal())
+      expect(await status()).toContain('is on')
+      await driver.stop(id, 0, signal())
+      expect(await status()).toContain('is off')
+
+      await driver.destroy(id, signal())
+      expect(await harness.leftovers(id)).toEqual([])
+      const node = (await harness.nodes()).find((each) => each.uuid === uuid)!
+      expect(node).toMatchObject({ provision_state: 'available', driver: 'ipmi' })
     }, 300_000)
 
     test('a silent ironic is not known to have done anything, and goes on where it was', async () => {

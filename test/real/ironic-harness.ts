@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
-import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { type CellId, type HostId, type InstanceId, newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { createIronicDriver } from '#drivers/ironic/driver.ts'
@@ -33,6 +33,11 @@ export interface IronicHarness extends DriverHarness {
   nodes(): Promise<readonly IronicNodeState[]>
   /** Afterwards ironic has one more node, whose BMC is the machine's. */
   enrol(machine: SimulatedMachine): Promise<string>
+  /**
+   * Afterwards ironic has one more node, of its hardware type `ipmi`, which it takes to be deployed already for this
+   * server of the drivers' host: it has no ramdisk here that could deploy one.
+   */
+  adopt(machine: SimulatedMachine, id: InstanceId): Promise<string>
   /** Kills ironic, or starts it again. */
   kill(): Promise<void>
   start(): Promise<void>
@@ -80,6 +85,14 @@ export async function startIronicHarness(): Promise<IronicHarness> {
       await waitFor('ironic', isUp, START_MS)
     },
     enrol: async (machine) => addNode(call, ipmiNode(machine)),
+    adopt: async (machine, instance) => {
+      const weir = { cell: owner.cellId, host: owner.hostId, instance }
+      const node = { ...typedNode(machine), instance_uuid: instance, extra: { weir } }
+      return addNode(call, node, [
+        ['manage', 'manageable'],
+        ['adopt', 'active'],
+      ])
+    },
     open: () => createIronicDriver({ owner, stateDirectory, images: shelf }, settings),
     image,
     extraSpecs: { 'resources:CUSTOM_WEIR_TEST': '1' },
@@ -103,7 +116,11 @@ export async function startIronicHarness(): Promise<IronicHarness> {
   }
 }
 
-type Call = <Answer>(method: 'GET' | 'POST' | 'PUT', path: string, body?: object) => Promise<Answer>
+type Call = <Answer>(
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH',
+  path: string,
+  body?: object,
+) => Promise<Answer>
 
 function caller(url: string): Call {
   return async <Answer>(method: string, path: string, body?: object) => {
@@ -123,8 +140,22 @@ function startIronic(config: string): ChildProcess {
   return spawn('ironic', ['--config-file', config], { stdio: 'ignore' })
 }
 
-async function addNode(call: Call, node: object): Promise<string> {
+/** Targets, and the states that they lead to. */
+const PROVIDED = [
+  ['manage', 'manageable'],
+  ['provide', 'available'],
+] as const
+
+async function addNode(
+  call: Call,
+  { instance_uuid, ...node }: { readonly instance_uuid?: string },
+  steps: readonly (readonly [target: string, wanted: string])[] = PROVIDED,
+): Promise<string> {
   const { uuid } = await call<{ uuid: string }>('POST', '/nodes', node)
+  if (instance_uuid !== undefined)
+    await call('PATCH', `/nodes/${uuid}`, [
+      { op: 'add', path: '/instance_uuid', value: instance_uuid },
+    ])
   const provision = async (target: string, wanted: string) => {
     await call('PUT', `/nodes/${uuid}/states/provision`, { target })
     const isThere = async () => {
@@ -136,8 +167,7 @@ async function addNode(call: Call, node: object): Promise<string> {
     }
     await waitFor(`node to be ${wanted}`, isThere, READY_MS)
   }
-  await provision('manage', 'manageable')
-  await provision('provide', 'available')
+  for (const [target, wanted] of steps) await provision(target, wanted)
   return uuid
 }
 
@@ -149,7 +179,7 @@ function fakeNode(nth: number): object {
 }
 
 /** Ironic has no ramdisk here that the machine could boot, so it deploys nothing; it does switch the machine. */
-function ipmiNode({ bmc }: SimulatedMachine): object {
+function ipmiNode(machine: SimulatedMachine): object {
   return {
     name: 'behind-ipmi',
     driver: 'fake-hardware',
@@ -157,13 +187,35 @@ function ipmiNode({ bmc }: SimulatedMachine): object {
     management_interface: 'ipmitool',
     resource_class: 'ipmi',
     properties: PROPERTIES,
-    driver_info: {
-      ipmi_address: bmc.address,
-      ipmi_port: bmc.port,
-      ipmi_username: bmc.user,
-      ipmi_password: bmc.password,
-      ipmi_cipher_suite: '3',
-    },
+    driver_info: bmcInfo(machine),
+  }
+}
+
+/** Of a hardware type without any pretence. */
+function typedNode(machine: SimulatedMachine): object {
+  const image = { image_source: 'http://images.invalid/image', image_checksum: 'a'.repeat(32) }
+  return {
+    name: 'of-type-ipmi',
+    driver: 'ipmi',
+    boot_interface: 'pxe',
+    deploy_interface: 'direct',
+    inspect_interface: 'no-inspect',
+    storage_interface: 'noop',
+    resource_class: 'ipmi',
+    automated_clean: false,
+    properties: { ...PROPERTIES, capabilities: 'boot_option:local' },
+    instance_info: { ...image, image_type: 'whole-disk-image', root_gb: '1' },
+    driver_info: bmcInfo(machine),
+  }
+}
+
+function bmcInfo({ bmc }: SimulatedMachine): object {
+  return {
+    ipmi_address: bmc.address,
+    ipmi_port: bmc.port,
+    ipmi_username: bmc.user,
+    ipmi_password: bmc.password,
+    ipmi_cipher_suite: '3',
   }
 }
 
@@ -188,6 +240,8 @@ port = ${port}
 api_workers = 1
 [conductor]
 automated_clean = true
+[dhcp]
+dhcp_provider = none
 [database]
 connection = sqlite:///${directory}/ironic.sqlite
 [oslo_concurrency]

@@ -29,6 +29,8 @@ import { updateNode } from './nodes/update-node.ts'
 import { cancelOperation } from './operations/cancel-operation.ts'
 import { listOperations } from './operations/list-operations.ts'
 import { showOperation } from './operations/show-operation.ts'
+import { endOrphan } from './orphans/end-orphan.ts'
+import { listOrphans } from './orphans/list-orphans.ts'
 import { explainPlacement } from './placements/explain-placement.ts'
 import { showChain } from './servers/show-chain.ts'
 import { showTrace } from './servers/show-trace.ts'
@@ -49,6 +51,7 @@ export const federationHandlers: Handlers = {
   deleteCell,
   deleteJoinToken,
   drainHost,
+  endOrphan,
   explainPlacement,
   inspectNode,
   join,
@@ -64,6 +67,7 @@ export const federationHandlers: Handlers = {
   listNodeSensors,
   listNodes,
   listOperations,
+  listOrphans,
   listStrangers,
   listVersions,
   removeNode,

@@ -4,7 +4,7 @@ import { Failure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { readEventState } from '../../db/events.ts'
 
-const POLL_MS = 200
+const POLL_MS = 100
 
 export interface EventTailOptions {
   readonly db: Executor

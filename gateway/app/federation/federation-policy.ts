@@ -30,6 +30,8 @@ export const FEDERATION_POLICY = {
   'federation:operations:list': 'system-reader',
   'federation:operations:show': 'system-reader',
   'federation:placements:explain': 'admin',
+  'federation:orphans:end': 'admin',
+  'federation:orphans:list': 'admin',
   'federation:servers:chain': 'reader',
   'federation:servers:trace': 'admin',
   'federation:servers:verify': 'admin',

@@ -7,6 +7,7 @@ import { findMapping } from '../../db/instance-mappings.ts'
 import { insertLoss } from '../../db/lost-cells.ts'
 import { findServerGroup, insertServerGroup } from '../../db/server-groups.ts'
 import type { RunningCompute } from '../open-compute.ts'
+import { promiseResize } from '../quotas/resize-charge.ts'
 import { ANONYMOUS } from '../request-context.ts'
 import { joinServerGroup } from '../server-groups/join-server-group.ts'
 import { deleteServer } from '../servers/delete-server.ts'
@@ -61,6 +62,9 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   const unwanted = await started('active')
   const unbuilt = await started('building')
   const group = await groupOf(ran)
+  const before = await findMapping(env.db, ran)
+  await env.db.transaction((tx) => promiseResize(tx, ran, { vcpus: 4, memoryMb: 512 }))
+  expect((await findMapping(env.db, ran))?.cores).toBe(4)
   expect(await findServerGroup(env.db, group)).toMatchObject({ cellId: lost.id })
   await lost.vanish()
   await waitFor('the cell to be dark', () => cellNow()?.isAlive === false, LIMIT_MS)
@@ -76,6 +80,12 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   expect(shown).toMatchObject({ cellId: null, fault: { details: 'Cell lost was declared lost.' } })
   expect(await findMapping(env.db, ran)).toMatchObject({ cellId: null, attempt: 2, sagaId: null })
   expect(await findServerGroup(env.db, group)).toMatchObject({ cellId: null, members: [ran] })
+  // A resize that nobody can end any more is not paid for.
+  await waitFor(
+    'it to be charged as it was',
+    async () => (await findMapping(env.db, ran))?.cores === before?.cores,
+    LIMIT_MS,
+  )
   await env.until(unwanted, ({ deletedAt }) => deletedAt !== null)
   expect(await findMapping(env.db, unwanted)).toBeUndefined()
   await env.until(unbuilt, ({ vmState, cellId }) => vmState === 'active' && cellId === other.id)

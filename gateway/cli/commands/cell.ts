@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { withCloud, withView, withWatch } from '../api-options.ts'
 import type { DrainCellOptions } from '../cells/drain-cell.ts'
 import type { LeaveOptions } from '../cells/leave-cell.ts'
+import type { OrphanOptions } from '../cells/list-orphans.ts'
 import type { LoseOptions } from '../cells/lose-cell.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
@@ -19,6 +20,18 @@ export function addCellCommands(program: Command, operator: Operator): void {
   addDraining(cell, operator)
   addLeaving(cell, operator)
   addLosing(cell, operator)
+  withExamples(
+    withWatch(withView(cell.command('orphans <cell>'))),
+    './weir cell orphans north',
+    './weir cell orphans north --end 01a1ff41-2069-4605-8cdc-5e0eef8ca4a4 --yes',
+  )
+    .description('servers it has that are nobody’s, after the gateways were restored from a backup')
+    .option('--end <server>', 'have it end this one, with its disks')
+    .option('--yes', 'do it: what is on its disks is gone then')
+    .action(async (name: string, options: OrphanOptions) => {
+      const { listOrphans } = await import('../cells/list-orphans.ts')
+      await listOrphans(operator, name, options)
+    })
   addTokenCommands(cell, operator)
 }
 

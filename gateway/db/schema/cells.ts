@@ -106,6 +106,7 @@ export const traces = mysqlTable(
     level: token('level', 8).notNull(),
     /** When it was decided, in milliseconds since the epoch, by the clock of who decided. */
     decidedAt: bigint('decided_at', { mode: 'number' }).notNull(),
+    /** KeptTrace. */
     trace: json('trace').notNull(),
     createdAt: time('created_at').notNull(),
   },

@@ -37,7 +37,7 @@ function show() {
     dom_id: '#reference',
     url: link.href,
     deepLinking: true,
-    docExpansion: 'list',
+    docExpansion: 'none',
     defaultModelsExpandDepth: 0,
     supportedSubmitMethods: [],
     validatorUrl: null,
