@@ -64,10 +64,13 @@ function noticing(
     body: { 'os-getConsoleOutput': { length: 10 } },
   })
   return async (during) => {
-    const [read, told] = await Promise.all([
+    const probing = Promise.all([
       probeDuring(probe(requests.one), during),
       probeDuring(probe(asked), during),
     ])
+    // Whichever fails, what was begun comes to its end first: it is to be undone next.
+    await Promise.allSettled([probing, during])
+    const [read, told] = await probing
     return { read, asked: told }
   }
 }
