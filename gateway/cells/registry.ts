@@ -1,4 +1,4 @@
-import type { Msg, NatsConnection } from '@nats-io/transport-node'
+import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
 import type { Executor } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
@@ -29,6 +29,8 @@ interface Heard {
 }
 
 const DEADLINE_MS = 5_000
+/** How much of its deadline a cell may be silent before it is doubted that this gateway can hear it. */
+const DOUBTED_AFTER = 0.5
 /** How late a cell registered or disabled elsewhere may be noticed here. */
 const REFRESH_MS = 1_000
 /** After which every gateway that reads the database at all knows what was written of a cell. */
@@ -44,6 +46,8 @@ export class CellRegistry implements AsyncDisposable {
   readonly #deadlineMs: number
   #mappings: ReadonlyMap<string, CellMapping> = new Map()
   #refresh: RunningReconciler | undefined
+  #subscription: Subscription | undefined
+  #subscribedAt = 0
 
   private constructor(options: CellRegistryOptions) {
     this.#options = options
@@ -54,10 +58,14 @@ export class CellRegistry implements AsyncDisposable {
   static async open(options: CellRegistryOptions): Promise<CellRegistry> {
     const registry = new CellRegistry(options)
     await registry.refresh()
-    const round = async () => ({ cells: await registry.refresh() })
+    registry.#listen()
+    const round = async () => {
+      const cells = await registry.refresh()
+      registry.#listenAnewIfDeaf()
+      return { cells }
+    }
     const reconciler = { name: 'cells', everyMs: REFRESH_MS, round }
     registry.#refresh = new RunningReconciler(reconciler, options.clock, options.log)
-    registry.#listen()
     return registry
   }
 
@@ -103,23 +111,33 @@ export class CellRegistry implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop()
     await this.#refresh?.[Symbol.asyncDispose]()
+    if (!this.#options.nats.isClosed()) this.#subscription?.unsubscribe()
   }
 
-  #stop: () => void = () => {}
-
   #listen(): void {
-    const { nats, log } = this.#options
-    const subscription = nats.subscribe(eventSubject('*', 'heartbeat'), {
+    const { nats, log, clock } = this.#options
+    const former = this.#subscription
+    this.#subscribedAt = clock.now()
+    this.#subscription = nats.subscribe(eventSubject('*', 'heartbeat'), {
       callback: (error, message) => {
         if (error === null) this.#hear(message)
         else log.error({ error: error.message }, 'heartbeats cannot be heard')
       },
     })
-    this.#stop = () => {
-      if (!nats.isClosed()) subscription.unsubscribe()
-    }
+    former?.unsubscribe()
+  }
+
+  /**
+   * A bus that is handed the gateways' account takes its imports away and puts them back; if they are the same as
+   * before, what was subscribed in between stays deaf for ever (nats-server, updateAccountClaimsWithRefresh).
+   */
+  #listenAnewIfDeaf(): void {
+    const { nats, clock } = this.#options
+    const since = clock.now() - this.#deadlineMs * DOUBTED_AFTER
+    if (nats.isClosed() || this.#subscribedAt > since) return
+    const isSilent = ({ id }: CellMapping) => (this.#heard.get(id)?.at ?? 0) < since
+    if ([...this.#mappings.values()].some(isSilent)) this.#listen()
   }
 
   #hear(message: Msg): void {

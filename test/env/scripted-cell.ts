@@ -134,6 +134,12 @@ export class ScriptedCell implements AsyncDisposable {
     this.#nats.publish(eventSubject(this.id, 'heartbeat'), JSON.stringify(beat))
   }
 
+  /** The same; afterwards it is with the bus. */
+  async beatHeard(): Promise<void> {
+    this.beat()
+    await this.#nats.flush()
+  }
+
   /** Adds changes to the feed; 'lost' ones are never published and must be asked for. */
   say(bodies: readonly FeedBody[], how: 'published' | 'lost' = 'published'): readonly FeedRow[] {
     const after = this.rows.at(-1)?.n ?? 0

@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { expect, test } from 'vitest'
+import { connectBus } from '#common/bus/connect.ts'
+import { systemClock } from '#common/clock.ts'
+import type { Executor } from '#common/db/database.ts'
+import { type CellId, newId } from '#common/ids.ts'
+import { createLogger } from '#common/log.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { startNats, stopNats } from '#deploy/nats.ts'
+import { eventSubject } from '#openapi/wire.ts'
+import { freshBus } from '#test/env/fresh-bus.ts'
+import { ScriptedCell } from '#test/env/scripted-cell.ts'
+import { CellRegistry } from './registry.ts'
+
+const log = createLogger('test', 'error')
+const LIMIT_MS = 10_000
+
+/** Whether a subscription made now hears the cell. */
+async function isHeardAnew(nats: NatsConnection, cell: ScriptedCell): Promise<boolean> {
+  let isHeard = false
+  const subject = eventSubject(cell.id, 'heartbeat')
+  const subscription = nats.subscribe(subject, { callback: () => void (isHeard = true) })
+  await nats.flush()
+  await cell.beatHeard()
+  await nats.flush()
+  subscription.unsubscribe()
+  return isHeard
+}
+
+test('a gateway that begins to listen while the bus exchanges its account hears the cells', async () => {
+  await using parts = new AsyncDisposableStack()
+  const directory = await mkdtemp(join(tmpdir(), 'registry-'))
+  parts.defer(() => rm(directory, { recursive: true }))
+  const { url: natsUrl, keys: natsKeys } = await startNats(directory, 'with-parent')
+  parts.defer(() => stopNats(directory))
+  const id = newId<CellId>()
+  const bus = parts.use(await freshBus([id], { directory, natsUrl, natsKeys }))
+  const cell = parts.use(await ScriptedCell.open(bus, id, 'north'))
+  const credentialsFile = await bus.gatewayCredentialsFile()
+  const nats = await connectBus({ url: bus.url, credentialsFile, name: 'gateway' }, log)
+  parts.defer(() => nats.close())
+  const mapping = { id, name: 'north', is_disabled: 0, weight: 1, lost_at: null }
+  const db = { rows: () => Promise.resolve([mapping]) } as unknown as Executor
+
+  await bus.repeatSlowly()
+  await waitFor('the bus to be at it', async () => !(await isHeardAnew(nats, cell)), LIMIT_MS)
+  const options = { db, nats, clock: systemClock, log, deadlineMs: 3_000 }
+  const registry = parts.use(await CellRegistry.open(options))
+  await nats.flush()
+  await waitFor('the bus to be done', () => isHeardAnew(nats, cell), LIMIT_MS)
+
+  await waitFor('the cell to be heard', () => registry.cell(id)?.isAlive, LIMIT_MS)
+  expect(registry.cell(id)).toMatchObject({ name: 'north', isHeard: true })
+})
