@@ -81,12 +81,22 @@ export class CoreEnv implements AsyncDisposable {
     return new CoreEnv(parts.move(), db, bus, cells)
   }
 
-  /** A compute core that hears all cells; `db` may stand in for the database of a process that dies. */
-  async core(
-    options: { db?: Transactional; processName?: string; cellDeadlineMs?: number } = {},
-  ): Promise<RunningCompute & { readonly nats: NatsConnection }> {
+  /**
+   * A compute core that hears all cells; `db` may stand in for the database of a process that dies, and `onBus` change
+   * its connection.
+   */
+  async core({
+    onBus = () => {},
+    ...options
+  }: {
+    db?: Transactional
+    processName?: string
+    cellDeadlineMs?: number
+    onBus?: (nats: NatsConnection) => void
+  } = {}): Promise<RunningCompute & { readonly nats: NatsConnection }> {
     const credentialsFile = await this.bus.gatewayCredentialsFile()
     const nats = await connectBus({ url: this.bus.url, credentialsFile, name: 'core' }, log)
+    onBus(nats)
     const core = await openCompute({
       db: this.db,
       nats,

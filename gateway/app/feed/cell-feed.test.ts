@@ -97,6 +97,36 @@ test('a second gateway applies the feed when the first has gone', async () => {
   expect(await env.server(a)).toMatchObject({ vmState: 'active' })
 })
 
+test('a gateway whose subscription hears nothing listens anew', async () => {
+  let subscriptions = 0
+  const other = await env.core({
+    onBus: (nats) => {
+      const subscribe = nats.subscribe.bind(nats)
+      nats.subscribe = (subject, options) => {
+        if (!subject.endsWith('.feed')) return subscribe(subject, options)
+        subscriptions += 1
+        return subscribe(subscriptions === 1 ? `${subject}.nowhere` : subject, options)
+      }
+    },
+  })
+  await core[Symbol.asyncDispose]()
+  core = other
+  const [a] = (await accepted(1)) as [string]
+  const speak = () => {
+    cell.say([instance(cell.change(a, {}))])
+    return subscriptions
+  }
+  await expect.poll(speak, LIMIT).toBeGreaterThan(1)
+  await applied()
+
+  // Without heartbeats and answers only what is published arrives.
+  await cell.vanish()
+  cell.say([instance(cell.change(a, { vmState: 'stopped' }))])
+
+  await env.until(a, ({ vmState }) => vmState === 'stopped')
+  cell.appear()
+})
+
 test('another incarnation of the cell’s database is copied, and may lower a version', async () => {
   const [a, b] = (await accepted(2)) as [string, string]
   for (const id of [a, b]) cell.active(id)

@@ -40,6 +40,8 @@ const ACKNOWLEDGE_MS = 5_000
 /** Questions in one round; whatever is left is for the next. */
 const READS_MAX = 100
 const NOTE_HEARTBEAT_MS = 5_000
+/** Reads in a row of what should have been heard, after which it is doubted that anything is. */
+const UNHEARD_MAX = 3
 
 /** Applies one cell's changes while this process holds the lease for it. Its rounds are run by a reconciler. */
 export class CellFeed implements AsyncDisposable {
@@ -53,6 +55,7 @@ export class CellFeed implements AsyncDisposable {
   #at: FeedPosition | undefined
   #heard: CellHeartbeat | undefined
   #mustRead = true
+  #unheard = 0
   #caughtUpTo: CellHeartbeat | undefined
   #notedAt = 0
   #wasDark: boolean | undefined
@@ -86,7 +89,9 @@ export class CellFeed implements AsyncDisposable {
       this.#at ??= await readFeedPosition(db, this.#options.cell.id)
       if (this.#at.needsResync || this.#at.incarnation === null) return await this.#resync()
       const queued = await this.#applyQueue()
-      return { holder: 1, rows: queued + (await this.#readMissing()) }
+      const missing = await this.#readMissing()
+      if (missing > 0) this.#listenAnewIfDeaf()
+      return { holder: 1, rows: queued + missing }
     } catch (error) {
       this.#at = undefined
       this.#mustRead = true
@@ -140,9 +145,11 @@ export class CellFeed implements AsyncDisposable {
   #listen(): Subscription {
     const { nats, cell, deps, nudge } = this.#options
     this.#mustRead = true
+    this.#unheard = 0
     return nats.subscribe(eventSubject(cell.id, 'feed'), {
       callback: (error, message) => {
         if (error !== null) return
+        this.#unheard = 0
         try {
           this.#queue.push(checked(FeedBatch, message.json(), 'feed batch'))
         } catch (cause) {
@@ -152,6 +159,15 @@ export class CellFeed implements AsyncDisposable {
         nudge()
       },
     })
+  }
+
+  /** Of a deaf subscription (see `CellRegistry`) every change would wait for a heartbeat. */
+  #listenAnewIfDeaf(): void {
+    this.#unheard += 1
+    if (this.#unheard < UNHEARD_MAX) return
+    const former = this.#subscription
+    this.#subscription = this.#listen()
+    former?.unsubscribe()
   }
 
   async #letGo(): Promise<void> {
