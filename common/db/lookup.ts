@@ -1,0 +1,69 @@
+import { type Placeholder, sql } from 'drizzle-orm'
+import type { Executor } from './database.ts'
+import { type Statement, statement } from './statement.ts'
+
+interface Asked<Row> extends PromiseWithResolvers<Row | undefined> {
+  readonly key: string
+}
+
+/** A query for the rows of so many keys. */
+type QueryOf = (keys: readonly Placeholder[]) => { toSQL(): { sql: string; params: unknown[] } }
+
+/** Few sizes, so that few statements are prepared per connection. */
+const SIZES = [1, 2, 4, 8, 16] as const
+const SIZE_MAX = 16
+
+/**
+ * Looks for rows by their key. Those looked for in one turn of the event loop are asked for with one statement: a round
+ * trip costs the process, and the database, more than a row does. One that comes alone is asked for alone, and no later.
+ */
+export class Lookup<Row> {
+  readonly #statements: ReadonlyMap<number, Statement>
+  readonly #keyOf: (row: Row) => string
+  readonly #asked = new WeakMap<Executor, Asked<Row>[]>()
+
+  constructor(query: QueryOf, keyOf: (row: Row) => string) {
+    const sized = (size: number) => statement(query(placeholders(size)))
+    this.#statements = new Map(SIZES.map((size) => [size, sized(size)]))
+    this.#keyOf = keyOf
+  }
+
+  /** The row with this key; undefined when there is none. */
+  one(db: Executor, key: string): Promise<Row | undefined> {
+    const asked = this.#asked.get(db) ?? this.#open(db)
+    const answer = { key, ...Promise.withResolvers<Row | undefined>() }
+    asked.push(answer)
+    return answer.promise
+  }
+
+  #open(db: Executor): Asked<Row>[] {
+    const asked: Asked<Row>[] = []
+    this.#asked.set(db, asked)
+    setImmediate(() => {
+      this.#asked.delete(db)
+      while (asked.length > 0) void this.#ask(db, asked.splice(0, SIZE_MAX))
+    })
+    return asked
+  }
+
+  async #ask(db: Executor, asked: readonly Asked<Row>[]): Promise<void> {
+    try {
+      const size = SIZES.find((each) => each >= asked.length)!
+      const found = await db.rows<Row>(this.#statements.get(size)!, valuesOf(asked, size))
+      const rows = new Map(found.map((row) => [this.#keyOf(row), row]))
+      for (const { key, resolve } of asked) resolve(rows.get(key))
+    } catch (error) {
+      for (const { reject } of asked) reject(error)
+    }
+  }
+}
+
+function placeholders(size: number): Placeholder[] {
+  return Array.from({ length: size }, (_, place) => sql.placeholder(String(place)))
+}
+
+/** The places that are left say the last key again. */
+function valuesOf(asked: readonly { readonly key: string }[], size: number) {
+  const keyAt = (place: number) => asked[Math.min(place, asked.length - 1)]!.key
+  return Object.fromEntries(Array.from({ length: size }, (_, place) => [place, keyAt(place)]))
+}
