@@ -25,7 +25,7 @@ export interface RawRequest {
   readonly path: string
   readonly search: string
   /** Aborts when the client goes away. */
-  readonly signal: AbortSignal
+  signal(): AbortSignal
 }
 
 /**

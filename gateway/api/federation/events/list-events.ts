@@ -42,7 +42,7 @@ async function streamed(call: Call<Op>, filter: VisibleEvents): Promise<Answer> 
   const after = last !== undefined && NUMBER.test(last) ? Number(last) : undefined
   if (after !== undefined && (await eventPage(app.db, filter, after, 1)).isGone) throw gone()
   const left = new AbortController()
-  const watcher = app.events.watch(AbortSignal.any([raw.signal, left.signal]))
+  const watcher = app.events.watch(AbortSignal.any([raw.signal(), left.signal]))
   const followed = followEvents(app.compute, watcher, filter, after)
   const messages = async function* (): AsyncGenerator<readonly StreamMessage[]> {
     try {

@@ -8,7 +8,7 @@ export const showOperation: Handler<operations['showOperation']> = async (call) 
   const { app, params, query, raw } = call
   const { wait = 0 } = query
   const { db, operations: watch } = app
-  const operation = await awaitOperation({ db, watch }, params.operation, wait, raw.signal)
+  const operation = await awaitOperation({ db, watch }, params.operation, wait, raw.signal())
   const servers = await serversLeft(db, operation)
   return { body: { ...operationView(operation), servers } }
 }
