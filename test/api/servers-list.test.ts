@@ -57,13 +57,17 @@ beforeAll(async () => {
   alice = await api.user('alice', 'blue', 'member')
   bob = await api.user('bob', 'red', 'member')
   const active = { vmState: 'active', taskState: null } as const
-  await add(alice, 1, {
+  const web = await add(alice, 1, {
     ...active,
     name: 'web-1',
     tags: ['a', 'b'],
     keyName: 'k',
     addresses: { n: [fixed('10.0.0.5', 4)] },
   })
+  await api.gateway.db.orm
+    .update(serverIndex)
+    .set({ isLocked: true })
+    .where(eq(serverIndex.serverId, web.id))
   await add(alice, 2, {
     ...active,
     name: 'Web-2',
@@ -151,6 +155,7 @@ test.each<[string, Microversion, readonly string[] | number]>([
   ['hostname=nothing', '2.90', []],
   ['status=ERROR&vm_state=active&task_state=x', '2.83', ['db%2']],
   ['sort_key=locked', '2.72', ALL],
+  ['sort_key=locked&sort_key=created_at', '2.73', ['web-1', ...ALL.slice(0, -1)]],
   ['sort_key=memory_mb&sort_dir=asc', '2.74', ALL],
   ['sort_key=memory_mb', '2.75', 400],
   ['locked=perhaps', '2.73', 400],
@@ -162,7 +167,7 @@ test.each<[string, Microversion, readonly string[] | number]>([
   ['not-tags=a,b', '2.26', ['young', 'db%2', 'db_1', 'Web-2']],
   ['not-tags-any=a', '2.26', ['young', 'db%2', 'db_1']],
   ['status=NONSENSE', '2.38', 400],
-  ['locked=true', '2.73', []],
+  ['locked=true', '2.73', ['web-1']],
   ['nonsense=1', '2.74', ALL],
   ['nonsense=1', '2.75', 400],
   ['key_name=k', '2.82', ALL],

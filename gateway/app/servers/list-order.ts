@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import { compareMicroversions, type Microversion } from '#openapi/microversions.ts'
 import { isServerSortKey, type ServerOrder } from '../../db/server-list.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { ServerListQuery } from './list-query.ts'
@@ -10,7 +11,7 @@ const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set(['host', 'node'])
  * that cannot be read or have no key, and `forbidden` for keys that only administrators may see.
  */
 export function listOrder(
-  { isAdmin }: Pick<RequestContext, 'isAdmin'>,
+  { isAdmin, microversion }: Pick<RequestContext, 'isAdmin' | 'microversion'>,
   { sort_key = [], sort_dir = [] }: ServerListQuery,
 ): readonly ServerOrder[] {
   const keys = sort_key.length === 0 ? ['created_at'] : sort_key
@@ -22,7 +23,10 @@ export function listOrder(
       throw new Failure('forbidden', `Only administrators can sort servers by ${key}`)
     const asked = sort_dir[i]
     const direction = asked === undefined ? fallback : isDescending(asked)
-    return isServerSortKey(key) ? [{ key, isDescending: direction }] : []
+    // Before 2.73 Nova takes `locked` and orders nothing by it.
+    const isIgnored =
+      key === 'locked' && compareMicroversions(microversion as Microversion, '2.73') < 0
+    return isServerSortKey(key) && !isIgnored ? [{ key, isDescending: direction }] : []
   })
   return order.length > 0 ? order : [{ key: 'created_at', isDescending: true }]
 }
