@@ -21,8 +21,8 @@ export async function changeHost(
   refuseInState(instance, move.name)
   if (instance.sagaId !== null)
     throw new Failure('conflict', `Instance ${instance.id} is being changed.`)
-  const { migrationId, build, userId } = move
-  const order = { migrationId, build, userId, oldFlavorId: build.flavor.id }
+  const { migrationId, build, userId, staysOff = false } = move
+  const order = { migrationId, build, userId, oldFlavorId: build.flavor.id, staysOff }
   try {
     return await beginMove(cell, { operation, name: move.name, order, work }, instance)
   } catch (error) {

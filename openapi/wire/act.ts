@@ -85,6 +85,8 @@ export const CellAct = Type.Union([
     host: Nullable(Type.String()),
     /** True: a refusal of the scheduler is the answer. */
     isAwaited: Type.Boolean(),
+    /** True: an evacuated guest is not started. */
+    staysOff: Type.Optional(Type.Boolean()),
     userId: Type.String(),
   }),
   /** Changes the course of the live migration that is under way. */

@@ -116,21 +116,29 @@ test('a live migration is listed while it is under way, may be called off, and e
 test('a server of a dead host is evacuated, and is on one host only once that host is back', async () => {
   const { id } = await activeServer(cloud, demo)
   const own = await hostOf(id)
-  const down = (forced_down: boolean) =>
+  const down = (host: string, forced_down: boolean) =>
     admin.put(
       '/compute/v2.1/os-services/force-down',
-      { host: own, binary: 'nova-compute', forced_down },
+      { host, binary: 'nova-compute', forced_down },
       { version: '2.11' },
     )
-  await down(true)
+  const leftBy = async (host: string) => {
+    await down(host, false)
+    await expect.poll(() => hostNamed(host).guests(), PATIENCE).not.toContain(id)
+  }
+  await down(own, true)
 
   const told = await act(admin, id, { evacuate: { onSharedStorage: false } }, { version: '2.1' })
 
   expect([told.status, told.body]).toMatchObject([200, { adminPass: expect.any(String) }])
   await expect.poll(() => hostOf(id), PATIENCE).toBe(otherThan(own))
   await untilStatus(demo, id, 'ACTIVE')
-  await down(false)
-  await expect.poll(() => hostNamed(own).guests(), PATIENCE).not.toContain(id)
+  await leftBy(own)
+  await down(otherThan(own), true)
+  expect((await act(admin, id, { evacuate: {} }, { version: '2.95' })).status).toBe(200)
+  await expect.poll(() => hostOf(id), PATIENCE).toBe(own)
+  await untilStatus(demo, id, 'SHUTOFF')
+  await leftBy(otherThan(own))
   await demo.delete(`${SERVERS}/${id}`)
   await expectInvariants(cloud)
 })

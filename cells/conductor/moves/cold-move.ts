@@ -23,7 +23,7 @@ export function coldMove(type: Extract<MigrationType, 'migration' | 'resize'>): 
       { at: 'dest', ask: (build) => ({ name: 'arrive', build }) },
     ],
     back: [leave('dest'), { at: 'source', ask: () => ({ name: 'unpack' }) }],
-    runs: ({ vmState }) => vmState !== 'stopped',
+    runs: ({ instance: { vmState } }) => vmState !== 'stopped',
     done: async (tx, moving, { dest }) => {
       await markMigration(tx, moving, 'finished', { over: false })
       return { placed: dest, flavor: buildOf(moving).flavor, vmState: 'resized' }

@@ -26,7 +26,7 @@ export const revertMove: MovePlan = {
   // The two must never run at once.
   legs: [leave('dest'), { at: 'source', ask: () => ({ name: 'unpack' }) }],
   back: [],
-  runs: ({ powerState }) => powerState !== POWER_STATES.shutdown,
+  runs: ({ instance: { powerState } }) => powerState !== POWER_STATES.shutdown,
   done: async (tx, moving, places) => {
     const build = buildOf(moving)
     await giveBackClaims(tx, moving, build, places)

@@ -1,6 +1,6 @@
 import { claimDestination, giveBackClaims } from './claim-destination.ts'
 import { leave } from './cold-move.ts'
-import type { MovePlan } from './move.ts'
+import type { MovePlan, Moving } from './move.ts'
 import { buildOf, markMigration, recordMigration } from './moved.ts'
 
 /** The guest is made anew elsewhere; what its dead host has of it goes when that host is seen again. */
@@ -12,16 +12,19 @@ export const evacuation: MovePlan = {
   },
   legs: [{ at: 'dest', ask: (build) => ({ name: 'evacuate', build }) }],
   back: [leave('dest')],
-  runs: ({ vmState }) => vmState !== 'stopped',
+  runs,
   done: async (tx, moving, { dest }) => {
     await markMigration(tx, moving, 'done', { over: true })
-    const { vmState } = moving.instance
-    const after = vmState === 'stopped' ? 'stopped' : 'active'
-    return { placed: dest, vmState: after, launchedAt: moving.at, fault: null }
+    const vmState = runs(moving) ? 'active' : 'stopped'
+    return { placed: dest, vmState, launchedAt: moving.at, fault: null }
   },
   failed: async (tx, moving, places, { status }) => {
     await giveBackClaims(tx, moving, buildOf(moving), places)
     await markMigration(tx, moving, status, { over: true })
     return { vmState: 'error' }
   },
+}
+
+function runs({ instance, order }: Pick<Moving, 'instance' | 'order'>): boolean {
+  return instance.vmState !== 'stopped' && order.staysOff !== true
 }

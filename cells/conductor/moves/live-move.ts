@@ -20,7 +20,7 @@ export const liveMove: MovePlan = {
     { ...leave('source'), mayFail: true },
   ],
   back: [leave('dest')],
-  runs: ({ vmState }) => vmState !== 'paused',
+  runs: ({ instance: { vmState } }) => vmState !== 'paused',
   done: async (tx, moving, { dest }) => {
     await markMigration(tx, moving, 'completed', { over: true })
     return { placed: dest }

@@ -22,6 +22,8 @@ export interface MoveOrder {
   readonly build: InstanceBuild | null
   readonly userId: string
   readonly oldFlavorId: string
+  /** True: an evacuated guest is not started. */
+  readonly staysOff?: boolean
 }
 
 /** A type, not an interface: it is logged as JSON. */
@@ -66,7 +68,7 @@ export interface MovePlan {
   /** What is done, whatever became of the legs, when one of them could not be. */
   readonly back: readonly Leg[]
   /** True when the guest is to run afterwards. */
-  readonly runs: (instance: Instance) => boolean
+  readonly runs: (moving: Pick<Moving, 'instance' | 'order'>) => boolean
   /** With the last commit; what the instance is then. */
   readonly done: (tx: Tx, moving: Moving, places: Places) => Promise<InstancePart>
   readonly failed: (

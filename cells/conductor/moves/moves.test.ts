@@ -195,6 +195,23 @@ describe('a cold move', () => {
   })
 })
 
+test('an evacuated server that is to stay off is made and not started', async () => {
+  const operation = await activeServer()
+  const from = await placeOf(operation)
+  const dead = hostNamed(from)
+  await cell.ask('host.set-service', { hostId: dead.id, isForcedDown: true })
+  await running.cell.conductor.hosts.refresh()
+
+  expect(await did(operation, { ...move('evacuate'), staysOff: true } as CellAct)).toBe('stopped')
+
+  expect(await guestsOf(operation)).toContain(`${other(from).name} shutdown`)
+  await cell.ask('host.set-service', { hostId: dead.id, isForcedDown: false })
+  await running.cell.conductor.hosts.refresh()
+  await auditHost(running.cell, dead.id)
+  await expect.poll(() => guestsOf(operation), WAIT).toEqual([`${other(from).name} shutdown`])
+  await gone(operation)
+})
+
 test('an evacuated server is elsewhere, and its former host loses it when it is back', async () => {
   const operation = await activeServer()
   const from = await placeOf(operation)

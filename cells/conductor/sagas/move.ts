@@ -142,11 +142,12 @@ async function doLeg(call: MoveCall, asked: Leg, id: string, signal: AbortSignal
     const copying = { from: places.source.hostId, to: places.dest.hostId, operation, work, signal }
     return copied(deps, { ...copying, isWanted })
   }
-  const act = asked.ask(movingOf(call).order.build!, toldBefore(call))
+  const moving = movingOf(call)
+  const act = asked.ask(moving.order.build!, toldBefore(call))
   const outcome = await workOnHost(deps, {
     host: places[asked.at].hostId,
     operation: 'act',
-    payload: { operation, act, graceMs: deps.stopGraceMs, runs: planOf(call).runs(instance) },
+    payload: { operation, act, graceMs: deps.stopGraceMs, runs: planOf(call).runs(moving) },
     work,
     signal,
     isWanted,

@@ -43,16 +43,24 @@ export async function liveMigrateServer(
   await move(compute, context, server, { name: 'live-migrate', host, isAwaited })
 }
 
+export interface Evacuation {
+  /** By name; null: the scheduler's choice. */
+  readonly host: string | null
+  /** For the guest's administrator. */
+  readonly password: string | null
+  /** True: the guest is made and not started, for an operator who wants to look first. */
+  readonly staysOff: boolean
+}
+
 /**
- * Afterwards the server's cell has been asked to build it anew on a host other than its own, which must be down, with
- * the password for its administrator, if there is one.
+ * Afterwards the server's cell has been asked to build it anew on a host other than its own, which must be down.
  * Throws as `actOnServer`; `not-found` for a host there is not; `invalid` for its own host, and while that is up.
  */
 export async function evacuateServer(
   compute: Compute,
   context: RequestContext,
   id: string,
-  { host, password }: { readonly host: string | null; readonly password: string | null },
+  { host, password, staysOff }: Evacuation,
 ): Promise<void> {
   const server = await showServer(compute.db, context, id)
   if (host !== null && (await hostsNamed(compute.db, host)).length === 0)
@@ -63,7 +71,7 @@ export async function evacuateServer(
   const own = server.hostId === null ? undefined : await findHost(compute.db, server.hostId)
   if (own !== undefined && isHostUp(own, compute.cells))
     throw new Failure('invalid', `Compute service of ${server.host} is still in use.`)
-  const asked = { name: 'evacuate', host, isAwaited: false } as const
+  const asked = { name: 'evacuate', host, isAwaited: false, staysOff } as const
   await move(compute, context, server, asked, password)
 }
 
@@ -93,6 +101,7 @@ async function move(
     readonly name: 'migrate' | 'live-migrate' | 'evacuate'
     readonly host: string | null
     readonly isAwaited: boolean
+    readonly staysOff?: boolean
   },
   password: string | null = null,
 ): Promise<void> {

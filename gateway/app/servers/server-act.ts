@@ -11,6 +11,8 @@ export type MoveAct = {
   readonly host: string | null
   /** True when the client waits for what the scheduler says. */
   readonly isAwaited: boolean
+  /** True: an evacuated guest is not started. */
+  readonly staysOff?: boolean
   /** What the server has. */
   readonly flavor: FlavorSnapshot
   /** For a guest that is made anew; null: none. */

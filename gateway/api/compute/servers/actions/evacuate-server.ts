@@ -16,7 +16,9 @@ export const evacuateServer: Handler<operations['evacuateServer']> = async (call
     throw new Failure('invalid', "admin password can't be changed on existing disk")
   const isShared = isTrueFlag(asked.onSharedStorage)
   const password = isShared ? null : (asked.adminPass ?? newPassword())
-  await evacuate(app.compute, context, params.server_id, { host, password })
+  // Since 2.95 an evacuated server is left stopped.
+  const staysOff = isSince(context, '2.95')
+  await evacuate(app.compute, context, params.server_id, { host, password, staysOff })
   // Since 2.14 nothing is answered.
   return isSince(context, '2.14') ? {} : { body: { adminPass: password } }
 }
