@@ -110,25 +110,23 @@ describe('cells', () => {
     )
     expect(late).toMatchObject({ status: 412, body: { type: 'urn:weir:problem:http-412' } })
 
-    const filtersOf = async () => {
-      const id = await createServer(cloud, demo)
-      await untilStatus(demo, id, 'ACTIVE')
-      return JSON.stringify(await traceOf(id))
-    }
     const refused = '"candidate":"north","reason":"disabled"'
-    await waitFor(
-      'every gateway to follow',
-      async () => (await filtersOf()).includes(refused),
-      FOLLOWS_MS,
-    )
-
-    const enabled = await patch('/v1/cells/north', { is_enabled: true })
-    expect(enabled.body).toMatchObject({ is_enabled: true, disabled_reason: null })
     const isBarred = async () => {
       const { body } = await explain({ flavor: 'm1.tiny', image: cloud.catalog.image })
       return JSON.stringify(body).includes(refused)
     }
     // The client asks the two gateways in turn.
+    await waitFor(
+      'every gateway to follow',
+      async () => (await isBarred()) && (await isBarred()),
+      FOLLOWS_MS,
+    )
+    const id = await createServer(cloud, demo)
+    await untilStatus(demo, id, 'ACTIVE')
+    expect(JSON.stringify(await traceOf(id))).toContain(refused)
+
+    const enabled = await patch('/v1/cells/north', { is_enabled: true })
+    expect(enabled.body).toMatchObject({ is_enabled: true, disabled_reason: null })
     await waitFor(
       'every gateway to take it again',
       async () => !(await isBarred()) && !(await isBarred()),
