@@ -1,30 +1,15 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Static } from 'typebox'
-import { type Service, serve } from '#common/bus/serve.ts'
-import { withinWork } from '#common/current-work.ts'
 import type { ImageId, InstanceId } from '#common/ids.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
-import { checked } from '#openapi/wire/checked.ts'
-import { LOOKUP_OPERATIONS, type LookupOperation } from '#openapi/wire/lookup.ts'
-import { directSubject } from '#openapi/wire.ts'
+import { LOOKUP_OPERATIONS } from '#openapi/wire/lookup.ts'
 import type { Compute } from './compute.ts'
 import { driverPart } from './driver-part.ts'
-
-type Ask<O extends LookupOperation> = Static<(typeof LOOKUP_OPERATIONS)[O]['ask']>
-type Answer<O extends LookupOperation> = Static<(typeof LOOKUP_OPERATIONS)[O]['answer']>
-type Handlers = {
-  readonly [O in LookupOperation]: (ask: Ask<O>, signal: AbortSignal) => Promise<Answer<O>>
-}
-
-/** Less than gateways wait: a backend that is silent is told of, instead of the host. */
-const TIMEOUT_MS = 12_000
+import { serveDirectly } from './serve-directly.ts'
 
 /** Answers gateways on what this host alone knows, until disposed. */
-export function serveLookups(
-  { host, driver, log }: Compute,
-  nats: NatsConnection,
-): readonly AsyncDisposable[] {
-  const handlers: Handlers = {
+export function serveLookups(compute: Compute, nats: NatsConnection): readonly AsyncDisposable[] {
+  const { driver } = compute
+  return serveDirectly(compute, nats, LOOKUP_OPERATIONS, {
     'image-find': async ({ imageId, sha256 }, signal) => {
       const image = { id: imageId as ImageId, sha256 }
       return { copy: (await driverPart(driver, 'imageCopies').find(image, signal)) ?? null }
@@ -38,15 +23,5 @@ export function serveLookups(
       const ids = await driverPart(driver, 'below').chain(serverId as InstanceId, signal)
       return { ids: [...ids] }
     },
-  }
-  return (Object.keys(handlers) as LookupOperation[]).map((operation) => {
-    const handle = handlers[operation] as (ask: never, signal: AbortSignal) => Promise<unknown>
-    const service: Service = {
-      subject: directSubject(host.cellId, host.id, operation),
-      parse: (payload) => checked(LOOKUP_OPERATIONS[operation].ask, payload, operation),
-      handle: (ask: never, work) =>
-        withinWork(work, () => handle(ask, AbortSignal.timeout(TIMEOUT_MS))),
-    }
-    return serve(nats, service, log)
   })
 }

@@ -1,0 +1,39 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { Static, TSchema } from 'typebox'
+import { type Service, serve } from '#common/bus/serve.ts'
+import { withinWork } from '#common/current-work.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import type { DirectOperation } from '#openapi/wire/direct.ts'
+import { directSubject } from '#openapi/wire.ts'
+import type { Compute } from './compute.ts'
+
+type Operations = Readonly<Record<string, { readonly ask: TSchema; readonly answer: TSchema }>>
+
+type Handlers<Ops extends Operations> = {
+  readonly [O in keyof Ops]: (
+    ask: Static<Ops[O]['ask']>,
+    signal: AbortSignal,
+  ) => Promise<Static<Ops[O]['answer']>>
+}
+
+/** Less than gateways wait: a backend that is silent is told of, instead of the host. */
+const TIMEOUT_MS = 12_000
+
+/** Answers what gateways ask this host directly, until disposed. */
+export function serveDirectly<Ops extends Operations>(
+  { host, log }: Compute,
+  nats: NatsConnection,
+  operations: Ops,
+  handlers: Handlers<Ops>,
+): readonly AsyncDisposable[] {
+  return Object.entries(operations).map(([name, { ask }]) => {
+    const handle = handlers[name] as (ask: unknown, signal: AbortSignal) => Promise<unknown>
+    const service: Service = {
+      subject: directSubject(host.cellId, host.id, name as DirectOperation),
+      parse: (payload) => checked(ask, payload, name),
+      handle: (asked: unknown, work) =>
+        withinWork(work, () => handle(asked, AbortSignal.timeout(TIMEOUT_MS))),
+    }
+    return serve(nats, service, log)
+  })
+}
