@@ -85,6 +85,12 @@ export class StubCloud implements AsyncDisposable {
       listener.write(`id: ${this.#events}\nevent: server.state\ndata: ${data}\n\n`)
   }
 
+  /** The same, and the streams end after its id. */
+  breakOffTelling(): void {
+    this.#events += 1
+    for (const listener of this.#listeners) listener.end(`id: ${this.#events}\n`)
+  }
+
   /** The connections of those who listen break. */
   hangUp(): void {
     for (const listener of this.#listeners) listener.destroy()
