@@ -146,12 +146,20 @@ const PROVIDED = [
   ['provide', 'available'],
 ] as const
 
+interface NewIronicNode {
+  readonly [field: string]: unknown
+  readonly instance_uuid?: string
+  /** Of its NICs; absent: it has none. */
+  readonly macAddresses?: readonly string[]
+}
+
 async function addNode(
   call: Call,
-  { instance_uuid, ...node }: { readonly instance_uuid?: string },
+  { instance_uuid, macAddresses = [], ...node }: NewIronicNode,
   steps: readonly (readonly [target: string, wanted: string])[] = PROVIDED,
 ): Promise<string> {
   const { uuid } = await call<{ uuid: string }>('POST', '/nodes', node)
+  for (const address of macAddresses) await call('POST', '/ports', { node_uuid: uuid, address })
   if (instance_uuid !== undefined)
     await call('PATCH', `/nodes/${uuid}`, [
       { op: 'add', path: '/instance_uuid', value: instance_uuid },
@@ -173,13 +181,18 @@ async function addNode(
 
 const PROPERTIES = { cpus: 4, memory_mb: 8192, local_gb: 100, cpu_arch: 'x86_64' }
 
-function fakeNode(nth: number): object {
-  const name = `fake-${nth}`
-  return { name, driver: 'fake-hardware', resource_class: CLASS, properties: PROPERTIES }
+function fakeNode(nth: number): NewIronicNode {
+  return {
+    name: `fake-${nth}`,
+    driver: 'fake-hardware',
+    resource_class: CLASS,
+    properties: PROPERTIES,
+    macAddresses: [`52:54:00:00:0${nth}:01`, `52:54:00:00:0${nth}:02`],
+  }
 }
 
 /** Ironic has no ramdisk here that the machine could boot, so it deploys nothing; it does switch the machine. */
-function ipmiNode(machine: SimulatedMachine): object {
+function ipmiNode(machine: SimulatedMachine): NewIronicNode {
   return {
     name: 'behind-ipmi',
     driver: 'fake-hardware',
@@ -192,7 +205,7 @@ function ipmiNode(machine: SimulatedMachine): object {
 }
 
 /** Of a hardware type without any pretence. */
-function typedNode(machine: SimulatedMachine): object {
+function typedNode(machine: SimulatedMachine): NewIronicNode {
   const image = { image_source: 'http://images.invalid/image', image_checksum: 'a'.repeat(32) }
   return {
     name: 'of-type-ipmi',
