@@ -53,7 +53,7 @@ export interface IronicNic {
 }
 
 /** An ironic API. Silence, and what is not its own answer, is `unavailable`. */
-export class IronicClient {
+export class IronicClient implements AsyncDisposable {
   readonly #settings: IronicSettings
 
   constructor(settings: IronicSettings) {
@@ -128,6 +128,10 @@ export class IronicClient {
     await this.#change('PUT', uuid, '/states/power', body, signal)
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#settings.agent.destroy()
+  }
+
   /** A conflict says that the node is locked, or not as it must be: the node itself says which. */
   async #change(
     method: Method,
@@ -183,9 +187,10 @@ export class IronicClient {
     signal: AbortSignal,
   ): Promise<{ readonly statusCode: number; readonly text: string }> {
     signal.throwIfAborted()
-    const { url, authorization } = this.#settings
+    const { url, authorization, agent } = this.#settings
     const sent = request(url + path, {
       method,
+      dispatcher: agent,
       headers: {
         accept: 'application/json',
         'x-openstack-ironic-api-version': API_VERSION,

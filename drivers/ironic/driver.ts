@@ -31,7 +31,7 @@ export async function createIronicDriver(
   await cache.prepare()
   const host: IronicHost = {
     owner,
-    client: new IronicClient(settings),
+    client: owned.use(new IronicClient(settings)),
     images: cache,
     imageServer: owned.use(await ImageServer.start(settings, logger)),
     locks: new InstanceLocks(),

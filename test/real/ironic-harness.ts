@@ -63,12 +63,8 @@ export async function startIronicHarness(): Promise<IronicHarness> {
   for (let nth = 0; nth < NODES; nth += 1) await addNode(call, fakeNode(nth))
   const shelf = new ImageShelf()
   const image = shelf.add(Buffer.alloc(512, 'x'))
-  const settings = ironicSettings({
-    url,
-    image_url: 'http://127.0.0.1',
-    image_port: '0',
-    hostname: 'irons',
-  })
+  const settings = () =>
+    ironicSettings({ url, image_url: 'http://127.0.0.1', image_port: '0', hostname: 'irons' })
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const stateDirectory = join(directory, 'state')
   const nodes = async () =>
@@ -93,7 +89,7 @@ export async function startIronicHarness(): Promise<IronicHarness> {
         ['adopt', 'active'],
       ])
     },
-    open: () => createIronicDriver({ owner, stateDirectory, images: shelf }, settings),
+    open: () => createIronicDriver({ owner, stateDirectory, images: shelf }, settings()),
     image,
     extraSpecs: { 'resources:CUSTOM_WEIR_TEST': '1' },
     consoles: [],
