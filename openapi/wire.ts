@@ -48,6 +48,11 @@ export function eventSubject(cell: CellId | '*', what: 'feed' | 'heartbeat'): st
   return `ev.${cell}.v${WIRE_VERSION}.${what}`
 }
 
+/** Between gateways: the operation with this id has ended. */
+export function endedSubject(operation: string): string {
+  return `gateway.v${WIRE_VERSION}.ended.${operation}`
+}
+
 /** Between the processes of one cell; nobody else is told. */
 export function innerSubject(cell: CellId, what: 'feed-changed' | 'hosts-changed'): string {
   return `in.${cell}.v${WIRE_VERSION}.${what}`
