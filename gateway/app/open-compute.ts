@@ -73,7 +73,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
       deadlineMs === undefined ? registryOptions : { ...registryOptions, deadlineMs },
     ),
   )
-  const askCell = cellClient(nats, (id) => cells.processOf(id))
+  const askCell = cellClient(nats, cells)
   const deps: ComputeDeps = {
     db,
     cells,
