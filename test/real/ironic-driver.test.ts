@@ -96,7 +96,7 @@ describe.skipIf(why !== undefined)(`ironic${why === undefined ? '' : ` (skipped:
 
       const given = await driver.machineNics!.macAddresses(spec.id, ports, signal())
       const macs = ports.map((port) => given.get(port)!)
-      expect(macs).toEqual([1, 2].map((nth) => expect.stringMatching(`^52:54:00:00:0.:0${nth}$`)))
+      expect(macs.map((mac) => mac.slice(-2))).toEqual(['01', '02'])
       const [node] = (await harness.nodes()).filter((each) => each.instance_uuid === spec.id)
       expect(node).toMatchObject({ provision_state: 'active' })
       await driver.destroy(spec.id, signal())
