@@ -142,6 +142,7 @@ const APPLY_ONE = statement(
       imageId: sql`coalesce(${sql.placeholder('imageId')}, image_id)`,
       launchedAt: sql`from_unixtime(${sql.placeholder('launchedAt')} / 1000)`,
       terminatedAt: sql`from_unixtime(${sql.placeholder('terminatedAt')} / 1000)`,
+      missingSince: null,
       room: null,
       updatedAt: now,
     })
