@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type CellId, type InstanceId, newId } from '#common/ids.ts'
+import { type CellId, newId } from '#common/ids.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import { startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
 import type { Driver, ImageSpec, InstanceSpec, NicSpec } from '#drivers/driver.ts'
@@ -99,19 +99,6 @@ describe.skipIf(why !== undefined)(
         await driver.destroy(id, signal())
         expect(await harness.leftovers(id)).toEqual([])
         expect(await harness.virsh('list', '--all', '--name')).not.toContain('kept')
-      })
-
-      test('a domain that goes when it stops is not taken in, and stays nobody’s', async () => {
-        await startForeignGuest((...args) => harness.virsh(...args))
-        const id = (await harness.virsh('domuuid', 'foreign')).trim() as InstanceId
-
-        const taking = driver.adopt!.adopt(instanceSpec(guest, { id }), signal())
-        await expect(taking).rejects.toMatchObject({ kind: 'conflict' })
-
-        expect((await driver.adopt!.strangers(signal())).map((each) => each.id)).toEqual([id])
-        expect(await harness.leftovers(id)).toEqual(['foreign'])
-        await harness.virsh('destroy', 'foreign')
-        await harness.virsh('net-destroy', 'foreign')
       })
 
       test("its consoles are the guest's own: typed text is answered, the screen speaks VNC", async () => {
