@@ -14,7 +14,7 @@ import type { Compute } from '../compute.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from '../quotas/charge-quota.ts'
 import type { QuotaDeltas } from '../quotas/resources.ts'
 import { sealingPurpose } from '../sagas/build-request.ts'
-import { ROUNDS_MAX } from '../sagas/build-rounds.ts'
+import { operationIds } from '../sagas/build-rounds.ts'
 import { createServerSaga } from '../sagas/create-server.ts'
 import { joinServerGroup } from '../server-groups/join-server-group.ts'
 import type { NewServer } from './new-server.ts'
@@ -85,10 +85,6 @@ function begin(
       after: (tx) => charge(tx, order.servers[0]!.row, quotaDeltas(order)),
     },
   )
-}
-
-function operationIds(): readonly string[] {
-  return Array.from({ length: ROUNDS_MAX }, () => newId<string>())
 }
 
 async function record(
