@@ -26,7 +26,7 @@ try {
   await using host = await createDriver(driver, environment, JSON.parse(settings))
   await host.inventory(AbortSignal.timeout(20_000))
 } catch (error) {
-  console.log(String(error.kind) + ' ' + errorChain(error))
+  process.stdout.write(String(error.kind) + ' ' + errorChain(error))
 }
 `
 
