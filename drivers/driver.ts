@@ -289,6 +289,8 @@ export interface HostInventory {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
+  /** Of further classes of Placement, such as `PCPU`; absent: none, now or ever. */
+  readonly resources?: Readonly<Record<string, number>>
   /** Whole machines, each for a server that asks for its class; present: nothing can be had of the amounts above. */
   readonly machines?: readonly MachineClass[]
   readonly hypervisor: {

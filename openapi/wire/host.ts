@@ -30,6 +30,8 @@ export const Inventory = Type.Object({
   }),
   imageFormats: Type.Array(Type.String()),
   traits: Type.Array(Type.String()),
+  /** Of further classes, such as `PCPU`, exactly so much; absent from hosts that know of none. */
+  resources: Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }))),
   /** Whole machines by class; present: nothing but these can be had. The amounts are those of one. */
   machines: Type.Optional(
     Type.Array(
