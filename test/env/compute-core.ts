@@ -199,6 +199,7 @@ function planned(
       keyName: null,
       securityGroups: [],
       reservationId: 'r-00000000',
+      attempt: 1,
       launchIndex,
       diskConfig: 'MANUAL',
       requestedZone: null,
