@@ -8,6 +8,7 @@ import { powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { domainSubject, writeInstanceRecord } from './instance-record.ts'
 import { ownerMark } from './ownership.ts'
+import { placementInXml } from './placement/placement-in-xml.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
 import { renderXml } from './xml/element.ts'
 import { parseXml, textAt } from './xml/parse.ts'
@@ -54,10 +55,12 @@ async function adopt(
 ): Promise<PowerState> {
   const domain = await findStranger(host, spec.id, signal)
   const { nics } = spec
+  const placement = placementInXml(parseXml(await host.devices.xml(domain, signal)))
   const record = {
     version: 1,
     domain: domainSubject(spec),
     imageSha256: spec.image.sha256,
+    ...(Object.keys(placement).length > 0 && { placement }),
   } as const
   await writeInstanceRecord(filesOf(host, spec.id), { ...record, nics, isAdopted: true })
   if (!(await isOwn(host.domains, host.owner, domain, signal)))
