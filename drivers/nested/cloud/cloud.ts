@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { Agent, type Dispatcher } from 'undici'
 import { childTraceparent } from '#common/context.ts'
 import { currentWork } from '#common/current-work.ts'
 import { Failure, isFailure } from '#common/errors.ts'
+import { pemFile } from '../../pem-file.ts'
 import type { NestedSettings } from '../settings.ts'
 import type { CloudService } from './catalog.ts'
 import { checkedLookup } from './check-address.ts'
@@ -63,7 +63,7 @@ export class Cloud implements AsyncDisposable {
       connect: {
         timeout: CONNECT_TIMEOUT_MS,
         lookup: checkedLookup(settings),
-        ...(settings.caFile === undefined ? {} : { ca: pem(settings.caFile) }),
+        ...(settings.caFile === undefined ? {} : { ca: pemFile('ca_file', settings.caFile) }),
       },
       headersTimeout: settings.requestTimeoutMs,
       bodyTimeout: settings.requestTimeoutMs,
@@ -249,12 +249,4 @@ function versionHeaders(microversion: string): Readonly<Record<string, string>> 
 
 function silent(cause: unknown): Failure {
   return new Failure('unavailable', 'The cloud below does not answer.', { cause })
-}
-
-function pem(path: string): Buffer {
-  try {
-    return readFileSync(path)
-  } catch (cause) {
-    throw new Failure('invalid', `ca_file: ${(cause as Error).message}`, { cause })
-  }
 }

@@ -121,6 +121,7 @@ function plan(
       projectId,
       userId,
       cellId: choice.chosen?.id ?? null,
+      attempt: 1,
       name,
       hostname,
       description: request.description,
