@@ -1,5 +1,6 @@
 import { type Service, serve } from '#common/bus/serve.ts'
 import type { WorkContext } from '#common/context.ts'
+import { Failure } from '#common/errors.ts'
 import {
   CELL_OPERATIONS,
   type CellAnswer,
@@ -7,7 +8,7 @@ import {
   type CellOperation,
 } from '#openapi/wire/cell.ts'
 import { checked } from '#openapi/wire/checked.ts'
-import { cellSubject, processSubject } from '#openapi/wire.ts'
+import { cellSubject, processSubject, processSubjects } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { feedRead } from './handlers/feed-read.ts'
 import { hostFilterPorts } from './handlers/host-filter-ports.ts'
@@ -64,28 +65,52 @@ const QUEUE = 'conductor'
 
 /** Answers gateways on every operation of the contract, alone and as one of the cell's processes, until disposed. */
 export function serveCell(cell: Cell): readonly AsyncDisposable[] {
-  const { processId, conductor } = cell
-  const { cellId } = conductor
-  return (Object.keys(HANDLERS) as CellOperation[]).flatMap((operation) => [
-    serveOne(cell, operation, { subject: cellSubject(cellId, operation), queue: QUEUE }),
-    serveOne(cell, operation, { subject: processSubject(cellId, processId, operation) }),
-  ])
+  const { nats, log } = cell.conductor
+  const shared = (Object.keys(HANDLERS) as CellOperation[]).map((operation): Service => {
+    const subject = cellSubject(cell.conductor.cellId, operation)
+    return { subject, queue: QUEUE, ...operationService(cell, operation) }
+  })
+  return [...shared, ownService(cell)].map((service) => serve(nats, service, log))
 }
 
-function serveOne<O extends CellOperation>(
+type Parsed = (work: WorkContext) => Promise<unknown>
+
+/**
+ * What is asked of this process alone. Between accounts NATS does not tell that nobody serves a subject, so what is not known
+ * here is told so, instead of being waited for.
+ */
+function ownService(cell: Cell): Service {
+  const { processId, conductor } = cell
+  const { cellId } = conductor
+  const operations = new Map(
+    (Object.keys(HANDLERS) as CellOperation[]).map((operation) => [
+      processSubject(cellId, processId, operation),
+      operationService(cell, operation),
+    ]),
+  )
+  return {
+    subject: processSubjects(cellId, processId),
+    parse: (payload, asked): Parsed => {
+      const operation = operations.get(asked)
+      if (operation === undefined)
+        throw new Failure('unsupported', 'The cell runs a release that does not know this.')
+      const ask = operation.parse(payload, asked) as never
+      return (work) => operation.handle(ask, work)
+    },
+    handle: (parsed: Parsed, work) => parsed(work),
+  }
+}
+
+function operationService<O extends CellOperation>(
   cell: Cell,
   operation: O,
-  at: Pick<Service, 'subject' | 'queue'>,
-): AsyncDisposable {
-  const { nats, log, gateways } = cell.conductor
+): Pick<Service, 'parse' | 'handle'> {
   const handler: Handlers[O] = HANDLERS[operation]
-  const service: Service = {
-    ...at,
+  return {
     parse: (payload) => checked(CELL_OPERATIONS[operation].ask, payload, operation),
     handle: (ask: CellAsk<O>, work) => {
-      gateways.heard()
+      cell.conductor.gateways.heard()
       return handler(cell, ask, work)
     },
   }
-  return serve(nats, service, log)
 }

@@ -23,6 +23,41 @@ test.each([
     },
     { vcpus: 0, memoryMb: 0, diskGb: 0, custom: { CUSTOM_GOLD: 1 } },
   ],
+  [
+    { 'hw:cpu_policy': 'dedicated', 'hw:mem_page_size': 'large', 'pci_passthrough:alias': 'gpu:2' },
+    {
+      ...{ vcpus: 0, memoryMb: 512, diskGb: 17 },
+      custom: { PCPU: 2, CUSTOM_HUGEPAGE_MB: 512, CUSTOM_PCI_GPU: 2 },
+    },
+  ],
+  [
+    { 'hw:mem_page_size': '1GB', 'pci_passthrough:alias': 'my-nic,gpu:1,my-nic:2' },
+    {
+      ...{ vcpus: 2, memoryMb: 512, diskGb: 17 },
+      custom: {
+        CUSTOM_HUGEPAGE_MB: 1024,
+        CUSTOM_HUGEPAGE_1048576K_MB: 1024,
+        CUSTOM_PCI_GPU: 1,
+        CUSTOM_PCI_MY_NIC: 3,
+      },
+    },
+  ],
+  [
+    { 'hw:mem_page_size': 'huge', 'pci_passthrough:alias': 'gpu:', 'hw:cpu_policy': 'shared' },
+    { vcpus: 2, memoryMb: 512, diskGb: 17 },
+  ],
 ])('flavorResources() with extra specs %j is %j', (extraSpecs, resources) => {
   expect(flavorResources({ ...flavor, extraSpecs })).toEqual(resources)
+})
+
+test('what an image asks for counts where the flavor leaves it open', () => {
+  const image = { hw_cpu_policy: 'dedicated', hw_mem_page_size: '2MB' }
+  const custom = (extraSpecs: Readonly<Record<string, string>>) =>
+    flavorResources({ ...flavor, extraSpecs }, image).custom
+
+  expect(custom({})).toEqual({ PCPU: 2 })
+  expect(custom({ 'hw:cpu_policy': 'shared', 'hw:mem_page_size': 'any' })).toEqual({
+    CUSTOM_HUGEPAGE_MB: 512,
+    CUSTOM_HUGEPAGE_2048K_MB: 512,
+  })
 })

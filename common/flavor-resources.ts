@@ -1,3 +1,5 @@
+import { asksForDedicatedCpus, hardwareResources } from './hardware-resources.ts'
+
 /** Of a flavor, what decides what its servers take of a host. Memory and swap in MiB, disks in GiB. */
 export interface SizedFlavor {
   readonly vcpus: number
@@ -13,7 +15,7 @@ export interface FlavorResources {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
-  /** Of classes that operators named, such as `CUSTOM_GOLD`; absent: none. */
+  /** Of classes that not every host has, such as `CUSTOM_GOLD` or `PCPU`; absent: none. */
   readonly custom?: Readonly<Record<string, number>>
 }
 
@@ -22,20 +24,26 @@ const CUSTOM_CLASS = /^resources:(CUSTOM_[A-Z0-9_]+)$/
 
 /**
  * What one server of the flavor takes of a host: swap counts as disk, and an extra spec such as `resources:VCPU=0`
- * takes the place of the flavor's own amount (Nova: "Flavors", extra specs `resources`).
+ * takes the place of the flavor's own amount (Nova: "Flavors", extra specs `resources`). CPUs that it has to itself are
+ * not of those that are shared.
  */
-export function flavorResources(flavor: SizedFlavor): FlavorResources {
+export function flavorResources(
+  flavor: SizedFlavor,
+  imageProperties: Readonly<Record<string, string>> = {},
+): FlavorResources {
   const { vcpus, memoryMb, rootGb, ephemeralGb, swapMb, extraSpecs } = flavor
   const diskGb = rootGb + ephemeralGb + Math.ceil(swapMb / MIB_PER_GIB)
   const instead = (resourceClass: string, own: number) =>
     amountOf(extraSpecs[`resources:${resourceClass}`]) ?? own
-  const custom = Object.entries(extraSpecs).flatMap(([key, text]) => {
+  const named = Object.entries(extraSpecs).flatMap(([key, text]) => {
     const [, resourceClass] = CUSTOM_CLASS.exec(key) ?? []
     const amount = amountOf(text) ?? 0
     return resourceClass === undefined || amount === 0 ? [] : [[resourceClass, amount] as const]
   })
+  const custom = [...Object.entries(hardwareResources(flavor, imageProperties)), ...named]
+  const shared = asksForDedicatedCpus(extraSpecs, imageProperties) ? 0 : vcpus
   return {
-    vcpus: instead('VCPU', vcpus),
+    vcpus: instead('VCPU', shared),
     memoryMb: instead('MEMORY_MB', memoryMb),
     diskGb: instead('DISK_GB', diskGb),
     ...(custom.length > 0 && { custom: Object.fromEntries(custom) }),

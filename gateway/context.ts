@@ -18,14 +18,12 @@ import { ImportRunner } from './app/images/import/import-runner.ts'
 import { ticketKey } from './app/images/ticket.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
-import { OperationWatch } from './app/operations/operation-watch.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
 import { RequestLimiter } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import { CellAccess } from './cells/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
-import { runningAmong } from './db/running-operations.ts'
 import { CertificateWatch } from './http/certificate-watch.ts'
 import { Keystone } from './keystone/keystone.ts'
 import { KeystoneVerifier } from './keystone/keystone-verifier.ts'
@@ -53,7 +51,6 @@ export interface Gateway extends AsyncDisposable {
   readonly certificate: CertificateWatch | undefined
   readonly consoles: Consoles
   readonly events: EventTail
-  readonly operations: OperationWatch
   readonly audit: AuditTrail
   /** Undefined where projects may ask as often as they like. */
   readonly requestLimiter: RequestLimiter | undefined
@@ -102,8 +99,6 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const audit = parts.use(new AuditTrail({ db, clock: systemClock, log }))
   const watchersMax = config.eventWatchersMax
   const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
-  const running = (ids: readonly string[]) => runningAmong(db, ids)
-  const operations = parts.use(new OperationWatch({ running, clock: systemClock, log }))
   observeMissing(metrics.registry, compute)
   const certificate = openCertificate(parts, config, log)
   const verifier = openVerifier(parts, config) ?? identity
@@ -124,7 +119,6 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     certificate,
     consoles: { ...compute, ...config.consoles },
     events,
-    operations,
     audit,
     requestLimiter: requestLimiter(config),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

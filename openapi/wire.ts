@@ -24,6 +24,11 @@ export function processSubject(cell: CellId, processId: string, operation: CellO
   return `cell.${cell}.process.${processId}.v${WIRE_VERSION}.${operation}`
 }
 
+/** Everything that is asked of that process, in whatever version of the contract. */
+export function processSubjects(cell: CellId, processId: string): string {
+  return `cell.${cell}.process.${processId}.>`
+}
+
 /** Asked by a cell's processes, answered by one compute. */
 export function hostSubject(cell: CellId, host: HostId, operation: HostOperation): string {
   return `host.${cell}.${host}.v${WIRE_VERSION}.${operation}`
@@ -46,6 +51,11 @@ export function reportSubject(
 /** Published by a cell for the gateways. `*` as cell: those of all cells. */
 export function eventSubject(cell: CellId | '*', what: 'feed' | 'heartbeat'): string {
   return `ev.${cell}.v${WIRE_VERSION}.${what}`
+}
+
+/** Between gateways: the operation with this id has ended. */
+export function endedSubject(operation: string): string {
+  return `gateway.v${WIRE_VERSION}.ended.${operation}`
 }
 
 /** Between the processes of one cell; nobody else is told. */

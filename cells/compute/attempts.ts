@@ -1,6 +1,7 @@
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
 import type { Clock } from '#common/clock.ts'
 import type { InstanceId } from '#common/ids.ts'
+import { ifAbsent } from '#common/if-absent.ts'
 
 interface Known {
   readonly attempt: number
@@ -51,10 +52,7 @@ export class Attempts implements AsyncDisposable {
   }
 
   static async open(options: AttemptsOptions): Promise<Attempts> {
-    const text = await readFile(options.file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return ''
-      throw error
-    })
+    const text = await readFile(options.file, 'utf8').catch(ifAbsent(''))
     const known = new Map<InstanceId, Known>()
     const lines = text.split('\n')
     for (const line of lines) {

@@ -2,6 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import type { Clock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
+import { ifAbsent } from '#common/if-absent.ts'
 import type { Logger } from '#common/log.ts'
 import { type ReconcilerReport, RunningReconciler } from '#common/reconciler.ts'
 import type { Driver } from '#drivers/driver.ts'
@@ -59,10 +60,7 @@ export class Fence implements AsyncDisposable {
   }
 
   static async open(options: FenceOptions): Promise<Fence> {
-    const text = await readFile(options.file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined
-      throw error
-    })
+    const text = await readFile(options.file, 'utf8').catch(ifAbsent(undefined))
     const none: Kept = { contactAt: options.clock.now(), fenceAfterMs: 0, ended: [] }
     return new Fence(options, text === undefined ? none : (JSON.parse(text) as Kept))
   }

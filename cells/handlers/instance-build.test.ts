@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask } from '#common/bus/ask.ts'
+import { workContext } from '#common/context.ts'
 import { newId } from '#common/ids.ts'
+import { processSubject, WIRE_VERSION } from '#openapi/wire.ts'
 import { tracesOf, usageOf } from '#test/env/cell-engine.ts'
 import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
@@ -213,4 +216,23 @@ test('hosts that all fail end in not-built, with nothing left and never an error
   expect(await cell.ask('instance.build', { operation, build: sampleBuild() })).toMatchObject({
     outcome: 'refused',
   })
+})
+
+test('a process that does not know what it is asked says so at once', async () => {
+  const { processId } = one.cell
+  const known = processSubject(cell.id, processId, 'instance.audit')
+  const asked = (subject: string) =>
+    ask(cell.gateway, {
+      subject,
+      payload: { serverId: newId() },
+      work: workContext({}),
+      timeoutMs: 10_000,
+      whom: 'Cell test',
+    })
+
+  expect(await asked(known)).toEqual({ view: null, heldOn: [] })
+  for (const other of ['instance.fly', 'instance'].map((to) => known.replace('instance.audit', to)))
+    await expect(asked(other)).rejects.toMatchObject({ kind: 'unsupported' })
+  const later = known.replace(`v${WIRE_VERSION}`, `v${WIRE_VERSION + 1}`)
+  await expect(asked(later)).rejects.toMatchObject({ kind: 'unsupported' })
 })

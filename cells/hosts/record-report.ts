@@ -94,8 +94,9 @@ function isSame(a: Resources, b: Resources): boolean {
 }
 
 /** What can be claimed: of whole machines nothing but those. */
-function totalOf({ vcpus, memoryMb, diskGb, machines }: Inventory): Resources {
-  if (machines === undefined) return { vcpus, memoryMb, diskGb }
+function totalOf({ vcpus, memoryMb, diskGb, machines, resources }: Inventory): Resources {
+  if (machines === undefined)
+    return { vcpus, memoryMb, diskGb, ...(resources && { custom: resources }) }
   const custom = machines.map(({ resourceClass, total }) => [resourceClass, total] as const)
   return { ...NONE, custom: Object.fromEntries(custom) }
 }

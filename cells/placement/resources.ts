@@ -6,7 +6,7 @@ export interface Resources {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
-  /** Of classes that operators named, such as `CUSTOM_GOLD`; absent: none. */
+  /** Of classes that not every host has, such as `CUSTOM_GOLD` or `PCPU`; absent: none. */
   readonly custom?: Readonly<Record<string, number>>
 }
 
@@ -26,10 +26,10 @@ export function resourcesOf({
   image,
 }: {
   readonly flavor: FlavorSnapshot
-  readonly image: Pick<ImageSnapshot, 'minDiskGb'>
+  readonly image: Pick<ImageSnapshot, 'minDiskGb' | 'properties'>
 }): Resources {
   const rootGb = flavor.rootGb === 0 ? image.minDiskGb : flavor.rootGb
-  return flavorResources({ ...flavor, rootGb })
+  return flavorResources({ ...flavor, rootGb }, image.properties)
 }
 
 /** The sum of both, class by class. */

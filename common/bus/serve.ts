@@ -9,11 +9,12 @@ import { patienceOf, workOf } from './headers.ts'
 import { Lateness } from './lateness.ts'
 
 export interface Service {
+  /** With a wildcard: everything below it. */
   readonly subject: string
   /** Processes that share a queue share the work; absent: everyone gets every message. */
   readonly queue?: string
-  /** Throws `invalid` for a payload that breaks the contract, else returns it typed. */
-  readonly parse: (payload: unknown) => unknown
+  /** Throws `invalid` for a payload that breaks the contract, else returns it typed; `asked` is the subject it came to. */
+  readonly parse: (payload: unknown, asked: string) => unknown
   readonly handle: (ask: never, work: WorkContext) => Promise<unknown>
 }
 
@@ -73,7 +74,7 @@ export function servedTogether(services: readonly AsyncDisposable[]): AsyncDispo
 async function answer(service: Service, message: Msg, log: Logger): Promise<Envelope> {
   const work = workOf(message.headers)
   try {
-    const ask = service.parse(payloadOf(message)) as never
+    const ask = service.parse(payloadOf(message), message.subject) as never
     const value = await service.handle(ask, work)
     if (log.isLevelEnabled('debug'))
       log.debug({ subject: service.subject, request_id: work.requestId }, 'request answered')

@@ -3,6 +3,7 @@ import { int, mysqlTable } from 'drizzle-orm/mysql-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { Relay } from '#test/env/relay.ts'
+import { systemClock } from '../clock.ts'
 import { Failure } from '../errors.ts'
 import { token } from './columns.ts'
 import { Database } from './database.ts'
@@ -162,6 +163,31 @@ test('two transactions that wait for each other both end well: the victim is run
 
   expect(runs).toBe(3)
   expect(isDeadlock(Object.assign(new Error('victim'), { code: 'ER_LOCK_DEADLOCK' }))).toBe(true)
+})
+
+test('a connection that swallows everything is given up, and one that nobody uses is kept', async () => {
+  await using patient = new Database({ url: relay.url, connectionsMax: 2, silenceMaxMs: 300 })
+  const id = statement({ toSQL: () => ({ sql: 'select connection_id() as id', params: [] }) })
+  const two = () => Promise.all([patient.rows(id, {}), patient.rows(id, {})])
+  const before = await two()
+  await systemClock.sleep(700)
+  expect((await two()).flat()).toEqual(expect.arrayContaining(before.flat()))
+
+  const [began, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const locked = patient.transaction(async (tx) => {
+    await tx.rows(id, {})
+    began.resolve()
+    await held.promise
+  })
+  await began.promise
+  relay.set('hold')
+  const waiting = [patient.rows(id, {}), patient.orm.select().from(things), locked].map(failureOf)
+  held.resolve()
+  for (const failure of await Promise.all(waiting))
+    expect(failure).toMatchObject({ name: 'Failure', kind: 'unavailable' })
+
+  relay.set('pass')
+  expect(before.flat()).not.toContainEqual((await patient.rows(id, {}))[0])
 })
 
 test('a database that is away is unavailable, whichever way it is asked', async () => {

@@ -1,6 +1,7 @@
 import type { MySql2Database } from 'drizzle-orm/mysql2'
 import { createPool, type Pool, type PoolConnection } from 'mysql2'
 import { type Bound, COMMIT, compound, type Expected } from './compound.ts'
+import { endSilent } from './end-silent.ts'
 import { execute, simple } from './execute.ts'
 import { databaseFailure, isDeadlock } from './failures.ts'
 import { forgetDefinitions } from './forget-definitions.ts'
@@ -55,10 +56,14 @@ export interface DatabaseOptions {
   readonly url: string
   /** For transactions, and as many for statements that commit by themselves. */
   readonly connectionsMax: number
+  /** How long a statement may go without a sign of the database; absent: longer than a lock is waited for. */
+  readonly silenceMaxMs?: number
 }
 
 const TRIES_MAX = 6
 const CONNECT_TIMEOUT_MS = 5_000
+/** Twice what the databases of `./weir up` let a statement wait for a lock; longer than any statement here works. */
+const SILENCE_MAX_MS = 20_000
 /** More waiting statements than this mean the database is far behind: better a quick 503 than a long queue. */
 const WAITING_MAX = 2_000
 /** Prepared at a time, those least used given up first: the server allows 16,382 to all its clients together. */
@@ -153,6 +158,7 @@ function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
     connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
     connection.query(`SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}`)
   })
+  endSilent(pool, options.silenceMaxMs ?? SILENCE_MAX_MS)
   return pool
 }
 

@@ -48,8 +48,9 @@ export class Lookup<Row> {
 
   async #ask(db: Executor, asked: readonly Asked<Row>[]): Promise<void> {
     try {
-      const size = SIZES.find((each) => each >= asked.length)!
-      const found = await db.rows<Row>(this.#statements.get(size)!, valuesOf(asked, size))
+      const keys = [...new Set(asked.map(({ key }) => key))]
+      const size = SIZES.find((each) => each >= keys.length)!
+      const found = await db.rows<Row>(this.#statements.get(size)!, valuesOf(keys, size))
       const rows = new Map(found.map((row) => [this.#keyOf(row), row]))
       for (const { key, resolve } of asked) resolve(rows.get(key))
     } catch (error) {
@@ -63,7 +64,7 @@ function placeholders(size: number): Placeholder[] {
 }
 
 /** The places that are left say the last key again. */
-function valuesOf(asked: readonly { readonly key: string }[], size: number) {
-  const keyAt = (place: number) => asked[Math.min(place, asked.length - 1)]!.key
+function valuesOf(keys: readonly string[], size: number) {
+  const keyAt = (place: number) => keys[Math.min(place, keys.length - 1)]!
   return Object.fromEntries(Array.from({ length: size }, (_, place) => [place, keyAt(place)]))
 }

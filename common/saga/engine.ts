@@ -19,6 +19,8 @@ export interface SagaEngineOptions<Deps> {
   readonly processName: string
   readonly clock: Clock
   readonly log: Logger
+  /** Called with each saga that this process has brought to its end. */
+  readonly onEnded?: (id: SagaId) => void
 }
 
 export interface SagaStart<Params> extends FirstTransaction {
@@ -128,18 +130,28 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   }
 
   #track(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
-    const { id, name } = execution.record
-    const finished = execute(execution).catch((error: unknown) => {
-      // The database or the lease is gone: whoever holds the lease next goes on from what the log says.
-      if (!this.#stop.signal.aborted) {
-        const level = isFailure(error, 'unavailable', 'conflict') ? 'warn' : 'error'
-        this.#options.log[level]({ saga: id, name, ...errorFields(error) }, 'saga handed over')
-      }
-      return 'handed-over' as const
-    })
+    const { id } = execution.record
+    const finished = this.#finish(execution)
     this.#running.set(id, finished)
     void finished.finally(() => this.#running.delete(id))
     return finished
+  }
+
+  async #finish(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
+    const { id, name } = execution.record
+    const { log, onEnded } = this.#options
+    try {
+      const outcome = await execute(execution)
+      if (outcome !== 'handed-over') onEnded?.(id)
+      return outcome
+    } catch (error) {
+      // The database or the lease is gone: whoever holds the lease next goes on from what the log says.
+      if (!this.#stop.signal.aborted) {
+        const level = isFailure(error, 'unavailable', 'conflict') ? 'warn' : 'error'
+        log[level]({ saga: id, name, ...errorFields(error) }, 'saga handed over')
+      }
+      return 'handed-over'
+    }
   }
 
   async #renewForever(): Promise<void> {

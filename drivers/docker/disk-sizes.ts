@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { InstanceId } from '#common/ids.ts'
+import { ifAbsent } from '#common/if-absent.ts'
 import type { FlavorSpec } from '../driver.ts'
 
 export type DiskSizes = Pick<FlavorSpec, 'rootGb' | 'ephemeralGb'>
@@ -22,7 +23,7 @@ export class DiskSizesFile {
 
   /** None for an instance that was never written. */
   async read(id: InstanceId): Promise<DiskSizes> {
-    const text = await readFile(this.#path(id), 'utf8').catch(() => undefined)
+    const text = await readFile(this.#path(id), 'utf8').catch(ifAbsent(undefined))
     return text === undefined ? { rootGb: 0, ephemeralGb: 0 } : (JSON.parse(text) as DiskSizes)
   }
 

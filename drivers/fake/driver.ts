@@ -9,6 +9,7 @@ import type { Faults } from './faults.ts'
 import { FakeHost } from './host.ts'
 import { fakeImageCopies } from './image-copies.ts'
 import { fakeInterfaces } from './interfaces.ts'
+import { fakeMachineNics } from './machine-nics.ts'
 import { fakeLiveMove, fakeMove } from './move.ts'
 import { fakePassword } from './password.ts'
 import { fakePause } from './pause.ts'
@@ -91,12 +92,13 @@ export function createFakeDriver(
     liveMove: fakeLiveMove(host),
     adopt: fakeAdopt(host),
     imageCopies: fakeImageCopies(host),
+    ...(settings.machines.size > 0 && { machineNics: fakeMachineNics(host) }),
     [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
   }
 }
 
 function inventoryOf(settings: FakeSettings): HostInventory {
-  const { vcpus, memoryMb, diskGb, hostname } = settings
+  const { vcpus, memoryMb, diskGb, hostname, resources } = settings
   const machines = [...settings.machines].map(([resourceClass, total]) => {
     return { resourceClass, total, vcpus, memoryMb, diskGb }
   })
@@ -106,6 +108,7 @@ function inventoryOf(settings: FakeSettings): HostInventory {
     memoryMb: memoryMb * parts,
     diskGb: diskGb * parts,
     ...(machines.length > 0 && { machines }),
+    resources: Object.fromEntries(resources),
     hypervisor: { type: 'fake', version: 1_000_000, hostname },
     architecture: 'x86_64',
     cpu: {

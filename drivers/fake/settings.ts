@@ -8,6 +8,8 @@ export interface FakeSettings {
   readonly diskGb: number
   /** How many whole machines of each class, as large as the above says; empty: the host is one, and gives parts. */
   readonly machines: ReadonlyMap<string, number>
+  /** How much there is of further classes, such as `PCPU`. */
+  readonly resources: ReadonlyMap<string, number>
   /** As the hypervisor reports it. */
   readonly hostname: string
   /** Keep the guests in the state directory, so that they still "run" after a restart of the process. */
@@ -24,7 +26,8 @@ export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSe
     vcpus: reader.integer('vcpus', 64, 1),
     memoryMb: reader.integer('memory_mb', 262_144, 1),
     diskGb: reader.integer('disk_gb', 10_000, 1),
-    machines: machinesFrom(reader.list('machines')),
+    machines: amountsFrom('machines', reader.list('machines')),
+    resources: amountsFrom('resources', reader.list('resources')),
     hostname: reader.text('hostname', hostname()),
     persist: reader.boolean('persist', true),
     faults: parseFaults(reader.text('faults', '[]')),
@@ -35,12 +38,12 @@ export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSe
 }
 
 /** From `CUSTOM_GOLD=2` pairs. */
-function machinesFrom(pairs: readonly string[]): ReadonlyMap<string, number> {
+function amountsFrom(name: string, pairs: readonly string[]): ReadonlyMap<string, number> {
   return new Map(
     pairs.map((pair) => {
       const [resourceClass = '', total = ''] = pair.split('=')
-      if (!/^CUSTOM_[A-Z0-9_]+$/.test(resourceClass) || !/^\d{1,6}$/.test(total))
-        throw new Error(`Configuration:\n  machines: ${pair} is not like CUSTOM_GOLD=2`)
+      if (!/^(?:PCPU|CUSTOM_[A-Z0-9_]+)$/.test(resourceClass) || !/^\d{1,6}$/.test(total))
+        throw new Error(`Configuration:\n  ${name}: ${pair} is not like CUSTOM_GOLD=2`)
       return [resourceClass, Number(total)]
     }),
   )

@@ -2,7 +2,9 @@ import { Failure } from '#common/errors.ts'
 import type { ImageSpec, InstanceSpec } from '../driver.ts'
 import type { HeldImage } from '../image-cache.ts'
 import { IMAGE_FORMATS, type ImageFormat, imageVirtualSize } from '../image-header.ts'
+import type { MachineNicMap } from '../machine-nics.ts'
 import { toldOfMachine } from '../told-network.ts'
+import { attachVifs } from './attach-vifs.ts'
 import { settledNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
 import type { IronicNode } from './ironic-node.ts'
@@ -42,7 +44,8 @@ export async function deploy(
   { target, image }: { readonly target: 'active' | 'rebuild'; readonly image: IronicImage },
   signal: AbortSignal,
 ): Promise<IronicNode> {
-  const drive = await configDrive(host, uuid, spec, signal)
+  const ports = spec.nics.map(({ portId }) => portId)
+  const drive = configDrive(spec, await attachVifs(host, uuid, ports, signal))
   using served = host.imageServer.serve(image.path)
   const info = {
     image_source: served.url,
@@ -65,14 +68,9 @@ export async function deploy(
 }
 
 /** Ironic makes the drive itself, of the documents it is made of. */
-async function configDrive(
-  { client }: IronicHost,
-  uuid: string,
-  spec: InstanceSpec,
-  signal: AbortSignal,
-): Promise<{ readonly configdrive?: object }> {
+function configDrive(spec: InstanceSpec, given: MachineNicMap): { readonly configdrive?: object } {
   if (spec.configDrive === undefined) return {}
-  const files = toldOfMachine(spec, await client.macAddresses(uuid, signal))
+  const files = toldOfMachine(spec, given)
   const json = (name: string): unknown => {
     const file = files[`${DRIVE}${name}.json`]
     return file === undefined ? {} : JSON.parse(Buffer.from(file).toString('utf8'))

@@ -1,4 +1,5 @@
 import type { InstanceId } from '#common/ids.ts'
+import { detachVifs } from './attach-vifs.ts'
 import type { Patch } from './client.ts'
 import { findHeld, settledNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
@@ -35,6 +36,7 @@ export async function removeInstance(
       { node: node.uuid, state: node.provision_state, error: node.last_error },
       'machine could not be cleaned',
     )
+  await detachVifs(host, node.uuid, signal)
   await host.client.patch(node.uuid, forgotten(node, id), signal)
   host.told.delete(id)
 }

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { ifAbsent } from '#common/if-absent.ts'
 import type { ConsoleLog } from '../driver.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
@@ -25,10 +26,7 @@ export function libvirtConsoleLog(host: LibvirtHost): ConsoleLog {
 
 /** The last `maxBytes` of a file; empty when there is none. */
 async function tailOf(path: string, maxBytes: number): Promise<Buffer> {
-  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
+  const file = await open(path, 'r').catch(ifAbsent(undefined))
   if (file === undefined) return Buffer.alloc(0)
   try {
     const { size } = await file.stat()

@@ -30,6 +30,7 @@ import { networkCalls } from './networks/network-calls.ts'
 import { nodeCalls } from './node-calls.ts'
 import { libvirtPassword } from './password.ts'
 import { libvirtPause } from './pause.ts'
+import type { LentDevices } from './placement/pci-devices.ts'
 import { reboot, start, stop } from './power.ts'
 import { libvirtRebuild } from './rebuild.ts'
 import { libvirtRescue } from './rescue.ts'
@@ -49,7 +50,7 @@ const PROBE_LIMIT_MS = 60_000
 export const VIRT_TYPES = ['auto', 'qemu', 'kvm'] as const
 
 export interface LibvirtSettings {
-  /** Such as `qemu:///system` or `qemu+unix:///system?socket=PATH`. */
+  /** Such as `qemu:///system`, `qemu+unix:///system?socket=PATH` or `qemu+tls://host/system?pkipath=FOLDER`. */
   readonly uri: string
   /** `auto`: KVM where a guest has been seen to run under it, emulation elsewhere. */
   readonly virtType: (typeof VIRT_TYPES)[number]
@@ -63,6 +64,8 @@ export interface LibvirtSettings {
   readonly cpuModel?: string | undefined
   /** CPUs that run nothing but guests that ask for CPUs of their own; absent: none. */
   readonly dedicatedCpus?: readonly number[] | undefined
+  /** PCI devices that guests may be lent; absent: none. */
+  readonly pciDevices?: readonly LentDevices[] | undefined
   /** The host's share of the machine; absent: all of it. */
   readonly vcpus?: number | undefined
   readonly memoryMb?: number | undefined
@@ -151,6 +154,7 @@ async function createHost(
     images,
     locks: new InstanceLocks(),
     cpus: { model: settings.cpuModel, dedicated: settings.dedicatedCpus ?? [] },
+    lentDevices: settings.pciDevices ?? [],
     placing: new KeyedLock(),
     leaving: new Set(),
     // A probe here would say nothing about a machine elsewhere.

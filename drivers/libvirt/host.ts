@@ -11,6 +11,7 @@ import type { FilterCalls } from './firewall/filter-calls.ts'
 import { type InstanceFiles, instanceFiles } from './instance-files.ts'
 import type { HostNetworks } from './networks/host-networks.ts'
 import type { CpuSettings } from './placement/cpu-settings.ts'
+import type { LentDevices } from './placement/pci-devices.ts'
 import type { LibvirtSession } from './session.ts'
 import type { LibvirtAddress, PeerAddress } from './uri.ts'
 
@@ -34,7 +35,8 @@ export interface LibvirtHost {
   readonly images: ImageCache
   readonly locks: InstanceLocks
   readonly cpus: CpuSettings
-  /** Held while CPUs are given to a guest. */
+  readonly lentDevices: readonly LentDevices[]
+  /** Held while CPUs, pages and devices are given to a guest. */
   readonly placing: KeyedLock<'all'>
   /** Instances whose domain is gone and whose networks and files are being removed. */
   readonly leaving: Set<InstanceId>

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { type InstanceId, isUuid } from '#common/ids.ts'
+import { ifAbsent } from '#common/if-absent.ts'
 import type { FlavorSpec, InstanceSpec, NicSpec } from '../driver.ts'
 import type { RescueDevice } from './domains/rescue-device.ts'
 import { type InstanceFiles, instanceFiles, instancesFolder } from './instance-files.ts'
@@ -74,12 +75,8 @@ async function makeFolder(path: string): Promise<void> {
 export async function readInstanceRecord(
   files: InstanceFiles,
 ): Promise<InstanceRecord | undefined> {
-  try {
-    return JSON.parse(await readFile(files.record, 'utf8')) as InstanceRecord
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+  const text = await readFile(files.record, 'utf8').catch(ifAbsent(undefined))
+  return text === undefined ? undefined : (JSON.parse(text) as InstanceRecord)
 }
 
 /** Every record on this host, half-built instances included. */
@@ -87,7 +84,7 @@ export async function listInstanceRecords(
   stateDirectory: string,
 ): Promise<Map<InstanceId, InstanceRecord>> {
   const folder = instancesFolder(stateDirectory)
-  const names = await readdir(folder).catch(() => [])
+  const names = await readdir(folder).catch(ifAbsent([]))
   const records = new Map<InstanceId, InstanceRecord>()
   for (const id of names.filter(isUuid) as InstanceId[]) {
     const record = await readInstanceRecord(instanceFiles(stateDirectory, id))

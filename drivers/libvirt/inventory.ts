@@ -4,10 +4,13 @@ import { IMAGE_FORMATS } from '../image-header.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import type { LibvirtHost } from './host.ts'
 import { nodeCalls } from './node-calls.ts'
+import { dedicatedCpus, hardwareInventory } from './placement/host-hardware.ts'
+import { hostNodes } from './placement/host-nodes.ts'
 import { attributeAt, elementsAt, parseXml, textAt, type XmlTree } from './xml/parse.ts'
 
 /** The part of the machine that is the host's to give; what is absent is the whole. */
 export interface HostShare {
+  /** Without those that are set apart. */
   readonly vcpus?: number | undefined
   readonly memoryMb?: number | undefined
   readonly diskGb?: number | undefined
@@ -44,13 +47,16 @@ export async function inventory(
     node.hypervisorVersion(signal),
   ])
   const virtType = await host.virtType(signal)
+  const nodes = hostNodes(capabilities)
+  const dedicated = dedicatedCpus(host, nodes).length
   const [cpu] = elementsAt(parseXml(capabilities), 'capabilities', 'host', 'cpu')
   const features = cpu === undefined ? [] : featuresOf(cpu)
   const { sockets, cores, threads } = info
   return {
-    vcpus: share.vcpus ?? info.cpus,
+    vcpus: share.vcpus ?? info.cpus - dedicated,
     memoryMb: share.memoryMb ?? Math.floor(memoryKib / 1024),
     diskGb: share.diskGb ?? (await diskGbOf(host.stateDirectory)),
+    resources: await hardwareInventory(host, nodes, signal),
     hypervisor: { type: virtType.toUpperCase(), version, hostname },
     architecture: cpu === undefined ? 'x86_64' : textAt(cpu, 'arch'),
     cpu: {

@@ -1,3 +1,4 @@
+import { isFailure } from '#common/errors.ts'
 import type { VirtType } from './domains/domain-xml.ts'
 import { PROCEDURES } from './rpc/procedures.ts'
 import { XdrWriter } from './rpc/xdr-writer.ts'
@@ -6,6 +7,8 @@ import type { LibvirtSession } from './session.ts'
 /** virNodeGetMemoryStats: of the whole machine, not of one NUMA cell. */
 const ALL_CELLS = -1
 const MODEL_BYTES = 32
+/** VIR_CONNECT_LIST_NODE_DEVICES_CAP_PCI_DEV */
+const PCI_DEVICES = 2
 
 export interface NodeInfo {
   readonly cpus: number
@@ -47,6 +50,21 @@ export function nodeCalls(session: LibvirtSession) {
       args.optionalText(virtType).uint(0)
       return (await session.call(PROCEDURES.connectGetDomainCapabilities, args, signal)).text()
     },
+    /** Each PCI device of the machine, as XML. */
+    async pciDevices(signal: AbortSignal): Promise<readonly string[]> {
+      const args = none().int(1).uint(PCI_DEVICES)
+      const answer = await session.call(PROCEDURES.connectListAllNodeDevices, args, signal)
+      const found: string[] = []
+      for (const name of answer.list((reader) => reader.text())) {
+        const device = none().text(name).uint(0)
+        // `not-found`: it went between the two calls.
+        const described = await session
+          .call(PROCEDURES.nodeDeviceGetXmlDesc, device, signal)
+          .catch(ignoreNotFound)
+        if (described !== undefined) found.push(described.text())
+      }
+      return found
+    },
     async hostname(signal: AbortSignal): Promise<string> {
       return (await session.call(PROCEDURES.connectGetHostname, none(), signal)).text()
     },
@@ -55,4 +73,8 @@ export function nodeCalls(session: LibvirtSession) {
       return (await session.call(PROCEDURES.connectGetVersion, none(), signal)).ulong()
     },
   }
+}
+
+function ignoreNotFound(error: unknown): undefined {
+  if (!isFailure(error, 'not-found')) throw error
 }

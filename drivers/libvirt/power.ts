@@ -8,6 +8,7 @@ import { powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 import { readInstanceRecord } from './instance-record.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
+import { startDomain } from './start-domain.ts'
 
 const POLL_MS = 200
 /** A guest that is still booting does not hear the first press (Nova repeats it as well). */
@@ -66,7 +67,7 @@ export async function powerOn(
   if (!OFF.has(state)) return
   const record = await readInstanceRecord(filesOf(host, id))
   for (const nic of record?.nics ?? []) await host.networks.plug(nic, signal)
-  await host.domains.start(domain, signal)
+  await startDomain(host, id, domain, signal)
 }
 
 /** Afterwards the domain is off, whatever it was. */

@@ -16,6 +16,7 @@ import { domainSubject, writeInstanceRecord } from './instance-record.ts'
 import { powerOn } from './power.ts'
 import { defineDomain } from './redefine.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
+import { startDomain } from './start-domain.ts'
 
 const CLEAN_UP_MS = 60_000
 const GIB = 1024 ** 3
@@ -81,7 +82,7 @@ async function build(host: LibvirtHost, spec: InstanceSpec, signal: AbortSignal)
   await createDisks(files, imagePath, spec, signal)
   for (const nic of nics) await host.networks.plug(nic, signal)
   const domain = await defineDomain(host, spec.id, record, signal)
-  await host.domains.start(domain, signal)
+  await startDomain(host, spec.id, domain, signal)
 }
 
 async function createDisks(

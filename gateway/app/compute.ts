@@ -6,6 +6,7 @@ import type { Secrets } from '#common/secrets.ts'
 import type { AskCell } from '../cells/client.ts'
 import type { AskHost } from '../cells/host-client.ts'
 import type { CellRegistry } from '../cells/registry.ts'
+import type { OperationWatch } from './operations/operation-watch.ts'
 import type { PromisedSpecs } from './sagas/promised-specs.ts'
 import type { ServerImages } from './servers/server-images.ts'
 import type { ServerNetwork } from './servers/server-network.ts'
@@ -33,4 +34,6 @@ export interface ComputeDeps {
 /** The deps and the engine that runs sagas with them. */
 export interface Compute extends ComputeDeps {
   readonly sagas: SagaEngine<ComputeDeps>
+  /** Is told of the end of every operation, sagas among them. */
+  readonly operations: OperationWatch
 }

@@ -9,9 +9,11 @@ import type { Secrets } from '#common/secrets.ts'
 import { cellClient } from '../cells/client.ts'
 import { hostClient } from '../cells/host-client.ts'
 import { CellRegistry } from '../cells/registry.ts'
+import { runningAmong } from '../db/running-operations.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { numberNewEvents } from './events/number-events.ts'
 import { Feeds } from './feed/feeds.ts'
+import { OperationWatch } from './operations/operation-watch.ts'
 import type { Retention } from './purge.ts'
 import { carryOutIntents } from './reconcilers/carry-out-intents.ts'
 import { darkCells } from './reconcilers/dark-cells.ts'
@@ -71,7 +73,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
       deadlineMs === undefined ? registryOptions : { ...registryOptions, deadlineMs },
     ),
   )
-  const askCell = cellClient(nats, (id) => cells.processOf(id))
+  const askCell = cellClient(nats, cells)
   const deps: ComputeDeps = {
     db,
     cells,
@@ -87,10 +89,12 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     promisedSpecs: new PromisedSpecs(),
     reclaimIntervalS: options.reclaimIntervalS,
   }
-  const sagas = parts.use(
-    await SagaEngine.open({ db, deps, sagas: COMPUTE_SAGAS, processName, clock, log }),
-  )
-  const compute: Compute = { ...deps, sagas }
+  const running = (ids: readonly string[]) => runningAmong(db, ids)
+  const operations = parts.use(new OperationWatch({ running, nats, clock, log }))
+  const onEnded = (id: string) => operations.tell(id)
+  const engine = { db, deps, sagas: COMPUTE_SAGAS, processName, clock, log, onEnded }
+  const sagas = parts.use(await SagaEngine.open(engine))
+  const compute: Compute = { ...deps, sagas, operations }
   const run = (reconciler: Reconciler) => parts.use(new RunningReconciler(reconciler, clock, log))
   const recovery = run({
     name: 'saga recovery',

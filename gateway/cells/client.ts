@@ -27,17 +27,26 @@ export type AskCell = <O extends CellOperation>(
 
 const TIMEOUT_MS = 10_000
 
+/** What a gateway has heard of cells. */
+export interface HeardCells {
+  /** A process of the cell to be asked next; undefined when none was heard lately. */
+  processOf(cell: CellId): string | undefined
+  /** True where nothing was heard of the cell for longer than its deadline. */
+  isSilent(cell: CellId): boolean
+}
+
 /**
- * Asks the process of the cell that `processOf` names, and any where it names none or that one has ended. A cell that does not answer in time, is not there, or answers outside the contract is `unavailable`: what was
- * asked may or may not have happened. Any other failure is the cell's own.
+ * Asks a process of the cell that is heard, and any where none is or that one has ended. A cell that is silent and so not
+ * asked, does not answer in time, is not there, or answers outside the contract is `unavailable`: what was asked may or may
+ * not have happened. Any other failure is the cell's own; `unsupported`: its release does not know the operation.
  */
-export function cellClient(
-  nats: NatsConnection,
-  processOf: (cell: CellId) => string | undefined,
-): AskCell {
+export function cellClient(nats: NatsConnection, cells: HeardCells): AskCell {
   return async (cell, operation, payload, { work, timeoutMs = TIMEOUT_MS }) => {
     const whom = `Cell ${cell.name}`
-    const processId = processOf(cell.id)
+    // The bus would not tell that nobody is there: a cell is in an account of its own.
+    if (cells.isSilent(cell.id))
+      throw new Failure('unavailable', `${whom} did not answer.`, { detail: 'it is not heard' })
+    const processId = cells.processOf(cell.id)
     const any = cellSubject(cell.id, operation)
     const at =
       processId === undefined

@@ -44,6 +44,7 @@ export class CellRegistry implements AsyncDisposable {
   readonly #processes: LiveProcesses
   readonly #listeners = new Set<HeartbeatListener>()
   readonly #deadlineMs: number
+  readonly #openedAt: number
   #mappings: ReadonlyMap<string, CellMapping> = new Map()
   #refresh: RunningReconciler | undefined
   #subscription: Subscription | undefined
@@ -52,6 +53,7 @@ export class CellRegistry implements AsyncDisposable {
   private constructor(options: CellRegistryOptions) {
     this.#options = options
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS
+    this.#openedAt = options.clock.now()
     this.#processes = new LiveProcesses(options.clock)
   }
 
@@ -90,6 +92,12 @@ export class CellRegistry implements AsyncDisposable {
   /** A process of the cell to be asked next, each in its turn; undefined when none was heard lately. */
   processOf(id: CellId): string | undefined {
     return this.#processes.next(id)
+  }
+
+  /** True where nothing was heard of it for longer than its deadline; one not heard yet may still be. */
+  isSilent(id: CellId): boolean {
+    const since = this.#heard.get(id)?.at ?? this.#openedAt
+    return this.#options.clock.now() - since > this.#deadlineMs
   }
 
   /** Counts what was just given to a cell against what it last said is free. */

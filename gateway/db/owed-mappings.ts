@@ -1,6 +1,6 @@
 import { and, asc, eq, isNull, notInArray, or, sql } from 'drizzle-orm'
-import type { Executor } from '#common/db/database.ts'
-import { sqlStatement } from '#common/db/statement.ts'
+import type { Executor, Tx } from '#common/db/database.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { InstanceId } from '#common/ids.ts'
 import { instanceMappings, serverActions } from './schema/servers.ts'
 
@@ -13,6 +13,29 @@ export interface OwedBuild {
 
 /** A saga that took a server and ended without letting it go is given this long, for its last commit may be young. */
 const GRACE_S = 10
+
+const OWE_BUILD = statement(
+  builder
+    .update(instanceMappings)
+    .set({ isNotBuilt: true, changedAt: sql`now(3)` })
+    .where(
+      and(
+        eq(instanceMappings.serverId, sql.placeholder('serverId')),
+        eq(instanceMappings.attempt, sql.placeholder('attempt')),
+        eq(instanceMappings.isDeleting, false),
+        isNull(instanceMappings.cellId),
+        isNull(instanceMappings.sagaId),
+      ),
+    ),
+)
+
+/** Afterwards a server that is in no cell is to be built in one; false where it is not so any more. */
+export async function oweBuild(
+  tx: Tx,
+  server: { readonly serverId: InstanceId; readonly attempt: number },
+): Promise<boolean> {
+  return (await tx.run(OWE_BUILD, server)).affectedRows === 1
+}
 
 /** Servers given up by their cell that no saga has taken up yet, longest waiting first. */
 export async function listNotBuilt(db: Executor, max: number): Promise<readonly OwedBuild[]> {

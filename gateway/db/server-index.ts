@@ -18,6 +18,7 @@ const INSERT = rowsInsert(
     'projectId',
     'userId',
     'cellId',
+    'attempt',
     'name',
     'hostname',
     'description',
@@ -42,7 +43,6 @@ const INSERT = rowsInsert(
   ],
   {
     fixed: {
-      attempt: sql`1`,
       version: sql`0`,
       powerState: sql`0`,
       room: sql`space(160)`,
@@ -142,6 +142,7 @@ const APPLY_ONE = statement(
       imageId: sql`coalesce(${sql.placeholder('imageId')}, image_id)`,
       launchedAt: sql`from_unixtime(${sql.placeholder('launchedAt')} / 1000)`,
       terminatedAt: sql`from_unixtime(${sql.placeholder('terminatedAt')} / 1000)`,
+      missingSince: null,
       room: null,
       updatedAt: now,
     })

@@ -1,6 +1,7 @@
 import type { HostUse } from '../app/hosts/show-host.ts'
 import type { HostRecord } from '../db/host-list.ts'
 import type { ProjectUse } from '../db/host-use.ts'
+import { withDedicated } from './with-dedicated.ts'
 
 export function hostSummary({ view }: HostRecord) {
   return { host_name: view.name, service: 'compute', zone: view.zone }
@@ -8,7 +9,8 @@ export function hostSummary({ view }: HostRecord) {
 
 /** What a host has, what is used of it, what its servers may use, and what those of each project may. */
 export function hostUseView({ host: { view }, projects }: HostUse) {
-  const { vcpus = 0, memoryMb = 0, diskGb = 0 } = view.inventory ?? {}
+  const { vcpus = 0, memoryMb = 0, diskGb = 0, resources } = view.inventory ?? {}
+  const { used } = view
   const row = (project: string, use: Omit<ProjectUse, 'projectId'>) => ({
     resource: {
       host: view.name,
@@ -26,8 +28,8 @@ export function hostUseView({ host: { view }, projects }: HostUse) {
     diskGb: sum((use) => use.diskGb),
   }
   return [
-    row('(total)', { vcpus, memoryMb, diskGb }),
-    row('(used_now)', view.used),
+    row('(total)', { vcpus: withDedicated(vcpus, resources), memoryMb, diskGb }),
+    row('(used_now)', { ...used, vcpus: withDedicated(used.vcpus, used.custom) }),
     row('(used_max)', most),
     ...projects.map((use) => row(use.projectId, use)),
   ]

@@ -3,6 +3,7 @@ import { hypervisorHostname } from '../app/hosts/list-hypervisors.ts'
 import type { RequestContext } from '../app/request-context.ts'
 import type { HostedServer, HostRecord } from '../db/host-list.ts'
 import { isSince } from './since.ts'
+import { withDedicated } from './with-dedicated.ts'
 
 /** The id by which clients of this microversion know a host and its service. */
 export function hostRecordId(host: HostRecord, context: RequestContext): number | string {
@@ -54,10 +55,10 @@ export function hypervisorView(host: HostRecord, options: HypervisorViewOptions)
 
 /** What a host has and what of it is used; also what statistics add up. */
 function capacityView({ view: { inventory, used } }: HostRecord) {
-  const { vcpus = 0, memoryMb = 0, diskGb = 0 } = inventory ?? {}
+  const { vcpus = 0, memoryMb = 0, diskGb = 0, resources } = inventory ?? {}
   return {
-    vcpus,
-    vcpus_used: used.vcpus,
+    vcpus: withDedicated(vcpus, resources),
+    vcpus_used: withDedicated(used.vcpus, used.custom),
     memory_mb: memoryMb,
     memory_mb_used: used.memoryMb,
     free_ram_mb: memoryMb - used.memoryMb,

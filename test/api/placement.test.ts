@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import type { Fault } from '#drivers/fake/faults.ts'
-import type { ApiClient } from '#test/env/api/client.ts'
+import type { ApiClient, Loose } from '#test/env/api/client.ts'
 import {
   activeServer,
   createServer,
@@ -42,7 +42,15 @@ async function deleteAll(): Promise<void> {
 const zoneOf = (server: Server) => String(server['OS-EXT-AZ:availability_zone'])
 
 describe('hosts of room for two', () => {
-  beforeAll(() => start({ driver: { memory_mb: '256' }, cell: { CELL_RAM_ALLOCATION_RATIO: '1' } }))
+  beforeAll(() =>
+    start({
+      driver: {
+        memory_mb: '256',
+        resources: 'PCPU=2,CUSTOM_HUGEPAGE_MB=256,CUSTOM_HUGEPAGE_2048K_MB=256,CUSTOM_PCI_GPU=1',
+      },
+      cell: { CELL_RAM_ALLOCATION_RATIO: '1' },
+    }),
+  )
 
   afterAll(() => cloud?.[Symbol.asyncDispose]())
 
@@ -78,6 +86,53 @@ describe('hosts of room for two', () => {
     const fifth = await createServer(cloud, demo, north)
 
     await expect(untilStatus(demo, fifth, 'ACTIVE')).rejects.toThrow('No valid host was found')
+  })
+
+  test('CPUs, pages and devices that a flavor names are counted, and each has one server', async () => {
+    const admin = cloud.as('admin')
+    const get = async (path: string) => (await admin.get<Loose>(path, { version: '1.39' })).body
+    const flavor = { name: 'special', id: 'special', ram: 64, vcpus: 2, disk: 1 }
+    await admin.post('/compute/v2.1/flavors', { flavor })
+    await admin.post('/compute/v2.1/flavors/special/os-extra_specs', {
+      extra_specs: {
+        'hw:cpu_policy': 'dedicated',
+        'hw:mem_page_size': '2MB',
+        'pci_passthrough:alias': 'gpu:1',
+      },
+    })
+    const special = { flavorRef: 'special', availability_zone: 'north' }
+    const plain = await activeServer(cloud, demo, { availability_zone: 'north' })
+    const servers = [
+      await activeServer(cloud, demo, special),
+      await activeServer(cloud, demo, special),
+    ]
+
+    const third = await createServer(cloud, demo, special)
+    await expect(untilStatus(demo, third, 'ACTIVE')).rejects.toThrow(/Filter removed the last/)
+    const { decisions } = await get(`/federation/v1/servers/${third}/trace`)
+    expect(JSON.stringify(decisions)).toMatch(/0 (PCPU|CUSTOM_\w+) free/)
+
+    const resources = {
+      ...{ PCPU: 2, CUSTOM_HUGEPAGE_MB: 64, CUSTOM_HUGEPAGE_2048K_MB: 64, CUSTOM_PCI_GPU: 1 },
+      ...{ MEMORY_MB: 64, DISK_GB: 1 },
+    }
+    const { allocations } = await get(`/placement/allocations/${servers[0]!.id}`)
+    const [[provider, held]] = Object.entries(allocations as Record<string, Loose>) as [
+      [string, Loose],
+    ]
+    expect(held['resources']).toEqual(resources)
+    const at = `/placement/resource_providers/${provider}`
+    expect(await get(`${at}/inventories`)).toMatchObject({
+      inventories: { PCPU: { total: 2 }, CUSTOM_PCI_GPU: { total: 1, allocation_ratio: 1 } },
+    })
+    await expect
+      .poll(() => get(`${at}/usages`), { timeout: 15_000 })
+      .toMatchObject({ usages: { PCPU: 2, CUSTOM_PCI_GPU: 1, CUSTOM_HUGEPAGE_MB: 64 } })
+
+    await demo.delete(`${SERVERS}/${servers[0]!.id}`)
+    await untilGone(demo, servers[0]!.id)
+    await demo.post(`${SERVERS}/${plain.id}/action`, { resize: { flavorRef: 'special' } })
+    await untilStatus(demo, plain.id, 'VERIFY_RESIZE')
   })
 })
 

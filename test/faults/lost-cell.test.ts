@@ -89,6 +89,15 @@ test('a cell that is given up comes back with nothing that is no longer its own'
   expect((await showServer(demo, ran.id)).fault?.message).toContain('was lost')
   expect((await showServer(demo, elsewhere.id)).status).toBe('ACTIVE')
 
+  // Its owner has it built anew: nowhere as long as its zone is lost, and there once it is back.
+  const rebuilt = { rebuild: { imageRef: cloud.catalog.image } }
+  expect((await demo.post(`${SERVERS}/${ran.id}/action`, rebuilt)).status).toBe(202)
+  await waitFor(
+    'no cell to be found for it',
+    async () => (await showServer(demo, ran.id)).fault?.message.includes('AvailabilityZone'),
+    LIMIT_MS,
+  )
+
   await rejoin(cellProcess!, { cell: 'north' }, 'CELL_NATS_CREDENTIALS_FILE')
   await rejoin(host!.process, { cell: 'north', host: host!.name }, 'COMPUTE_NATS_CREDENTIALS_FILE')
   await cellProcess!.start()
@@ -103,6 +112,11 @@ test('a cell that is given up comes back with nothing that is no longer its own'
   expect(await host!.guests()).toEqual([])
   expect(await north()).toMatchObject({ loss: null })
   expect((await showServer(demo, ran.id)).status).toBe('ERROR')
+  expect((await demo.post(`${SERVERS}/${ran.id}/action`, rebuilt)).status).toBe(202)
+  expect((await showServer(demo, ran.id)).status).not.toBe('ERROR')
+  await untilStatus(demo, ran.id, 'ACTIVE')
+  expect(await host!.guests()).toEqual([ran.id])
+  await expectInvariants(cloud)
   await deleteServer(demo, ran.id)
   await cloud.waitUntilWhole()
   const { id } = await activeServer(cloud, demo, inNorth)

@@ -1,12 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type InstanceId, newId } from '#common/ids.ts'
 import { programPath } from '#deploy/process/find-program.ts'
-import type { Driver } from '#drivers/driver.ts'
+import type { Driver, NicSpec } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { driversContract } from '../contract/drivers.contract.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { type IronicHarness, REFUSED_BY_IRONIC, startIronicHarness } from './ironic-harness.ts'
 import { type SimulatedMachine, startMachine } from './machine/simulated-machine.ts'
+
+const nic = (nth: number): NicSpec => ({
+  portId: newId(),
+  networkId: newId(),
+  macAddress: `fa:16:3e:00:00:0${nth}`,
+  mtu: 1500,
+  fixedIps: [],
+})
 
 // Its packages bring system services, so nobody but the operator installs them: ironic-api and ironic-conductor.
 const why = !isFullRun ? 'without --all' : programPath('ironic') ? undefined : 'no ironic installed'
@@ -73,6 +81,32 @@ describe.skipIf(why !== undefined)(`ironic${why === undefined ? '' : ` (skipped:
       expect(await harness.leftovers(id)).toEqual([])
       const node = (await harness.nodes()).find((each) => each.uuid === uuid)!
       expect(node).toMatchObject({ provision_state: 'available', driver: 'ipmi' })
+    }, 300_000)
+
+    test('the ports of a server are NICs of its node', async () => {
+      const nics = [1, 2].map((nth) => nic(nth))
+      const ports = nics.map(({ portId }) => portId)
+      const plain = instanceSpec(harness.image, { nics })
+      const flavor = { ...plain.flavor, extraSpecs: { ...harness.extraSpecs } }
+      const links = ports.map((port) => ({ id: port, vif_id: port }))
+      const data = JSON.stringify({ links, networks: [], services: [] })
+      const configDrive = { 'openstack/latest/network_data.json': Buffer.from(data) }
+      const spec = { ...plain, flavor, configDrive }
+      await driver.spawn(spec, signal())
+
+      const given = await driver.machineNics!.macAddresses(spec.id, ports, signal())
+      const macs = ports.map((port) => given.get(port)!)
+      expect(macs.map((mac) => mac.slice(-2))).toEqual(['01', '02'])
+      const [node] = (await harness.nodes()).filter((each) => each.instance_uuid === spec.id)
+      expect(node).toMatchObject({ provision_state: 'active' })
+      await driver.destroy(spec.id, signal())
+
+      const wide = { ...spec, id: newId<InstanceId>(), nics: [...nics, nic(3)] }
+      await expect(driver.spawn(wide, signal())).rejects.toMatchObject({
+        kind: 'invalid',
+        message: 'The server has 3 ports, and its machine has 2 NICs.',
+      })
+      for (const { id } of [spec, wide]) expect(await harness.leftovers(id)).toEqual([])
     }, 300_000)
 
     test('a silent ironic is not known to have done anything, and goes on where it was', async () => {

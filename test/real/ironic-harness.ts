@@ -63,12 +63,8 @@ export async function startIronicHarness(): Promise<IronicHarness> {
   for (let nth = 0; nth < NODES; nth += 1) await addNode(call, fakeNode(nth))
   const shelf = new ImageShelf()
   const image = shelf.add(Buffer.alloc(512, 'x'))
-  const settings = ironicSettings({
-    url,
-    image_url: 'http://127.0.0.1',
-    image_port: '0',
-    hostname: 'irons',
-  })
+  const settings = () =>
+    ironicSettings({ url, image_url: 'http://127.0.0.1', image_port: '0', hostname: 'irons' })
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const stateDirectory = join(directory, 'state')
   const nodes = async () =>
@@ -93,10 +89,9 @@ export async function startIronicHarness(): Promise<IronicHarness> {
         ['adopt', 'active'],
       ])
     },
-    open: () => createIronicDriver({ owner, stateDirectory, images: shelf }, settings),
+    open: () => createIronicDriver({ owner, stateDirectory, images: shelf }, settings()),
     image,
     extraSpecs: { 'resources:CUSTOM_WEIR_TEST': '1' },
-    consoles: [],
     hanging: (spec) => ({ ...spec, image: shelf.addEndless() }),
     refused: {
       'is not what its checksum says': shelf.add(Buffer.from('x'), { sha256: 'a'.repeat(64) }),
@@ -146,12 +141,20 @@ const PROVIDED = [
   ['provide', 'available'],
 ] as const
 
+interface NewIronicNode {
+  readonly [field: string]: unknown
+  readonly instance_uuid?: string
+  /** Of its NICs; absent: it has none. */
+  readonly macAddresses?: readonly string[]
+}
+
 async function addNode(
   call: Call,
-  { instance_uuid, ...node }: { readonly instance_uuid?: string },
+  { instance_uuid, macAddresses = [], ...node }: NewIronicNode,
   steps: readonly (readonly [target: string, wanted: string])[] = PROVIDED,
 ): Promise<string> {
   const { uuid } = await call<{ uuid: string }>('POST', '/nodes', node)
+  for (const address of macAddresses) await call('POST', '/ports', { node_uuid: uuid, address })
   if (instance_uuid !== undefined)
     await call('PATCH', `/nodes/${uuid}`, [
       { op: 'add', path: '/instance_uuid', value: instance_uuid },
@@ -173,13 +176,18 @@ async function addNode(
 
 const PROPERTIES = { cpus: 4, memory_mb: 8192, local_gb: 100, cpu_arch: 'x86_64' }
 
-function fakeNode(nth: number): object {
-  const name = `fake-${nth}`
-  return { name, driver: 'fake-hardware', resource_class: CLASS, properties: PROPERTIES }
+function fakeNode(nth: number): NewIronicNode {
+  return {
+    name: `fake-${nth}`,
+    driver: 'fake-hardware',
+    resource_class: CLASS,
+    properties: PROPERTIES,
+    macAddresses: [`52:54:00:00:0${nth}:01`, `52:54:00:00:0${nth}:02`],
+  }
 }
 
 /** Ironic has no ramdisk here that the machine could boot, so it deploys nothing; it does switch the machine. */
-function ipmiNode(machine: SimulatedMachine): object {
+function ipmiNode(machine: SimulatedMachine): NewIronicNode {
   return {
     name: 'behind-ipmi',
     driver: 'fake-hardware',
@@ -192,7 +200,7 @@ function ipmiNode(machine: SimulatedMachine): object {
 }
 
 /** Of a hardware type without any pretence. */
-function typedNode(machine: SimulatedMachine): object {
+function typedNode(machine: SimulatedMachine): NewIronicNode {
   const image = { image_source: 'http://images.invalid/image', image_checksum: 'a'.repeat(32) }
   return {
     name: 'of-type-ipmi',

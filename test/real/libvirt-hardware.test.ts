@@ -1,10 +1,22 @@
-import { readFile, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
-import type { Driver } from '#drivers/driver.ts'
+import type { Driver, InstanceSpec } from '#drivers/driver.ts'
+import { domainXml } from '#drivers/libvirt/domains/domain-xml.ts'
+import { guestOptions } from '#drivers/libvirt/domains/guest-options.ts'
+import { instanceFiles } from '#drivers/libvirt/instance-files.ts'
+import { domainSubject } from '#drivers/libvirt/instance-record.ts'
+import { askedPlacement } from '#drivers/libvirt/placement/asked-placement.ts'
+import { cpuElement } from '#drivers/libvirt/placement/cpu-settings.ts'
+import { hostNodes } from '#drivers/libvirt/placement/host-nodes.ts'
+import { lentDevices } from '#drivers/libvirt/placement/pci-devices.ts'
+import { placeGuest } from '#drivers/libvirt/placement/place-guest.ts'
+import { seenElements } from '#drivers/libvirt/placement/placement-elements.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { isFullRun } from '../env/full-run.ts'
+import { largePages, takeLargePages } from './large-pages.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 import { whyNoGuests } from './requirements.ts'
 
@@ -12,6 +24,28 @@ const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'dnsmasq', 'genisoi
 const GUEST_CACHE = join(import.meta.dirname, '../../.weir/cache')
 const BOOT_MS = 90_000
 const why = whyNoGuests(COMMANDS)
+const TWO_NODES = `<capabilities><host><topology><cells num='2'>${[0, 1]
+  .map((id) => {
+    const cpus = [0, 1, 2, 3].map((cpu) => {
+      const number = id * 4 + cpu
+      return `<cpu id='${number}' socket_id='${id}' die_id='0' core_id='${cpu}' siblings='${number}'/>`
+    })
+    return `<cell id='${id}'><memory unit='KiB'>33554432</memory>
+      <pages unit='KiB' size='4'>7864320</pages><pages unit='KiB' size='2048'>1024</pages>
+      <distances><sibling id='${id}' value='10'/><sibling id='${1 - id}' value='21'/></distances>
+      <cpus num='4'>${cpus.join('')}</cpus></cell>`
+  })
+  .join('')}</cells></topology></host></capabilities>`
+
+/** Which CPUs the kernel lets each thread of the guest's process run on. */
+async function cpusOfThreads({ host }: LibvirtHarness, { id }: InstanceSpec) {
+  const command = `grep -h ^Cpus_allowed_list /proc/$(cat /run/libvirt/qemu/weir-${id}.pid)/task/*/status`
+  const { stdout } = await host.run('sh', ['-c', command], { timeoutMs: 10_000 })
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\t')[1])
+}
 
 describe.skipIf(why !== undefined)(
   `what libvirt guests are made of${why === undefined ? '' : ` (skipped: ${why})`}`,
@@ -54,6 +88,7 @@ describe.skipIf(why !== undefined)(
       const [first, second] = [1, 2].map(() => specWith({ 'hw:cpu_policy': 'dedicated' }))
       await driver.spawn(first!, signal())
       expect(await harness.virsh('vcpupin', `weir-${first!.id}`)).toMatch(/0\s+1/)
+      expect(new Set(await cpusOfThreads(harness, first!))).toEqual(new Set(['1']))
 
       const taken = driver.spawn(second!, signal())
       await expect(taken).rejects.toMatchObject({ kind: 'no-capacity', message: /0 of 1/ })
@@ -68,14 +103,111 @@ describe.skipIf(why !== undefined)(
       await driver.destroy(shared.id, signal())
 
       await driver.destroy(first!.id, signal())
-      await driver.spawn(second!, signal())
-      await driver.destroy(second!.id, signal())
+      const both = await Promise.allSettled(
+        [first!, second!].map((spec) => driver.spawn(spec, signal())),
+      )
+      expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+      for (const { id } of [first!, second!]) await driver.destroy(id, signal())
+    })
+
+    test('a machine with two memory nodes would have a guest with CPUs of both', async () => {
+      const nodes = hostNodes(TWO_NODES)
+      const spec = specWith(
+        { 'hw:cpu_policy': 'dedicated', 'hw:numa_nodes': '2', 'hw:mem_page_size': '2MB' },
+        4,
+      )
+      const subject = domainSubject(spec)
+      const host = { nodes, dedicated: [2, 3, 6, 7], devices: [], others: [] }
+      const placement = placeGuest(askedPlacement(subject), subject.flavor, host)
+      const { id, nics } = spec
+      const files = instanceFiles(harness.host.socketPath, id)
+      const xml = domainXml({
+        ...{ id, nics, subject, placement, files, owner: harness.owner, virtType: 'qemu' },
+        options: guestOptions(subject),
+        cpu: cpuElement(undefined, 'qemu', seenElements(null, placement)),
+        ...{ sharedCpus: [], configDrive: undefined, rescue: undefined, start: undefined },
+      })
+      const folder = await mkdtemp(join(tmpdir(), 'weir-numa-'))
+      await writeFile(join(folder, 'domain.xml'), xml)
+
+      await harness.virsh('define', join(folder, 'domain.xml'))
+
+      const accepted = await harness.virsh('dumpxml', `weir-${id}`)
+      await harness.virsh('undefine', `weir-${id}`)
+      await rm(folder, { recursive: true })
+      for (const [vcpu, cpu] of [2, 3, 6, 7].entries())
+        expect(accepted).toContain(`<vcpupin vcpu='${vcpu}' cpuset='${cpu}'/>`)
+      expect(accepted).toContain(`<memnode cellid='1' mode='strict' nodeset='1'/>`)
+      expect(accepted).toMatch(/<cell id='1' cpus='2-3' memory='65536' unit='KiB'\/>/)
+      expect(accepted).toContain(`<page size='2048' unit='KiB'/>`)
+    })
+
+    test.skipIf(!isFullRun)(
+      'a guest with large pages really has them, and no more are promised than there are',
+      async ({ skip }) => {
+        const { kib } = largePages()
+        const memoryMb = (48 * kib) / 1024
+        using pages = takeLargePages(64)
+        skip(pages === undefined, 'the kernel of this machine gives no large pages')
+        const [first, second] = ['large', `${kib}`].map((size) => {
+          const spec = specWith({ 'hw:mem_page_size': size })
+          return { ...spec, flavor: { ...spec.flavor, memoryMb } }
+        })
+        const { resources } = await driver.inventory(signal())
+        const before = largePages()
+        expect(resources).toMatchObject({
+          PCPU: 1,
+          CUSTOM_HUGEPAGE_MB: (before.total * kib) / 1024,
+          [`CUSTOM_HUGEPAGE_${kib}K_MB`]: (before.total * kib) / 1024,
+        })
+
+        await driver.spawn(first!, signal())
+
+        expect(before.free - largePages().free).toBe(48)
+        const xml = await harness.virsh('dumpxml', `weir-${first!.id}`)
+        expect(xml).toMatch(new RegExp(`<hugepages>\\s*<page size='${kib}' unit='KiB'/>`))
+        const more = { ...second!, flavor: { ...second!.flavor, memoryMb: before.total * 2 } }
+        await expect(driver.spawn(more, signal())).rejects.toMatchObject({
+          kind: 'no-capacity',
+          message: /pages of the size/,
+        })
+        expect(await harness.leftovers(more.id)).toEqual([])
+        await driver.destroy(first!.id, signal())
+        await expect.poll(() => largePages().free).toBe(before.free)
+        await driver.spawn(second!, signal())
+        expect(before.free - largePages().free).toBe(48)
+        await driver.destroy(second!.id, signal())
+      },
+    )
+
+    test('devices that an operator names are offered; a machine that cannot lend them says so', async ({
+      skip,
+    }) => {
+      const devices = await readdir('/sys/bus/pci/devices').catch(() => [])
+      const address = devices.findLast((name) => !name.endsWith('00:00.0'))
+      skip(address === undefined, 'this machine has no PCI devices')
+      await using lender = await harness.openAs(harness.owner, {
+        pciDevices: lentDevices([`any=${address}`]),
+      })
+      expect((await lender.inventory(signal())).resources).toMatchObject({ CUSTOM_PCI_ANY: 1 })
+      // Elsewhere the device would really be taken from the machine.
+      const groups = await readdir('/sys/kernel/iommu_groups').catch(() => [])
+      skip(groups.length > 0, 'this machine has an IOMMU')
+      const spec = specWith({ 'pci_passthrough:alias': 'any:1' })
+
+      await expect(lender.spawn(spec, signal())).rejects.toMatchObject({
+        kind: 'no-capacity',
+        message: /IOMMU/,
+      })
+
+      expect(await harness.leftovers(spec.id)).toEqual([])
     })
 
     test.each([
       [{ 'hw:mem_page_size': '1GB' }, 'no-capacity', /pages of the size/],
       [{ 'hw:numa_nodes': '64' }, 'no-capacity', /NUMA nodes/],
-      [{ 'pci_passthrough:alias': 'gpu:1' }, 'invalid', /PCI device/],
+      [{ 'pci_passthrough:alias': 'gpu:1' }, 'no-capacity', /0 CUSTOM_PCI_GPU free, 1 are/],
+      [{ 'pci_passthrough:alias': 'gpu:' }, 'invalid', /aliases and numbers/],
     ])('%j is refused with the reason, and leaves nothing', async (extraSpecs, kind, message) => {
       const spec = specWith(extraSpecs, 64)
 

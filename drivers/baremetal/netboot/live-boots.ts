@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { InstanceId } from '#common/ids.ts'
+import { ifAbsent } from '#common/if-absent.ts'
 
 export const LIVE_FILES = ['kernel', 'ramdisk', 'iso'] as const
 export type LiveFile = (typeof LIVE_FILES)[number]
@@ -50,12 +51,8 @@ export class LiveBoots {
 
   /** Undefined for a server that boots from its disk. */
   async find(id: InstanceId): Promise<KeptBoot | undefined> {
-    try {
-      return JSON.parse(await readFile(join(this.#folderOf(id), MAIN), 'utf8')) as KeptBoot
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-      throw error
-    }
+    const text = await readFile(join(this.#folderOf(id), MAIN), 'utf8').catch(ifAbsent(undefined))
+    return text === undefined ? undefined : (JSON.parse(text) as KeptBoot)
   }
 
   /** Afterwards nothing of it is left. */

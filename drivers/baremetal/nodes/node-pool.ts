@@ -2,6 +2,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
+import { ifAbsent } from '#common/if-absent.ts'
 import type { Secrets } from '#common/secrets.ts'
 import type { NewNode } from '../../nodes.ts'
 import { bmcSettings, type EnrolledNode, enrolledNode, isSameNode } from './enrolled-node.ts'
@@ -190,10 +191,7 @@ export class NodePool implements AsyncDisposable {
 
 async function refuseForgotten(folder: string, enrolled: readonly EnrolledNode[]): Promise<void> {
   const known = new Set(enrolled.map(({ name }) => `${name}.json`))
-  const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
-    throw error
-  })
+  const files = await readdir(folder).catch(ifAbsent([]))
   for (const file of files.filter((name) => name.endsWith('.json') && !known.has(name))) {
     const { instance } = await readNodeRecord(join(folder, file))
     if (instance === null) continue

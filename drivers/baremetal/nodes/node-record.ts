@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { InstanceId } from '#common/ids.ts'
+import { ifAbsent } from '#common/if-absent.ts'
 import type { MachineParts } from '../../nodes.ts'
 import type { NodeState } from './node-states.ts'
 
@@ -37,10 +38,6 @@ export async function writeNodeRecord(path: string, record: NodeRecord): Promise
 
 /** The record; a new one for a node that was never seen. */
 export async function readNodeRecord(path: string): Promise<NodeRecord> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8')) as NodeRecord
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return NEW_NODE
-    throw error
-  }
+  const text = await readFile(path, 'utf8').catch(ifAbsent(undefined))
+  return text === undefined ? NEW_NODE : (JSON.parse(text) as NodeRecord)
 }

@@ -1,14 +1,11 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
+import { ifAbsent } from '#common/if-absent.ts'
 import { type EnrolledNode, enrolledNodes } from './enrolled-node.ts'
 
 /** The nodes that were enrolled by the host's last run; none where there is no file. */
 export async function readNodesFile(path: string): Promise<readonly EnrolledNode[]> {
-  try {
-    return enrolledNodes(await readFile(path, 'utf8'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
-  }
+  const text = await readFile(path, 'utf8').catch(ifAbsent(undefined))
+  return text === undefined ? [] : enrolledNodes(text)
 }
 
 /** Afterwards the file names these nodes, or what it named before. */

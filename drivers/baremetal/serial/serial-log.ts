@@ -1,5 +1,6 @@
 import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { ifAbsent } from '#common/if-absent.ts'
 
 /** At least as much of the newest is kept; twice as much is the most the file grows to. */
 const KEPT_BYTES = 1024 ** 2
@@ -21,7 +22,7 @@ export class SerialLog {
   /** The newest `maxBytes` of what was given so far. */
   async newest(maxBytes: number): Promise<Uint8Array> {
     await this.#appended
-    const content = await readFile(this.#path).catch(() => Buffer.alloc(0))
+    const content = await readFile(this.#path).catch(ifAbsent(Buffer.alloc(0)))
     return content.subarray(Math.max(0, content.length - maxBytes))
   }
 

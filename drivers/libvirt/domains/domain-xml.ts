@@ -6,7 +6,7 @@ import type { DomainSubject } from '../instance-record.ts'
 import { networkName } from '../networks/network-name.ts'
 import { ownerStamp } from '../ownership.ts'
 import type { GuestPlacement } from '../placement/place-guest.ts'
-import { placementElements } from '../placement/placement-elements.ts'
+import { lentElements, placementElements } from '../placement/placement-elements.ts'
 import { element, renderXml, type XmlElement } from '../xml/element.ts'
 import { type DiskPlan, diskElements } from './disk-elements.ts'
 import { domainName } from './domain-name.ts'
@@ -91,11 +91,12 @@ export function metadataElement(owner: Owner, id: InstanceId, subject: DomainSub
 }
 
 function devices(plan: DomainPlan): XmlElement[] {
-  const { nics, owner, files, options } = plan
+  const { nics, owner, files, options, placement } = plan
   const { rng, watchdog } = options
   return [
     ...diskElements(plan),
     ...nics.map((nic) => nicElement(owner, nic)),
+    ...lentElements(placement),
     // A second name for the same port, which older clients of libvirt look for.
     ...(['serial', 'console'] as const).map((kind) => serialPort(kind, files.consoleLog)),
     ...(options.hasAgent ? [agentChannel()] : []),

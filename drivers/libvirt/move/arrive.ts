@@ -9,6 +9,7 @@ import { domainSubject, writeInstanceRecord } from '../instance-record.ts'
 import { powerOn } from '../power.ts'
 import { defineDomain } from '../redefine.ts'
 import { existingDomain, hideFiles, orNothing } from '../spawn.ts'
+import { startDomain } from '../start-domain.ts'
 import { incomingPath, MOVED_NAMES, type MovedName, placesAfter } from './moved-files.ts'
 
 const DISKS: readonly MovedName[] = ['root', 'ephemeral']
@@ -54,7 +55,7 @@ export async function moveIn(
   await hideFiles(files)
   for (const nic of nics) await host.networks.plug(nic, signal)
   const domain = await defineDomain(host, spec.id, record, signal)
-  if (runs) await host.domains.start(domain, signal)
+  if (runs) await startDomain(host, spec.id, domain, signal)
 }
 
 /** Afterwards the files that have come are in their places. The other host may be a stranger's by now: it is not believed. */

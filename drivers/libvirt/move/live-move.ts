@@ -85,11 +85,10 @@ async function announce(host: LibvirtHost, id: InstanceId, signal: AbortSignal):
   const state = powerStateOf(await host.domains.state(domain, signal))
   if (state !== 'running' && state !== 'paused')
     throw new Failure('conflict', `Instance ${id} is not running.`)
-  const { pins, nodes } = (await getInstanceRecord(host, id)).placement ?? {}
-  if (pins !== undefined || nodes !== undefined)
+  if ((await getInstanceRecord(host, id)).placement !== undefined)
     throw new Failure(
       'unsupported',
-      'A guest that has CPUs or memory of its host to itself cannot be moved while it runs.',
+      'A guest that has CPUs, memory or devices of its host to itself cannot be moved while it runs.',
     )
   const files = filesOf(host, id)
   const [root, ephemeral, swap] = await Promise.all(

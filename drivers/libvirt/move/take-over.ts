@@ -20,6 +20,7 @@ import {
 } from '../instance-record.ts'
 import { defineDomain } from '../redefine.ts'
 import { existingDomain, hideFiles } from '../spawn.ts'
+import { startDomain } from '../start-domain.ts'
 
 const GIVE_BACK_MS = 60_000
 
@@ -132,7 +133,7 @@ async function bringUp(
   await hideFiles(files)
   for (const nic of nics) await host.networks.plug(nic, signal)
   const domain = await defineDomain(host, spec.id, { ...whole, takenFrom }, signal)
-  if (runs) await host.domains.start(domain, signal)
+  if (runs) await startDomain(host, spec.id, domain, signal)
   const { takenFrom: _former, ...record } = (await readInstanceRecord(files))!
   await writeInstanceRecord(files, record)
 }

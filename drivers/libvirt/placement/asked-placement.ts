@@ -1,4 +1,7 @@
 import { Failure } from '#common/errors.ts'
+import { asksForDedicatedCpus } from '#common/hardware-resources.ts'
+import { askedPageSize, type PageSize, readPageSize } from '#common/page-size.ts'
+import { askedDevices } from '#common/pci-alias.ts'
 import type { DomainSubject } from '../instance-record.ts'
 
 /** What flavor and image say of a guest's CPUs and memory (nova: user/flavors, extra specs `hw:*`). */
@@ -11,9 +14,9 @@ export interface AskedPlacement {
   readonly page: PageSize | null
   /** As the guest sees its CPUs; null: as many sockets as CPUs. */
   readonly topology: CpuTopology | null
+  /** How many PCI devices of each resource class. */
+  readonly devices: Readonly<Record<string, number>>
 }
-
-export type PageSize = 'small' | 'large' | 'any' | { readonly kib: number }
 
 export interface CpuTopology {
   readonly sockets: number
@@ -22,44 +25,46 @@ export interface CpuTopology {
 }
 
 const NODES_MAX = 64
-const UNITS_KIB: Readonly<Record<string, number>> = { KB: 1, MB: 1024, GB: 1024 ** 2 }
 
-/** Throws `invalid`, naming the property, for what no guest can have, and for PCI devices, which no host here lends. */
+/** Throws `invalid`, naming the property, for what no guest can have. */
 export function askedPlacement({
   flavor: { extraSpecs, vcpus },
   imageProperties,
 }: DomainSubject): AskedPlacement {
   // The flavor's word is the operator's, so it goes before the image's.
   const said = (name: string) => extraSpecs[`hw:${name}`] ?? imageProperties[`hw_${name}`]
-  if (extraSpecs['pci_passthrough:alias'] !== undefined)
-    throw new Failure(
-      'invalid',
-      'pci_passthrough:alias asks for a PCI device; hosts of this driver lend none to guests.',
-    )
+  refuseUnknownPolicy(said('cpu_policy'))
   return {
-    isDedicated: isDedicated(said('cpu_policy')),
+    isDedicated: asksForDedicatedCpus(extraSpecs, imageProperties),
     nodes: count('hw:numa_nodes', said('numa_nodes'), NODES_MAX),
-    page: pageSize(said('mem_page_size')),
+    page: pageSize(askedPageSize(extraSpecs, imageProperties)),
     topology: topology(said, vcpus),
+    devices: devices(extraSpecs['pci_passthrough:alias']),
   }
 }
 
-function isDedicated(policy = 'shared'): boolean {
+function refuseUnknownPolicy(policy = 'shared'): void {
   if (policy !== 'shared' && policy !== 'dedicated')
     throw new Failure('invalid', `hw:cpu_policy is ${policy}; it can be shared or dedicated.`)
-  return policy === 'dedicated'
+}
+
+function devices(asked: string | undefined): AskedPlacement['devices'] {
+  const amounts = asked === undefined ? {} : askedDevices(asked)
+  if (amounts !== undefined) return amounts
+  throw new Failure(
+    'invalid',
+    `pci_passthrough:alias is ${asked}; it must be aliases and numbers of devices, such as gpu:1.`,
+  )
 }
 
 function pageSize(asked: string | undefined): PageSize | null {
   if (asked === undefined) return null
-  if (asked === 'small' || asked === 'large' || asked === 'any') return asked
-  const [, digits, unit = 'KB'] = /^([1-9]\d{0,8})(KB|MB|GB)?$/.exec(asked) ?? []
-  if (digits === undefined)
-    throw new Failure(
-      'invalid',
-      `hw:mem_page_size is ${asked}; it can be small, large, any, or a size such as 2MB.`,
-    )
-  return { kib: Number(digits) * UNITS_KIB[unit]! }
+  const size = readPageSize(asked)
+  if (size !== undefined) return size
+  throw new Failure(
+    'invalid',
+    `hw:mem_page_size is ${asked}; it can be small, large, any, or a size such as 2MB.`,
+  )
 }
 
 /** What is left open is filled with sockets. */

@@ -1,8 +1,10 @@
 import { Failure } from '#common/errors.ts'
-import type { AskedPlacement, PageSize } from './asked-placement.ts'
+import { type PageSize, SMALL_PAGE_KIB } from '#common/page-size.ts'
+import type { AskedPlacement } from './asked-placement.ts'
 import type { HostNode } from './host-nodes.ts'
+import type { PciDevice } from './pci-devices.ts'
 
-/** Which of the host's CPUs and memory a guest has. */
+/** Which of the host's CPUs, memory and devices a guest has. */
 export interface GuestPlacement {
   /** The host's CPU for each vCPU; absent: any that are shared. */
   readonly pins?: readonly number[]
@@ -10,6 +12,8 @@ export interface GuestPlacement {
   readonly nodes?: readonly GuestNode[]
   /** Absent: as the host does. */
   readonly pageKib?: number
+  /** Addresses of PCI devices; absent: none. */
+  readonly devices?: readonly string[]
 }
 
 export interface GuestNode {
@@ -20,9 +24,12 @@ export interface GuestNode {
 
 export interface HostPlaces {
   readonly nodes: readonly HostNode[]
-  /** CPUs set apart for guests that have theirs to themselves, and which of them are taken. */
+  /** CPUs set apart for guests that have theirs to themselves. */
   readonly dedicated: readonly number[]
-  readonly taken: ReadonlySet<number>
+  /** Devices that guests may be lent. */
+  readonly devices: readonly PciDevice[]
+  /** What the host's other guests have of all that. */
+  readonly others: readonly GuestPlacement[]
 }
 
 interface GuestSize {
@@ -30,7 +37,6 @@ interface GuestSize {
   readonly memoryMb: number
 }
 
-const SMALL_KIB = 4
 const KIB_PER_MIB = 1024
 
 /** Throws `no-capacity` with what the host lacks, `invalid` for more nodes than vCPUs. */
@@ -39,16 +45,35 @@ export function placeGuest(
   size: GuestSize,
   host: HostPlaces,
 ): GuestPlacement {
+  const devices = freeDevices(asked, host)
+  return { ...onNodes(asked, size, host), ...(devices.length > 0 && { devices }) }
+}
+
+function freeDevices(
+  { devices: wanted }: AskedPlacement,
+  { devices, others }: HostPlaces,
+): readonly string[] {
+  const taken = new Set(others.flatMap((other) => other.devices ?? []))
+  return Object.entries(wanted).flatMap(([name, amount]) => {
+    const free = devices.filter((each) => each.resourceClass === name && !taken.has(each.address))
+    if (free.length < amount) throw lacks(`has ${free.length} ${name} free, ${amount} are needed`)
+    return free.slice(0, amount).map(({ address }) => address)
+  })
+}
+
+/** Its CPUs and memory. */
+function onNodes(asked: AskedPlacement, size: GuestSize, host: HostPlaces): GuestPlacement {
   if (asked.isDedicated && host.dedicated.length === 0)
     throw lacks('sets no CPUs apart for guests that ask for their own (dedicated_cpus)')
-  const free = host.dedicated.filter((cpu) => !host.taken.has(cpu))
+  const taken = new Set(host.others.flatMap(({ pins = [] }) => pins))
+  const free = host.dedicated.filter((cpu) => !taken.has(cpu))
   for (const pageKib of pageSizes(asked.page, host.nodes)) {
     const seen = asked.nodes ?? (pageKib === undefined ? null : 1)
     const parts = split(size, seen ?? 1)
     if (seen === null) return asked.isDedicated ? { pins: pinned(parts, [free]) } : {}
     const cpusOf = ({ cpus }: HostNode) =>
       asked.isDedicated ? cpus.filter((cpu) => free.includes(cpu)) : cpus
-    const found = fit(parts, host.nodes, { pageKib, cpusOf })
+    const found = fit(parts, host, { pageKib, cpusOf })
     if (found === undefined) continue
     return {
       ...(asked.isDedicated && { pins: pinned(parts, found.map(cpusOf)) }),
@@ -68,11 +93,11 @@ function pageSizes(
   page: PageSize | null,
   nodes: readonly HostNode[],
 ): readonly (number | undefined)[] {
-  if (page === null || page === 'small') return [undefined]
-  if (typeof page === 'object') return [page.kib === SMALL_KIB ? undefined : page.kib]
+  // Of large pages only those are counted that a flavor asks for.
+  if (page === null || page === 'small' || page === 'any') return [undefined]
+  if (typeof page === 'object') return [page.kib === SMALL_PAGE_KIB ? undefined : page.kib]
   const sizes = new Set(nodes.flatMap(({ pages }) => [...pages.keys()]))
-  const large = [...sizes].filter((kib) => kib > SMALL_KIB).toSorted((a, b) => b - a)
-  return page === 'any' ? [...large, undefined] : large
+  return [...sizes].filter((kib) => kib > SMALL_PAGE_KIB).toSorted((a, b) => b - a)
 }
 
 type Part = Omit<GuestNode, 'hostNode'>
@@ -100,7 +125,7 @@ interface Needs {
 /** A node of the host for each part, no two the same; undefined when there are none. */
 function fit(
   parts: readonly Part[],
-  nodes: readonly HostNode[],
+  { nodes, others }: HostPlaces,
   { pageKib, cpusOf }: Needs,
 ): readonly HostNode[] | undefined {
   const left = [...nodes]
@@ -108,12 +133,26 @@ function fit(
     const index = left.findIndex(
       (node) =>
         cpusOf(node).length >= vcpus.length &&
-        (pageKib === undefined ||
-          (node.pages.get(pageKib) ?? 0) * pageKib >= memoryMb * KIB_PER_MIB),
+        (pageKib === undefined || freePages(node, pageKib, others) >= pagesIn(memoryMb, pageKib)),
     )
     return index < 0 ? [] : left.splice(index, 1)
   })
   return found.length === parts.length ? found : undefined
+}
+
+function freePages(
+  { id, pages }: HostNode,
+  kib: number,
+  others: readonly GuestPlacement[],
+): number {
+  const taken = others
+    .filter(({ pageKib }) => pageKib === kib)
+    .flatMap(({ nodes = [] }) => nodes.filter(({ hostNode }) => hostNode === id))
+  return taken.reduce((left, { memoryMb }) => left - pagesIn(memoryMb, kib), pages.get(kib) ?? 0)
+}
+
+function pagesIn(memoryMb: number, kib: number): number {
+  return Math.ceil((memoryMb * KIB_PER_MIB) / kib)
 }
 
 /** A CPU for each vCPU, of those its part may have. */

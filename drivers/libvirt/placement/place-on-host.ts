@@ -8,6 +8,7 @@ import {
 } from '../instance-record.ts'
 import { nodeCalls } from '../node-calls.ts'
 import { type AskedPlacement, askedPlacement } from './asked-placement.ts'
+import { dedicatedCpus, lendableDevices } from './host-hardware.ts'
 import { hostNodes } from './host-nodes.ts'
 import { type GuestPlacement, placeGuest } from './place-guest.ts'
 
@@ -27,18 +28,20 @@ export async function placeFor(
 ): Promise<PlacedGuest> {
   const asked = askedPlacement(domain)
   const isAnywhere = !asked.isDedicated && asked.nodes === null && asked.page === null
-  if (isAnywhere && host.cpus.dedicated.length === 0)
+  const hasDevices = Object.keys(asked.devices).length > 0
+  if (isAnywhere && !hasDevices && host.cpus.dedicated.length === 0)
     return { asked, placement: {}, sharedCpus: [] }
   const nodes = hostNodes(await nodeCalls(host.session).capabilities(signal))
   const cpus = nodes.flatMap((node) => node.cpus)
-  const dedicated = cpus.filter((cpu) => host.cpus.dedicated.includes(cpu))
+  const dedicated = dedicatedCpus(host, nodes)
   const sharedCpus = dedicated.length === 0 ? [] : cpus.filter((cpu) => !dedicated.includes(cpu))
-  const taken = await takenByOthers(host, id)
-  const placement = placeGuest(asked, domain.flavor, { nodes, dedicated, taken })
+  const devices = hasDevices ? await lendableDevices(host, signal) : []
+  const others = await placementsOfOthers(host, id)
+  const placement = placeGuest(asked, domain.flavor, { nodes, dedicated, devices, others })
   return { asked, placement, sharedCpus }
 }
 
-/** As `placeFor`; afterwards the instance's record says so, and no other instance has its CPUs. */
+/** As `placeFor`; afterwards the instance's record says so, and no other instance has its CPUs, pages and devices. */
 export async function placeOnHost(
   host: LibvirtHost,
   id: InstanceId,
@@ -56,8 +59,11 @@ export async function placeOnHost(
   })
 }
 
-async function takenByOthers(host: LibvirtHost, id: InstanceId): Promise<ReadonlySet<number>> {
+async function placementsOfOthers(
+  host: LibvirtHost,
+  id: InstanceId,
+): Promise<readonly GuestPlacement[]> {
   const records = await listInstanceRecords(host.stateDirectory)
   records.delete(id)
-  return new Set([...records.values()].flatMap(({ placement }) => placement?.pins ?? []))
+  return [...records.values()].flatMap(({ placement }) => placement ?? [])
 }

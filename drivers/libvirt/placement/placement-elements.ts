@@ -24,16 +24,28 @@ export function seenElements(
   ]
 }
 
+/** Parts of the `devices` element: the host's devices that the guest has; their own drivers let go of them meanwhile. */
+export function lentElements({ devices = [] }: GuestPlacement): readonly XmlElement[] {
+  return devices.map((device) => {
+    const [domain, bus, slot, fn] = device.split(/[:.]/).map((part) => `0x${part}`)
+    const address = element('address', { domain, bus, slot, function: fn })
+    const how = { mode: 'subsystem', type: 'pci', managed: 'yes' }
+    return element('hostdev', how, element('source', {}, address))
+  })
+}
+
 function seenNode({ vcpus, memoryMb }: GuestNode, id: number): XmlElement {
   const memory = memoryMb * KIB_PER_MIB
   return element('cell', { id, cpus: vcpus.join(','), memory, unit: 'KiB' })
 }
 
+/** As memory files, which need no file system of large pages to be mounted. */
 function pages(size: number): XmlElement {
   return element(
     'memoryBacking',
     {},
     element('hugepages', {}, element('page', { size, unit: 'KiB' })),
+    element('source', { type: 'memfd' }),
   )
 }
 

@@ -3,11 +3,14 @@ import { ImageShelf } from '../../testing/image-shelf.ts'
 import { instanceSpec } from '../../testing/instance-spec.ts'
 import { domainSubject } from '../instance-record.ts'
 import { element, renderXml } from '../xml/element.ts'
+import { parseXml } from '../xml/parse.ts'
 import { askedPlacement } from './asked-placement.ts'
 import { cpuElement, cpuList, refuseUnknownModel } from './cpu-settings.ts'
 import { hostNodes } from './host-nodes.ts'
+import { devicesByClass, lentDevices, pciDevices } from './pci-devices.ts'
 import { type HostPlaces, placeGuest } from './place-guest.ts'
-import { placementElements, seenElements } from './placement-elements.ts'
+import { lentElements, placementElements, seenElements } from './placement-elements.ts'
+import { placementInXml } from './placement-in-xml.ts'
 
 const image = new ImageShelf().add(Buffer.alloc(1))
 const node = (id: number, cpus: readonly number[], large: number) =>
@@ -17,21 +20,26 @@ const node = (id: number, cpus: readonly number[], large: number) =>
 const nodes = hostNodes(`<capabilities><host><topology><cells>
   ${node(0, [0, 1, 2], 0)}${node(1, [3, 4, 5], 128)}</cells></topology></host></capabilities>`)
 
-function asked(extraSpecs: Readonly<Record<string, string>>, vcpus = 2) {
+const DEVICES = [
+  { address: '0000:3b:00.0', resourceClass: 'CUSTOM_PCI_GPU' },
+  { address: '0000:3b:00.1', resourceClass: 'CUSTOM_PCI_GPU' },
+  { address: '0000:04:00.1', resourceClass: 'CUSTOM_PCI_NIC' },
+]
+
+type Texts = Readonly<Record<string, string>>
+
+function asked(extraSpecs: Texts, vcpus = 2, memoryMb = 129, properties: Texts = {}) {
   const { flavor } = instanceSpec(image)
-  const spec = instanceSpec(image, { flavor: { ...flavor, vcpus, memoryMb: 129, extraSpecs } })
+  const sized = { ...flavor, vcpus, memoryMb, extraSpecs }
+  const spec = instanceSpec({ ...image, properties }, { flavor: sized })
   return askedPlacement(domainSubject(spec))
 }
 
-const placed = (
-  extraSpecs: Readonly<Record<string, string>>,
-  host: Partial<HostPlaces> = {},
-  vcpus = 2,
-) =>
+const placed = (extraSpecs: Texts, host: Partial<HostPlaces> = {}, vcpus = 2, memoryMb = 129) =>
   placeGuest(
     asked(extraSpecs, vcpus),
-    { vcpus, memoryMb: 129 },
-    { nodes, dedicated: [1, 2, 4], taken: new Set(), ...host },
+    { vcpus, memoryMb },
+    { nodes, dedicated: [1, 2, 4], devices: DEVICES, others: [], ...host },
   )
 
 describe('a guest', () => {
@@ -43,8 +51,8 @@ describe('a guest', () => {
   test('that asks for CPUs of its own gets dedicated ones that nobody has', () => {
     const dedicated = { 'hw:cpu_policy': 'dedicated' }
     expect(placed(dedicated)).toEqual({ pins: [1, 2] })
-    expect(placed(dedicated, { taken: new Set([1]) })).toEqual({ pins: [2, 4] })
-    const full = { taken: new Set([1, 2]) }
+    expect(placed(dedicated, { others: [{ pins: [1] }] })).toEqual({ pins: [2, 4] })
+    const full = { others: [{ pins: [1] }, { pins: [2] }] }
     expect(() => placed(dedicated, full)).toThrow('has 1 of 2 dedicated CPUs free')
     expect(() => placed(dedicated, { dedicated: [] })).toThrow(/sets no CPUs apart/)
   })
@@ -67,13 +75,36 @@ describe('a guest', () => {
       pageKib: 2048,
       nodes: [{ hostNode: 1, vcpus: [0, 1], memoryMb: 129 }],
     }
-    for (const size of ['large', 'any', '2048', '2MB'])
+    for (const size of ['large', '2048', '2MB', '2M', '2MiB'])
       expect(placed({ 'hw:mem_page_size': size })).toEqual(onSecond)
-    expect(placed({ 'hw:mem_page_size': 'any' }, { nodes: nodes.slice(0, 1) })).toEqual({})
+    expect(placed({ 'hw:mem_page_size': 'any' })).toEqual({})
     for (const size of ['large', '1GB'])
       expect(() => placed({ 'hw:mem_page_size': size }, { nodes: nodes.slice(0, 1) })).toThrow(
         /pages of the size asked for/,
       )
+    // 65 of its 128 pages are this guest's: another one of its size finds 63.
+    const held = { others: [onSecond] }
+    expect(() => placed({ 'hw:mem_page_size': 'large' }, held)).toThrow(/pages of the size/)
+    expect(placed({ 'hw:mem_page_size': 'large' }, held, 2, 126)).toMatchObject({ pageKib: 2048 })
+  })
+
+  test('has pages as its image says only where the flavor leaves it open', () => {
+    const wish = { hw_mem_page_size: '2MB' }
+    expect(asked({ 'hw:mem_page_size': 'any' }, 2, 1, wish).page).toEqual({ kib: 2048 })
+    expect(asked({ 'hw:mem_page_size': 'small' }, 2, 1, wish).page).toBe('small')
+    expect(asked({}, 2, 1, wish).page).toBeNull()
+  })
+
+  test('is lent devices of the classes it asks for that nobody else has', () => {
+    const wish = { 'pci_passthrough:alias': 'gpu:1, nic' }
+    expect(placed(wish)).toEqual({ devices: ['0000:3b:00.0', '0000:04:00.1'] })
+    expect(placed({ 'pci_passthrough:alias': 'GPU' }, { others: [placed(wish)] })).toEqual({
+      devices: ['0000:3b:00.1'],
+    })
+    expect(() => placed(wish, { others: [placed(wish)] })).toThrow(
+      'This host has 0 CUSTOM_PCI_NIC free, 1 are needed.',
+    )
+    expect(() => placed({ 'pci_passthrough:alias': 'fpga:2' })).toThrow(/0 CUSTOM_PCI_FPGA free/)
   })
 
   test.each([
@@ -81,10 +112,60 @@ describe('a guest', () => {
     { 'hw:numa_nodes': '0' },
     { 'hw:mem_page_size': 'huge' },
     { 'hw:cpu_sockets': '2', 'hw:cpu_cores': '2' },
-    { 'pci_passthrough:alias': 'gpu:1' },
+    { 'pci_passthrough:alias': 'gpu:0' },
   ])('that asks for %j is refused', (extraSpecs) => {
     expect(() => asked(extraSpecs)).toThrow(expect.objectContaining({ kind: 'invalid' }))
   })
+})
+
+test('what a domain of another making has to itself is read from its XML', () => {
+  const devices = ['0000:3b:00.1']
+  const ours = [
+    element('devices', {}, ...lentElements({ devices })),
+    ...placementElements({ pins: [1, 4] }),
+  ]
+  const xml = renderXml(element('domain', {}, ...ours))
+  expect(placementInXml(parseXml(xml))).toEqual({ pins: [1, 4], devices })
+  const range = "<domain><cputune><vcpupin vcpu='0' cpuset='0-3,^2'/></cputune></domain>"
+  expect(placementInXml(parseXml(range))).toEqual({ pins: [0, 1, 3] })
+  expect(placementInXml(parseXml('<domain/>'))).toEqual({})
+})
+
+test('its XML names the devices it is lent', () => {
+  const [lent] = lentElements({ devices: ['0000:3b:00.1'] })
+  expect(renderXml(lent!)).toBe(
+    '<hostdev mode="subsystem" type="pci" managed="yes"><source>' +
+      '<address domain="0x0000" bus="0x3b" slot="0x00" function="0x1"></address></source></hostdev>',
+  )
+})
+
+describe('devices that are lent', () => {
+  const device = (bus: number, vendor: string, kind = '0x030000') => `<device>
+    <capability type='pci'><class>${kind}</class><domain>0</domain><bus>${bus}</bus><slot>0</slot>
+    <function>1</function><product id='0x1DB4'>V100</product><vendor id='${vendor}'/></capability></device>`
+  const described = [device(59, '0x10de'), device(60, '0x10de'), device(4, '0x8086')]
+
+  test('are found by vendor and product or by address, never bridges', () => {
+    const lent = lentDevices(['gpu=10DE:1db4', 'my-nic=0000:04:00.1', 'none=1234:5678'])
+    const devices = pciDevices([...described, device(1, '0x10de', '0x060400')], lent)
+    expect(devices).toEqual([
+      { address: '0000:3b:00.1', resourceClass: 'CUSTOM_PCI_GPU' },
+      { address: '0000:3c:00.1', resourceClass: 'CUSTOM_PCI_GPU' },
+      { address: '0000:04:00.1', resourceClass: 'CUSTOM_PCI_MY_NIC' },
+    ])
+    expect(devicesByClass(devices, lent)).toEqual({
+      CUSTOM_PCI_GPU: 2,
+      CUSTOM_PCI_MY_NIC: 1,
+      CUSTOM_PCI_NONE: 0,
+    })
+  })
+
+  test.each(['gpu', 'gpu=10de', '=10de:1db4', 'gpu:1=10de:1db4', 'nic=04:00.1'])(
+    '%s names none',
+    (pair) => {
+      expect(() => lentDevices([pair])).toThrow(/pci_devices/)
+    },
+  )
 })
 
 test('its XML pins its CPUs, binds its memory, and shows it sockets and nodes', () => {

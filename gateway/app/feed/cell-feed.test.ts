@@ -5,6 +5,7 @@ import type { InstanceView } from '#openapi/wire/instance.ts'
 import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
 import type { ScriptedCell } from '#test/env/scripted-cell.ts'
 import { readFeedPosition } from '../../db/cell-mappings.ts'
+import { countMissing, markMissing } from '../../db/missing-servers.ts'
 import type { RunningCompute } from '../open-compute.ts'
 import { startServers } from '../servers/start-servers.ts'
 
@@ -39,6 +40,7 @@ function applied(): Promise<void> {
     .toBe(cell.rows.at(-1)!.n)
 }
 
+const missingHere = async () => (await countMissing(env.db)).get(cell.id) ?? 0
 const instance = (view: InstanceView): FeedBody => ({ kind: 'instance', view })
 
 test('rows that were never published are asked for as soon as one after them is heard', async () => {
@@ -144,6 +146,21 @@ test('another incarnation of the cell’s database is copied, and may lower a ve
   expect(await env.server(b)).toMatchObject({ vmState: 'active', deletedAt: null })
   cell.say([instance(cell.change(a, { vmState: 'active' }))])
   await env.until(a, ({ vmState, version }) => vmState === 'active' && version === 8)
+})
+
+test('a server that a full copy had not is no longer missing once its cell speaks of it', async () => {
+  const [a] = (await accepted(1)) as [string]
+  cell.say([instance(cell.active(a))])
+  await applied()
+  const before = await missingHere()
+  const only = { after: a.slice(0, -1), upTo: a, known: [] }
+  await env.db.transaction((tx) => markMissing(tx, cell.id, only))
+  expect(await missingHere()).toBe(before + 1)
+
+  cell.say([instance(cell.change(a, { vmState: 'stopped' }))])
+  await applied()
+
+  expect(await missingHere()).toBe(before)
 })
 
 test('the feed applies at least 2000 rows a second', async () => {

@@ -1,54 +1,89 @@
+import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
-import { systemClock } from '#common/clock.ts'
+import { type Clock, systemClock } from '#common/clock.ts'
 import { createLogger } from '#common/log.ts'
-import { OperationWatch } from './operation-watch.ts'
+import { OperationWatch, type OperationWatchOptions } from './operation-watch.ts'
 
 const log = createLogger('test', 'fatal')
 const never = new AbortController().signal
+type Bus = OperationWatchOptions['nats']
 
-test('looks once for all who wait, wakes those whose operation has ended, and then looks no more', async () => {
-  const running = new Set(['a', 'b'])
+/** What gateways hear of each other; `listening` are those subscribed. */
+function bus(): { readonly nats: Bus; readonly listening: EventEmitter } {
+  const listening = new EventEmitter()
+  const subscribe = (subject: string, { callback }: { callback: () => void }) => {
+    listening.on(subject, callback)
+    const isClosed = () => !listening.listeners(subject).includes(callback)
+    return { isClosed, unsubscribe: () => listening.off(subject, callback) }
+  }
+  const publish = (subject: string) => void listening.emit(subject)
+  return { listening, nats: { subscribe, publish, isClosed: () => false } as unknown as Bus }
+}
+
+/** Whose pauses end when `pass` is called. */
+function pausedClock(): Clock & { readonly pass: () => void } {
+  const paused = new Set<() => void>()
+  const sleep = () => new Promise<void>((resolve) => void paused.add(resolve))
+  const pass = () => {
+    for (const resolve of paused) resolve()
+  }
+  return { now: () => 0, sleep, pass }
+}
+
+function watching(running: ReadonlySet<string>, nats = bus().nats, clock: Clock = systemClock) {
   const looks: (readonly string[])[] = []
-  const looked = Promise.withResolvers<void>()
-  await using watch = new OperationWatch({
-    running: async (ids) => {
-      looks.push(ids)
-      looked.resolve()
-      return running
-    },
-    clock: systemClock,
-    log,
-  })
-  const waiting = ['a', 'a', 'b'].map((id) => watch.ended(id, never))
-  await looked.promise
-  expect(looks).toEqual([['a']])
+  const look = (ids: readonly string[]) => {
+    looks.push(ids)
+    return Promise.resolve(new Set(ids.filter((id) => running.has(id))))
+  }
+  return { looks, watch: new OperationWatch({ running: look, nats, clock, log }) }
+}
 
-  running.delete('a')
+test('who waits at one gateway is woken by the one that ended it, without another look', async () => {
+  const { nats, listening } = bus()
+  const here = watching(new Set(['a', 'b']), nats)
+  const there = watching(new Set(), nats)
+  await using first = here.watch
+  await using second = there.watch
+  const waiting = ['a', 'a', 'b'].map((id) => first.ended(id, never))
+  await expect.poll(() => here.looks).toEqual([['a', 'b']])
+
+  second.tell('a')
   await Promise.all(waiting.slice(0, 2))
-  expect(looks.at(-1)).toEqual(['a', 'b'])
-  running.delete('b')
+  first.tell('b')
   await waiting[2]
-  expect(looks.at(-1)).toEqual(['b'])
+  expect(here.looks).toHaveLength(1)
+  expect(there.looks).toEqual([])
+  expect(listening.eventNames()).toEqual([])
+})
+
+test('what had ended before is seen at once, and what the bus lost at the next look', async () => {
+  const running = new Set(['later'])
+  const clock = pausedClock()
+  const { watch, looks } = watching(running, bus().nats, clock)
+  await using watched = watch
+  await watched.ended('ended', never)
+  const later = watched.ended('later', never)
+  await expect.poll(() => looks.at(-1)).toEqual(['later'])
+
+  running.delete('later')
+  await expect.poll(() => (clock.pass(), looks.length)).toBeGreaterThan(2)
+  await later
 })
 
 test('whoever leaves waits no longer, nor does anybody once it is closed', async () => {
   const leaving = new AbortController()
-  let fails = 0
-  const watch = new OperationWatch({
-    running: () => {
-      fails += 1
-      return Promise.reject(new Error('The database is away'))
-    },
-    clock: systemClock,
-    log,
-  })
+  const { nats, listening } = bus()
+  const fails = () => Promise.reject(new Error('The database is away'))
+  const watch = new OperationWatch({ running: fails, nats, clock: systemClock, log })
   const left = watch.ended('a', leaving.signal)
   const stays = watch.ended('a', never)
   leaving.abort()
   await left
+  expect(listening.eventNames()).toHaveLength(1)
 
   await watch[Symbol.asyncDispose]()
   await stays
   await watch.ended('a', never)
-  expect(fails).toBeGreaterThan(0)
+  expect(listening.eventNames()).toEqual([])
 })

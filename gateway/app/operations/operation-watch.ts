@@ -1,64 +1,91 @@
+import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
-import { errorFields, type Logger } from '#common/log.ts'
+import type { Logger } from '#common/log.ts'
+import { RunningReconciler } from '#common/reconciler.ts'
+import { endedSubject } from '#openapi/wire.ts'
 
-const LOOK_MS = 250
+/** For what the bus lost: a gateway that ended it is gone, or was not heard. */
+const LOOK_MS = 5_000
 
 export interface OperationWatchOptions {
   /** Those of these ids that have not ended. */
   readonly running: (ids: readonly string[]) => Promise<ReadonlySet<string>>
+  readonly nats: Pick<NatsConnection, 'subscribe' | 'publish' | 'isClosed'>
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Wakes those who wait for the end of operations: one look for all of them, and none for nobody. */
+interface Waited {
+  readonly wakes: Set<() => void>
+  readonly subscription: Subscription
+}
+
+/**
+ * Wakes those who wait for the end of operations as soon as the gateway that ended it tells of it. One look at the database
+ * for all of them when one more waits, another now and then, and none for nobody.
+ */
 export class OperationWatch implements AsyncDisposable {
   readonly #options: OperationWatchOptions
-  readonly #waiting = new Map<string, Set<() => void>>()
-  #loop: Promise<void> | undefined
+  readonly #waited = new Map<string, Waited>()
+  readonly #looks: RunningReconciler
   #isClosed = false
 
   constructor(options: OperationWatchOptions) {
     this.#options = options
+    const round = () => this.#look()
+    const looks = { name: 'operations waited for', everyMs: LOOK_MS, round }
+    this.#looks = new RunningReconciler(looks, options.clock, options.log)
   }
 
   /** Resolves once the operation does not run, or `until` aborts. */
   async ended(id: string, until: AbortSignal): Promise<void> {
-    if (this.#isClosed || until.aborted) return
+    if (this.#isClosed || until.aborted || this.#options.nats.isClosed()) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    const sharing = this.#waiting.get(id) ?? new Set()
-    this.#waiting.set(id, sharing.add(resolve))
+    const waited = this.#waited.get(id) ?? this.#listenFor(id)
+    waited.wakes.add(resolve)
     until.addEventListener('abort', () => resolve(), { once: true })
-    this.#loop ??= this.#run()
+    // After it is listened for: what ended before is seen by the look.
+    this.#looks.nudge()
     await promise
-    sharing.delete(resolve)
-    if (sharing.size === 0 && this.#waiting.get(id) === sharing) this.#waiting.delete(id)
+    waited.wakes.delete(resolve)
+    if (waited.wakes.size === 0 && this.#waited.get(id) === waited) this.#wake(id)
+  }
+
+  /** Tells all gateways that it has ended. */
+  tell(id: string): void {
+    const { nats } = this.#options
+    this.#wake(id)
+    if (!nats.isClosed()) nats.publish(endedSubject(id))
   }
 
   /** Afterwards nobody waits, and nobody begins to. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
-    for (const id of this.#waiting.keys()) this.#wake(id)
-    await this.#loop
+    for (const id of this.#waited.keys()) this.#wake(id)
+    await this.#looks[Symbol.asyncDispose]()
   }
 
-  async #run(): Promise<void> {
-    const { running, clock, log } = this.#options
-    while (this.#waiting.size > 0) {
-      const asked = [...this.#waiting.keys()]
-      try {
-        const left = await running(asked)
-        for (const id of asked.filter((each) => !left.has(each))) this.#wake(id)
-      } catch (error) {
-        log.warn(errorFields(error), 'operations not looked at')
-      }
-      await clock.sleep(LOOK_MS)
-    }
-    // In the same breath as nobody was seen to be left: whoever comes next begins anew.
-    this.#loop = undefined
+  #listenFor(id: string): Waited {
+    const callback = () => this.#wake(id)
+    const subscription = this.#options.nats.subscribe(endedSubject(id), { callback })
+    const waited = { wakes: new Set<() => void>(), subscription }
+    this.#waited.set(id, waited)
+    return waited
+  }
+
+  async #look(): Promise<{ readonly waited: number }> {
+    const asked = [...this.#waited.keys()]
+    if (asked.length === 0) return { waited: 0 }
+    const left = await this.#options.running(asked)
+    for (const id of asked.filter((each) => !left.has(each))) this.#wake(id)
+    return { waited: left.size }
   }
 
   #wake(id: string): void {
-    for (const resolve of this.#waiting.get(id) ?? []) resolve()
-    this.#waiting.delete(id)
+    const waited = this.#waited.get(id)
+    if (waited === undefined) return
+    this.#waited.delete(id)
+    if (!waited.subscription.isClosed()) waited.subscription.unsubscribe()
+    for (const resolve of waited.wakes) resolve()
   }
 }

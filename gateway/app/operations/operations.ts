@@ -1,4 +1,4 @@
-import type { Executor, Transactional } from '#common/db/database.ts'
+import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import { serversOnHosts } from '../../db/host-list.ts'
@@ -10,7 +10,7 @@ import {
   type OperationState,
 } from '../../db/operations.ts'
 import { findSaga, listSagas } from '../../db/saga-operations.ts'
-import type { OperationWatch } from './operation-watch.ts'
+import type { Compute } from '../compute.ts'
 
 /** After every id there can be. */
 const END = 'g'
@@ -52,14 +52,14 @@ export async function findOperation(db: Executor, id: string): Promise<Operation
 
 /** The operation once it has ended, or as it is after so many seconds. Throws `not-found`. */
 export async function awaitOperation(
-  { db, watch }: { readonly db: Executor; readonly watch: OperationWatch },
+  { db, operations }: Pick<Compute, 'db' | 'operations'>,
   id: string,
   seconds: number,
   signal: AbortSignal,
 ): Promise<OperationRecord> {
   const operation = await findOperation(db, id)
   if (operation.endedAt !== null || seconds === 0) return operation
-  await watch.ended(id, AbortSignal.any([signal, AbortSignal.timeout(1_000 * seconds)]))
+  await operations.ended(id, AbortSignal.any([signal, AbortSignal.timeout(1_000 * seconds)]))
   return findOperation(db, id)
 }
 
@@ -77,7 +77,10 @@ export async function serversLeft(
  * Afterwards it does not go on; what it did stays done. Throws `not-found`, and `conflict` for what has ended
  * otherwise, or is a saga, which comes to its end by itself.
  */
-export async function cancelOperation(db: Transactional, id: string): Promise<OperationRecord> {
+export async function cancelOperation(
+  { db, operations }: Pick<Compute, 'db' | 'operations'>,
+  id: string,
+): Promise<OperationRecord> {
   const { kind, state } = await findOperation(db, id)
   const drain = await findHostDrain(db, id)
   if (drain === undefined)
@@ -85,5 +88,6 @@ export async function cancelOperation(db: Transactional, id: string): Promise<Op
   const isEnded =
     state !== 'cancelled' && !(await db.transaction((tx) => endDrain(tx, drain, 'cancelled', null)))
   if (isEnded) throw new Failure('conflict', `Operation ${id} has ended already.`)
+  operations.tell(id)
   return findOperation(db, id)
 }

@@ -50,16 +50,21 @@ const AMOUNT_OF = { VCPU: 'vcpus', MEMORY_MB: 'memoryMb', DISK_GB: 'diskGb' } as
 
 function inventoriesOf({ view }: HostRecord): readonly (readonly [string, ProvidedInventory])[] {
   const { inventory, ratios, used } = view
+  const exactly = (name: string, total: number) => {
+    const taken = used.custom?.[name] ?? 0
+    return [name, { total, allocationRatio: 1, capacity: total, used: taken }] as const
+  }
   if (inventory?.machines !== undefined)
-    return inventory.machines.map(({ resourceClass, total }) => {
-      const taken = used.custom?.[resourceClass] ?? 0
-      return [resourceClass, { total, allocationRatio: 1, capacity: total, used: taken }] as const
-    })
-  return PROVIDED_CLASSES.map((name) => {
+    return inventory.machines.map(({ resourceClass, total }) => exactly(resourceClass, total))
+  const further = Object.entries(inventory?.resources ?? {})
+  const amounts = PROVIDED_CLASSES.map((name) => {
     const key = AMOUNT_OF[name]
     const total = inventory?.[key] ?? 0
     const allocationRatio = ratios[key]
     const capacity = Math.floor(total * allocationRatio)
     return [name, { total, allocationRatio, capacity, used: used[key] }] as const
-  }).filter(([, { total }]) => total > 0)
+  })
+  return [...amounts, ...further.map(([name, total]) => exactly(name, total))].filter(
+    ([, { total }]) => total > 0,
+  )
 }

@@ -3,13 +3,16 @@ import { isFailure } from '#common/errors.ts'
 import type { Reconciler } from '#common/reconciler.ts'
 import { findHost, type HostRecord, serversOnHosts } from '../../db/host-list.ts'
 import { endDrain, type HostDrain, noteProgress, runningDrains } from '../../db/operations.ts'
+import type { Compute } from '../compute.ts'
 import { type ServiceDeps, setService } from '../hosts/set-service.ts'
+
+type DrainDeps = ServiceDeps & Pick<Compute, 'operations'>
 
 const EVERY_MS = 1_000
 const BATCH = 100
 
 /** A host that shall be emptied takes no new server; once it has none left, the operation is done. */
-export function drainHosts(deps: ServiceDeps): Reconciler {
+export function drainHosts(deps: DrainDeps): Reconciler {
   return {
     name: 'drain hosts',
     everyMs: EVERY_MS,
@@ -28,7 +31,7 @@ export function drainHosts(deps: ServiceDeps): Reconciler {
   }
 }
 
-async function advance(deps: ServiceDeps, drain: HostDrain): Promise<void> {
+async function advance(deps: DrainDeps, drain: HostDrain): Promise<void> {
   const { db } = deps
   const host = await findHost(db, drain.subjectId)
   if (host === undefined) return end(deps, drain, 'done', 'The host is gone.')
@@ -57,10 +60,10 @@ async function remainingOn({ db }: ServiceDeps, { view }: HostRecord): Promise<n
 }
 
 async function end(
-  { db }: ServiceDeps,
+  { db, operations }: DrainDeps,
   drain: HostDrain,
   state: 'done' | 'cancelled',
   message: string | null,
 ): Promise<void> {
-  await db.transaction((tx) => endDrain(tx, drain, state, message))
+  if (await db.transaction((tx) => endDrain(tx, drain, state, message))) operations.tell(drain.id)
 }

@@ -1,9 +1,8 @@
 import { workContext } from '#common/context.ts'
-import { newId } from '#common/ids.ts'
 import type { Reconciler } from '#common/reconciler.ts'
 import { listNotBuilt } from '../../db/owed-mappings.ts'
 import type { Compute } from '../compute.ts'
-import { ROUNDS_MAX } from '../sagas/build-rounds.ts'
+import { operationIds } from '../sagas/build-rounds.ts'
 import { retryBuildSaga } from '../sagas/retry-build.ts'
 
 const EVERY_MS = 5_000
@@ -18,10 +17,9 @@ export function retryBuilds(compute: Compute): Reconciler {
       const due = await listNotBuilt(compute.db, BATCH_MAX)
       for (const { serverId, attempt, requestId } of due) {
         signal.throwIfAborted()
-        const operationIds = Array.from({ length: ROUNDS_MAX }, () => newId<string>())
         await compute.sagas.start(retryBuildSaga, {
           subject: serverId,
-          params: { serverId, attempt, operationIds },
+          params: { serverId, attempt, operationIds: operationIds() },
           work: workContext({ requestId: requestId ?? undefined }),
         })
       }

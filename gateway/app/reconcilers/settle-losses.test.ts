@@ -5,11 +5,13 @@ import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
 import type { ScriptedCell } from '#test/env/scripted-cell.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
 import { insertLoss } from '../../db/lost-cells.ts'
+import { findRequestSpec } from '../../db/request-specs.ts'
 import { findServerGroup, insertServerGroup } from '../../db/server-groups.ts'
 import type { RunningCompute } from '../open-compute.ts'
 import { promiseResize } from '../quotas/resize-charge.ts'
 import { ANONYMOUS } from '../request-context.ts'
 import { joinServerGroup } from '../server-groups/join-server-group.ts'
+import { buildAnew } from '../servers/build-anew.ts'
 import { deleteServer } from '../servers/delete-server.ts'
 import { startServers } from '../servers/start-servers.ts'
 
@@ -68,6 +70,10 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   expect(await findServerGroup(env.db, group)).toMatchObject({ cellId: lost.id })
   await lost.vanish()
   await waitFor('the cell to be dark', () => cellNow()?.isAlive === false, LIMIT_MS)
+  const askedAt = Date.now()
+  const question = core.askCell(lost, 'instance.audit', { serverId: ran }, { work: work() })
+  await expect(question).rejects.toMatchObject({ kind: 'unavailable', detail: 'it is not heard' })
+  expect(Date.now() - askedAt).toBeLessThan(LIMIT_MS / 2)
   const { projectId } = (await env.server(unwanted))!
   const owner = { ...ANONYMOUS, ...work(), projectId: projectId as never, microversion: '2.1' }
   await deleteServer(core, owner, unwanted)
@@ -90,6 +96,20 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   expect(await findMapping(env.db, unwanted)).toBeUndefined()
   await env.until(unbuilt, ({ vmState, cellId }) => vmState === 'active' && cellId === other.id)
 
+  // Its owner has it built anew, where there is room: in its group's next cell, at the charge it has.
+  const request = (await findRequestSpec(env.db, ran))!
+  const { id, projectId: project, ...was } = shown
+  const asked = { ...owner, projectId: project as never }
+  const rule = { id: group, policy: 'affinity', maxPerHost: 1 } as const
+  const wanted = { ...request, spec: { ...request.spec, group: rule }, shown: was }
+  const anew = () => buildAnew(core, asked, { ...shown, id }, wanted)
+  await anew()
+  await expect(anew()).rejects.toMatchObject({ kind: 'conflict' })
+  await env.until(ran, ({ vmState, cellId }) => vmState === 'active' && cellId === other.id)
+  const charged = { attempt: 3, cores: before?.cores, ramMb: before?.ramMb }
+  expect(await findMapping(env.db, ran)).toMatchObject(charged)
+  expect(await findServerGroup(env.db, group)).toMatchObject({ cellId: other.id, members: [ran] })
+
   const held = [...lost.views.keys()]
   let isServed = false
   lost.overrides = {
@@ -107,6 +127,6 @@ test('servers of a lost cell are taken from it, each as it was, and it is cleare
   )
   expect(lost.deletes.every(({ operation }) => operation.attempt === 1)).toBe(true)
   expect(lost.views.size).toBe(0)
-  expect(await env.server(ran)).toMatchObject({ vmState: 'error', cellId: null })
+  expect(await env.server(ran)).toMatchObject({ vmState: 'active', cellId: other.id })
   expect(await env.server(unbuilt)).toMatchObject({ vmState: 'active', cellId: other.id })
 })

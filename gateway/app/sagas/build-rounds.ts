@@ -1,6 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { CellId, InstanceId } from '#common/ids.ts'
+import { type CellId, type InstanceId, newId } from '#common/ids.ts'
 import type { Json, LocalStep, RemoteStep, Step, StepCall } from '#common/saga/saga.ts'
 import type { BuildAnswer } from '#openapi/wire/cell.ts'
 import type { CellRef } from '../../cells/client.ts'
@@ -27,8 +27,12 @@ type Settled = { readonly next: Target | null }
 
 type BuildCall<P extends BuildParams> = StepCall<ComputeDeps, P>
 
-/** As many operation ids as there can be rounds. */
-export const ROUNDS_MAX = CELLS_TRIED_MAX
+const ROUNDS_MAX = CELLS_TRIED_MAX
+
+/** As many as there can be rounds. */
+export function operationIds(): readonly string[] {
+  return Array.from({ length: ROUNDS_MAX }, () => newId<string>())
+}
 
 /**
  * Asks one cell after the other to build the server, the next only after the former's committed refusal. `first`

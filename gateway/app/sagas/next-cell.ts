@@ -10,7 +10,7 @@ import { listTraces, recordTraces } from '../../db/traces.ts'
 import { cellRequest } from '../cells/cell-request.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { mayLeaveCell, moveServerGroup } from '../server-groups/move-server-group.ts'
+import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/move-server-group.ts'
 import { noValidHost } from '../servers/faults.ts'
 
 /** Where a server shall be built. */
@@ -20,8 +20,8 @@ export type Target = { readonly cellId: CellId; readonly attempt: number }
 export const CELLS_TRIED_MAX = 5
 
 /**
- * Points a server that its cell will not build at the next cell that could, or shows it in ERROR and in no cell when
- * none is left. Undefined when nobody is to build it: no cell is left, it is being deleted, or another owns it.
+ * Points a server that its cell will not build at the next cell that could, and one in no cell at any; or shows it in
+ * ERROR and in no cell when none is left. Undefined when nobody is to build it: no cell is left, it is being deleted, or another owns it.
  */
 export async function assignNextCell(
   tx: Tx,
@@ -31,12 +31,15 @@ export async function assignNextCell(
 ): Promise<Target | undefined> {
   const { serverId, attempt, cellId } = mapping
   const request = await findRequestSpec(tx, serverId)
-  if (request === undefined || cellId === null) return undefined
+  if (request === undefined) return undefined
   const { flavor, image, zone, requestedHost, group, sameHost } = request.spec
   const reaches = await deps.network.reachOf(tx, serverId)
-  const tried = [...mapping.triedCells, cellId]
-  const mayGo = tried.length < CELLS_TRIED_MAX && (await mayLeaveCell(tx, group, serverId))
-  const wish = { flavor, image, zone, requestedHost, reaches, group: null, sameHost }
+  const isAnew = cellId === null
+  const tried = isAnew ? [] : [...mapping.triedCells, cellId]
+  const mayLeave = isAnew || (await mayLeaveCell(tx, group, serverId))
+  const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave
+  const near = isAnew ? await placeOfGroup(tx, group) : null
+  const wish = { flavor, image, zone, requestedHost, reaches, group: near, sameHost }
   const choice = chooseCell(mayGo ? deps.cells.cells() : [], await cellRequest(tx, wish, tried), {
     now: () => deps.clock.now(),
     random: deps.random,
@@ -51,9 +54,9 @@ export async function assignNextCell(
     nextSagaId: chosen === null ? null : round.next,
   })
   if (!isMine) return undefined
-  if (mayGo) await moveServerGroup(tx, group, chosen)
+  if (mayGo && !(isAnew && chosen === null)) await moveServerGroup(tx, group, chosen)
   const isLast = chosen === null
-  const fault = isLast ? await faultOf(tx, deps, serverId, choice.trace, round.reason) : null
+  const fault = isLast ? await faultOf(tx, deps, mapping, choice.trace, round.reason) : null
   reassignIndexed(tx, {
     serverId,
     cellId: chosen,
@@ -74,10 +77,11 @@ export async function assignNextCell(
 async function faultOf(
   tx: Tx,
   { clock }: ComputeDeps,
-  serverId: string,
+  { serverId, cellId }: InstanceMapping,
   choice: Trace,
   reason: string,
 ): Promise<Fault> {
+  if (cellId === null) return noValidHost(clock.now(), choice)
   const decisions = await listTraces(tx, serverId)
   const trace = decisions.findLast((decision) => decision.trace.level === 'hosts')?.trace
   return noValidHost(clock.now(), choice, { trace, reason })

@@ -33,7 +33,10 @@ const reassign: LocalStep<ComputeDeps, RetryBuildParams> = {
   undo: 'none',
 }
 
-/** Builds a server in the next cell after its cell gave it up before the guest ran; in ERROR when none is left. */
+/**
+ * Builds a server in the next cell after its cell gave it up before the guest ran, or one that is in no cell in any; it
+ * is in ERROR when none is left.
+ */
 export const retryBuildSaga: Saga<ComputeDeps, RetryBuildParams> = {
   name: 'retry-build',
   version: 1,

@@ -17,7 +17,7 @@ export async function chooseCells(
   count: number,
 ): Promise<readonly CellChoice[]> {
   const cells = deps.cells.cells()
-  refuseDark(cells)
+  refuseAllDark(cells)
   let request = await cellRequest(db, wish, [])
   if (request.withHost?.size === 0)
     throw new Failure('invalid', `Compute host ${wish.requestedHost} could not be found.`)
@@ -34,7 +34,8 @@ export async function chooseCells(
   return choices
 }
 
-function refuseDark(cells: readonly Cell[]): void {
+/** Throws `unavailable` when every cell is dark. */
+export function refuseAllDark(cells: readonly Cell[]): void {
   const enabled = cells.filter((cell) => cell.isEnabled)
   if (enabled.length === 0 || enabled.some((cell) => cell.isAlive)) return
   throw new Failure('unavailable', 'No cell can be reached at the moment. Please try again.')

@@ -6,6 +6,7 @@ import { nicSpecs, serverAddresses } from '../networks/nic-views.ts'
 import { planNics } from '../networks/plan-nics.ts'
 import { releasePort } from '../networks/release-port.ts'
 import { allocatePorts, releasePorts, serverNics } from '../networks/server-ports.ts'
+import { showMachineNics } from '../networks/show-machine-nics.ts'
 import type { Requester } from '../requester.ts'
 import type { NicsPlan, ServerNetwork } from './server-network.ts'
 
@@ -16,7 +17,10 @@ export function embeddedNetwork(networks: Networks): ServerNetwork {
       const nics = await serverNics(db, serverId)
       return (cellId) => nicsReach(nics, cellId)
     },
-    bind: bindPortsToHosts,
+    bind: async (tx, cellId, views) => {
+      bindPortsToHosts(tx, cellId, views)
+      await showMachineNics(tx, cellId, views)
+    },
     nicOf: async (tx, serverId, portId) => {
       const nics = await serverNics(tx, serverId)
       return nicSpecs(nics.filter(({ port }) => port.id === portId))[0]

@@ -9,9 +9,11 @@ import type { RequestContext } from '../request-context.ts'
 import type { Rebuilt } from '../sagas/act-plan.ts'
 import { sealingPurpose } from '../sagas/build-request.ts'
 import { actOnServer } from './act-on-server.ts'
+import { buildAnew } from './build-anew.ts'
 import type { BuildSpec } from './build-spec.ts'
 import { limitMetadata } from './limit-metadata.ts'
 import { refuseAction } from './refuse-action.ts'
+import { refuseImageAgainstFlavor } from './refuse-image-against-flavor.ts'
 import { refuseUnkept } from './refuse-unsupported.ts'
 import { sanitizeHostname } from './server-names.ts'
 import type { ServerRecord } from './server-record.ts'
@@ -38,8 +40,8 @@ export interface RebuildRequest {
 }
 
 /**
- * Afterwards the server's cell has accepted to make it anew from the image, where it is, and the server shows that.
- * Returns its user data. Throws as `actOnServer`; `invalid` for an image or key it cannot have; `over-quota`.
+ * Afterwards the server's cell has accepted to make it anew from the image, where it is, and the server shows that. One
+ * that is in no cell, such as one whose cell was lost, is on its way to a cell. Returns its user data. Throws as `actOnServer`; `invalid` for an image or key it cannot have; `over-quota`.
  */
 export async function rebuildServer(
   { compute, images }: { readonly compute: Compute; readonly images: Images },
@@ -60,17 +62,15 @@ export async function rebuildServer(
   const userData = request.userData === undefined ? userDataOf(compute, before) : request.userData
   const seal = (text: string, what: 'user-data' | 'password') =>
     secrets.seal(text, sealingPurpose(server.id, what))
-  await actOnServer(compute, context, id, {
-    name: 'rebuild',
-    plan: {
-      kind: 'rebuild',
-      spec,
-      shown,
-      keepsEphemeral,
-      sealedPassword: seal(password, 'password'),
-      sealedUserData: userData === null ? null : seal(userData, 'user-data'),
-    },
-  })
+  const sealedPassword = seal(password, 'password')
+  const sealedUserData = userData === null ? null : seal(userData, 'user-data')
+  const sealed = { spec, shown, sealedPassword, sealedUserData }
+  if (server.cellId === null) await buildAnew(compute, context, server, sealed)
+  else
+    await actOnServer(compute, context, id, {
+      name: 'rebuild',
+      plan: { kind: 'rebuild', keepsEphemeral, ...sealed },
+    })
   return userData
 }
 
@@ -91,6 +91,7 @@ async function wanted(
   const { server, before, request } = of
   const { flavor } = server
   const image = await imageForBoot(images, context, request.imageRef, flavor)
+  refuseImageAgainstFlavor(image, flavor)
   const { keyName = server.keyName } = request
   const keypair =
     request.keyName === undefined

@@ -26,8 +26,11 @@ export interface NicsPlan {
 /** The network service, as far as servers that exist need it. */
 export interface ServerNetwork {
   reachOf(db: Executor, serverId: string): Promise<Reach>
-  /** Afterwards the ports of these servers, whose views from the cell were applied, are bound to their hosts. */
-  bind(tx: Tx, cellId: CellId, views: readonly InstanceView[]): void
+  /**
+   * Afterwards the ports of these servers, whose views from the cell were applied, are bound to their hosts, and show what
+   * NICs they are there.
+   */
+  bind(tx: Tx, cellId: CellId, views: readonly InstanceView[]): Promise<void>
   /** What a cell is told of the server's NIC on this port; undefined when it has none there. */
   nicOf(tx: Tx, serverId: string, portId: string): Promise<Nic | undefined>
   /** Afterwards the server has no NIC on the port, and shows that: a port of its own is gone, a user's is free. */

@@ -14,7 +14,7 @@ import type { Compute } from '../compute.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from '../quotas/charge-quota.ts'
 import type { QuotaDeltas } from '../quotas/resources.ts'
 import { sealingPurpose } from '../sagas/build-request.ts'
-import { ROUNDS_MAX } from '../sagas/build-rounds.ts'
+import { operationIds } from '../sagas/build-rounds.ts'
 import { createServerSaga } from '../sagas/create-server.ts'
 import { joinServerGroup } from '../server-groups/join-server-group.ts'
 import type { NewServer } from './new-server.ts'
@@ -72,7 +72,12 @@ function begin(
     begun.map(({ planned: { row }, sagaId }) => ({
       id: sagaId,
       subject: row.id,
-      params: { serverId: row.id, cellId: row.cellId, operationIds: operationIds() },
+      params: {
+        serverId: row.id,
+        cellId: row.cellId,
+        attempt: row.attempt,
+        operationIds: operationIds(),
+      },
       work,
     })),
     {
@@ -80,10 +85,6 @@ function begin(
       after: (tx) => charge(tx, order.servers[0]!.row, quotaDeltas(order)),
     },
   )
-}
-
-function operationIds(): readonly string[] {
-  return Array.from({ length: ROUNDS_MAX }, () => newId<string>())
 }
 
 async function record(
@@ -114,7 +115,7 @@ async function record(
   )
   recordTraces(
     tx,
-    order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: 1, trace })),
+    order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: row.attempt, trace })),
   )
 }
 
@@ -132,6 +133,7 @@ function mappingOf({ planned: { row }, sagaId }: Begun) {
     cores: row.flavor.vcpus,
     ramMb: row.flavor.memoryMb,
     cellId: row.cellId,
+    attempt: row.attempt,
     // No saga has anything left to do for a server that is in ERROR from the start.
     sagaId: row.cellId === null ? null : sagaId,
   }

@@ -7,8 +7,7 @@ import { operationView } from '../../../views/federation/operation.ts'
 export const showOperation: Handler<operations['showOperation']> = async (call) => {
   const { app, params, query, raw } = call
   const { wait = 0 } = query
-  const { db, operations: watch } = app
-  const operation = await awaitOperation({ db, watch }, params.operation, wait, raw.signal())
-  const servers = await serversLeft(db, operation)
+  const operation = await awaitOperation(app.compute, params.operation, wait, raw.signal())
+  const servers = await serversLeft(app.db, operation)
   return { body: { ...operationView(operation), servers } }
 }

@@ -1,0 +1,54 @@
+import { askedPageSize, readPageSize, SMALL_PAGE_KIB } from './page-size.ts'
+import { askedDevices } from './pci-alias.ts'
+
+type Properties = Readonly<Record<string, string>>
+
+/** Placement's standard class of CPUs that one guest has to itself. */
+export const DEDICATED_CPUS = 'PCPU'
+/** Memory in large pages of any size, in MiB. */
+export const LARGE_PAGES = 'CUSTOM_HUGEPAGE_MB'
+
+const KIB_PER_MIB = 1024
+
+/** The class of memory in large pages of one size, in MiB. */
+export function largePagesOf(kib: number): string {
+  return `CUSTOM_HUGEPAGE_${kib}K_MB`
+}
+
+/** So many MiB in whole pages of a size. */
+export function inWholePages(memoryMb: number, kib: number): number {
+  return Math.ceil((memoryMb * KIB_PER_MIB) / kib) * (kib / KIB_PER_MIB)
+}
+
+/** True where each vCPU is to have a CPU of the host to itself. The flavor's word goes before the image's. */
+export function asksForDedicatedCpus(extraSpecs: Properties, image: Properties): boolean {
+  return (extraSpecs['hw:cpu_policy'] ?? image['hw_cpu_policy']) === 'dedicated'
+}
+
+/**
+ * What flavor and image ask for that only some hosts have, by the classes in which those say how much there is. What
+ * cannot be read counts as nothing: the host refuses it.
+ */
+export function hardwareResources(
+  flavor: { readonly vcpus: number; readonly memoryMb: number; readonly extraSpecs: Properties },
+  image: Properties,
+): Readonly<Record<string, number>> {
+  const { vcpus, memoryMb, extraSpecs } = flavor
+  const devices = extraSpecs['pci_passthrough:alias']
+  return {
+    ...(asksForDedicatedCpus(extraSpecs, image) && { [DEDICATED_CPUS]: vcpus }),
+    ...largePages(memoryMb, readPageSize(askedPageSize(extraSpecs, image) ?? '')),
+    ...(devices !== undefined && askedDevices(devices)),
+  }
+}
+
+/** A size that is named counts as of any size, too: both are of the same memory. */
+function largePages(
+  memoryMb: number,
+  size: ReturnType<typeof readPageSize>,
+): Readonly<Record<string, number>> {
+  if (size === 'large') return { [LARGE_PAGES]: memoryMb }
+  if (typeof size !== 'object' || size.kib <= SMALL_PAGE_KIB) return {}
+  const amount = inWholePages(memoryMb, size.kib)
+  return { [LARGE_PAGES]: amount, [largePagesOf(size.kib)]: amount }
+}

@@ -1,0 +1,26 @@
+import { Failure, isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import { filesOf, type LibvirtHost } from './host.ts'
+import { readInstanceRecord } from './instance-record.ts'
+import type { DomainRef } from './rpc/domain-ref.ts'
+
+/** Afterwards the guest, which was off, runs. Throws `no-capacity` where the machine cannot lend the devices that it has. */
+export async function startDomain(
+  host: LibvirtHost,
+  id: InstanceId,
+  domain: DomainRef,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await host.domains.start(domain, signal)
+  } catch (cause) {
+    if (!isFailure(cause, 'unsupported')) throw cause
+    const { placement } = (await readInstanceRecord(filesOf(host, id))) ?? {}
+    if (placement?.devices === undefined) throw cause
+    throw new Failure(
+      'no-capacity',
+      'This host cannot lend its PCI devices to guests: that takes an IOMMU and vfio.',
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,45 @@
+import { Failure } from '#common/errors.ts'
+import { oweBuild } from '../../db/owed-mappings.ts'
+import { type RequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
+import { recordActions } from '../../db/server-actions.ts'
+import { showRebuilt } from '../../db/show-rebuilt.ts'
+import type { Compute } from '../compute.ts'
+import type { RequestContext } from '../request-context.ts'
+import type { Rebuilt } from '../sagas/act-plan.ts'
+import { operationIds } from '../sagas/build-rounds.ts'
+import { retryBuildSaga } from '../sagas/retry-build.ts'
+import { refuseAllDark } from './choose-cells.ts'
+import type { ServerRecord } from './server-record.ts'
+
+/** What a server is to be, and shall show. */
+export interface Anew extends Omit<RequestSpec, 'serverId'> {
+  readonly shown: Rebuilt
+}
+
+/**
+ * Afterwards a server that is in no cell is being built in one, with the ports and the quota it has; where none fits it is in
+ * ERROR again, and says why. A host that was insisted on was one of the cell it lost. Throws `conflict` where another
+ * request changes it, `unavailable` when every cell is dark.
+ */
+export async function buildAnew(
+  compute: Compute,
+  context: RequestContext,
+  { id: serverId, attempt, projectId }: ServerRecord,
+  { spec, shown, ...sealed }: Anew,
+): Promise<void> {
+  refuseAllDark(compute.cells.cells())
+  await compute.sagas.start(retryBuildSaga, {
+    subject: serverId,
+    params: { serverId, attempt, operationIds: operationIds() },
+    work: context,
+    before: async (tx) => {
+      if (!(await oweBuild(tx, { serverId, attempt })))
+        throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
+      await replaceRequestSpec(tx, { serverId, spec: { ...spec, requestedHost: null }, ...sealed })
+      await showRebuilt(tx, serverId, shown)
+      const { userId, requestId } = context
+      const who = { projectId, userId, requestId }
+      recordActions(tx, [{ serverId, action: 'rebuild', message: null, ...who }])
+    },
+  })
+}
