@@ -113,7 +113,6 @@ export async function startIronicHarness(): Promise<IronicHarness> {
     open: () => createIronicDriver({ owner, stateDirectory, images: shelf }, settings()),
     image,
     extraSpecs: { 'resources:CUSTOM_WEIR_TEST': '1' },
-    consoles: [],
     hanging: (spec) => ({ ...spec, image: shelf.addEndless() }),
     refused: {
       'is not what its checksum says': shelf.add(Buffer.from('x'), { sha256: 'a'.repeat(64) }),

@@ -16,6 +16,7 @@ import { planEmbeddedNics } from './embedded-network.ts'
 import { noValidHost } from './faults.ts'
 import { limitMetadata } from './limit-metadata.ts'
 import { neighbourHints } from './neighbour-hints.ts'
+import { refuseImageAgainstFlavor } from './refuse-image-against-flavor.ts'
 import { refuseBlankBeyond } from './requested-disks.ts'
 import { serverName } from './server-names.ts'
 import type { PlannedServer, ServerOrder } from './server-order.ts'
@@ -57,6 +58,7 @@ export async function planServers(
   const flavor = await flavorForBoot(db, context, request.flavorRef)
   refuseBlankBeyond(request.disks, flavor)
   const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
+  refuseImageAgainstFlavor(image, flavor)
   const keypair =
     request.keyName === null ? null : await keypairForBoot(db, context, request.keyName)
   await limitMetadata(db, context, request.metadata)
