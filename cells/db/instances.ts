@@ -4,7 +4,7 @@ import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
-import type { Fault, FlavorSnapshot } from '#openapi/wire/instance.ts'
+import type { Fault, FlavorSnapshot, MachineNic } from '#openapi/wire/instance.ts'
 import type { Instance } from '../conductor/instance.ts'
 import { instances } from './schema/instances.ts'
 
@@ -45,6 +45,7 @@ const CHANGE = {
   zone: sql`${p('zone')}`,
   flavor: sql`${p('flavor')}`,
   imageId: sql`${p('imageId')}`,
+  machineNics: sql`${p('machineNics')}`,
   fault: sql`${p('fault')}`,
   launchedAt: sql`${p('launchedAt')}`,
   sagaId: sql`${p('sagaId')}`,
@@ -86,6 +87,7 @@ const COLUMNS = {
   zone: instances.zone,
   flavor: instances.flavor,
   image_id: instances.imageId,
+  machine_nics: instances.machineNics,
   fault: instances.fault,
   launched_at: instances.launchedAt,
   saga_id: instances.sagaId,
@@ -105,6 +107,7 @@ interface Row {
   readonly zone: string | null
   readonly flavor: FlavorSnapshot | null
   readonly image_id: string | null
+  readonly machine_nics: readonly MachineNic[] | null
   readonly fault: Fault | null
   readonly launched_at: Date | null
   readonly saga_id: SagaId | null
@@ -295,6 +298,7 @@ function changeValues({ to, keepsBuild = false }: InstanceChange): Record<string
     ...to,
     ...(to.placed ?? NOWHERE),
     flavor: to.flavor === null ? null : JSON.stringify(to.flavor),
+    machineNics: to.machineNics === null ? null : JSON.stringify(to.machineNics),
     fault: to.fault === null ? null : JSON.stringify(to.fault),
     launchedAt: to.launchedAt === null ? null : new Date(to.launchedAt),
     keepsBuild,
@@ -322,6 +326,7 @@ function fromRow(row: Row): Instance {
     placed: placedOn(row),
     flavor: row.flavor,
     imageId: row.image_id,
+    machineNics: row.machine_nics,
     fault: row.fault,
     launchedAt: row.launched_at === null ? null : row.launched_at.getTime(),
     sagaId: row.saga_id,
