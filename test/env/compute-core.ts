@@ -42,6 +42,7 @@ const NO_IMAGES: ServerImages = {
 }
 const NO_NICS: NicsPlan = {
   reaches: () => true,
+  needsFirewall: false,
   securityGroups: [],
   allocate: async () => ({ nics: [], addresses: {} }),
 }
