@@ -77,8 +77,8 @@ export class Builds {
 /** The image is among them for the tickets that its files are fetched with. */
 type Secret = Pick<InstanceBuild, 'userData' | 'adminPassword' | 'image'>
 
-function withoutTickets({ ticket: _, kernel, ramdisk, ...image }: InstanceBuild['image']) {
-  const file = ({ ticket: _ticket, ...rest }: ImageFile) => rest
+function withoutTickets({ ticket: _ticket, kernel, ramdisk, ...image }: InstanceBuild['image']) {
+  const file = ({ ticket: _fileTicket, ...rest }: ImageFile) => rest
   return {
     ...image,
     ...(kernel && { kernel: file(kernel) }),

@@ -119,6 +119,7 @@ test('gateways restored from an older copy learn what cells have done since', as
   expect(adopted).toMatchObject({ code: 0 })
   expect(JSON.parse(adopted.out)).toMatchObject({ server_id: kept.id, missing: expect.any(Array) })
   expect((await adopt(kept.id)).code).toBe(1)
+  expect((await adopt('kept')).code).toBe(3)
   const again = (await (await asked(`${SERVERS}/${kept.id}`, fresh)).json()) as object
   const { name: called, addresses, metadata, flavor, image, status } = kept
   const same = { name: called, addresses, metadata, flavor, image, status }

@@ -1,7 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { Failure } from '#common/errors.ts'
-import type { CellId, ImageId, InstanceId } from '#common/ids.ts'
+import { type CellId, type ImageId, type InstanceId, isUuid } from '#common/ids.ts'
 import type { InstanceRecord, InstanceView } from '#openapi/wire/instance.ts'
 import { setAttempt } from '../../db/adopted-servers.ts'
 import { insertMappings, setCharge } from '../../db/instance-mappings.ts'
@@ -23,6 +23,7 @@ import { joinServerGroup } from '../server-groups/join-server-group.ts'
 import type { NewServer } from '../servers/new-server.ts'
 import type { OperatedCell } from './cells.ts'
 import { idOf } from './named.ts'
+import { noOrphan } from './orphans.ts'
 
 /** A server as its cell has it, and what of it is still known here. */
 interface Orphan {
@@ -82,10 +83,10 @@ async function readOrphan(
   const { serverId } = asked
   const cell = reachable(heard)
   if ((await knownServers(db, [serverId])).has(serverId)) throw known(serverId)
+  if (!isUuid(serverId)) throw noOrphan(cell.name, serverId)
   const question = { serverId, withRecord: true }
   const { view, record } = await askCell(cell, 'instance.audit', question, { work: context })
-  if (view === null)
-    throw new Failure('not-found', `Cell ${cell.name} has no server ${serverId} of nobody.`)
+  if (view === null) throw noOrphan(cell.name, serverId)
   if (record === undefined || view.vmState === 'soft-delete')
     throw new Failure(
       'conflict',

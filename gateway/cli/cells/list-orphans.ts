@@ -39,8 +39,8 @@ export async function listOrphans(
   options: OrphanOptions,
 ): Promise<void> {
   const { adopt, end } = options
-  if (adopt !== undefined && end !== undefined)
-    throw new Failure('invalid', 'Give either --adopt or --end.')
+  const asked = [adopt, end, options.watch].filter((each) => each !== undefined)
+  if (asked.length > 1) throw new Failure('invalid', 'Give one of --adopt, --end and --watch.')
   if (adopt !== undefined) return adoptOne(operator, cell, adopt, options)
   if (end !== undefined) return endOne(operator, cell, end, options)
   return present(operator, options, async ({ federation }) => {
@@ -53,7 +53,7 @@ async function adoptOne(
   operator: Operator,
   cell: string,
   orphan: string,
-  { project, watch: _, ...options }: OrphanOptions,
+  { project, ...options }: OrphanOptions,
 ): Promise<void> {
   await present(operator, options, async ({ federation }) => {
     const adopted = await federation.ask('post', '/v1/cells/{cell}/orphans/{orphan}/adopt', {
