@@ -7,6 +7,7 @@ import type { Below } from './below.ts'
 import type { GuestDiagnostics } from './guest-diagnostics.ts'
 import type { ImageCopies } from './image-copies.ts'
 import type { MachineClass } from './machine-class.ts'
+import type { MachineNics } from './machine-nics.ts'
 import type { LiveMove, Move } from './move.ts'
 import type { Nodes } from './nodes.ts'
 import type { ServerRemarks } from './server-remarks.ts'
@@ -60,6 +61,7 @@ export interface Driver extends AsyncDisposable {
   readonly liveMove?: LiveMove
   readonly adopt?: Adopt
   readonly nodes?: Nodes
+  readonly machineNics?: MachineNics
   readonly imageCopies?: ImageCopies
   readonly below?: Below
 }
@@ -87,6 +89,7 @@ export const CAPABILITIES = [
   'liveMove',
   'adopt',
   'nodes',
+  'machineNics',
   'imageCopies',
   'below',
 ] as const

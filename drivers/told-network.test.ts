@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
 import type { NicSpec } from './driver.ts'
+import { inOrder } from './machine-nics.ts'
 import { toldOfMachine } from './told-network.ts'
 
 const nic = (nth: number, address: string, dhcp: boolean): NicSpec => ({
@@ -11,6 +12,7 @@ const nic = (nth: number, address: string, dhcp: boolean): NicSpec => ({
   fixedIps: [{ address, cidr: '10.0.0.0/20', gateway: '10.0.0.1', dhcp, dnsServers: [] }],
 })
 const nics = [nic(1, '10.0.0.5', true), nic(2, '10.0.0.6', false)]
+const ports = nics.map(({ portId }) => portId)
 const json = (value: object) => Buffer.from(JSON.stringify(value))
 const network = { id: 'network0-0', link: 'tap0', network_id: 'n', type: 'ipv4_dhcp' }
 const still = { id: 'network1-0', link: 'tap1', type: 'ipv4', ip_address: '10.0.0.6' }
@@ -30,7 +32,8 @@ const configDrive = {
 }
 
 test('a guest on a machine is told the machine’s NICs, and addresses that nobody hands out', () => {
-  const files = toldOfMachine({ configDrive, nics }, ['52:54:00:00:00:01', '52:54:00:00:00:02'])
+  const given = inOrder(ports, ['52:54:00:00:00:01', '52:54:00:00:00:02'])
+  const files = toldOfMachine({ configDrive, nics }, given)
 
   const read = (name: string) => JSON.parse(Buffer.from(files[name]!).toString()) as object
   expect(read('openstack/latest/network_data.json')).toEqual({
@@ -67,5 +70,5 @@ test('a guest on a machine is told the machine’s NICs, and addresses that nobo
 })
 
 test('a machine with fewer NICs than the server has ports is refused', () => {
-  expect(() => toldOfMachine({ configDrive, nics }, ['52:54:00:00:00:01'])).toThrow(/2 ports/)
+  expect(() => inOrder(ports, ['52:54:00:00:00:01'])).toThrow(/2 ports/)
 })

@@ -1,8 +1,10 @@
 import ipaddr from 'ipaddr.js'
-import { Failure } from '#common/errors.ts'
 import type { InstanceSpec, NicSpec } from './driver.ts'
+import type { MachineNicMap } from './machine-nics.ts'
 
 type Files = Readonly<Record<string, Uint8Array>>
+/** By the MAC address of a port. */
+type MacOf = ReadonlyMap<string, string | undefined>
 
 interface NetworkData {
   readonly links: readonly { readonly id: string; readonly vif_id: string }[]
@@ -14,19 +16,14 @@ interface MetaData {
 }
 
 /**
- * A server's config drive as its machine needs it: the NICs are the machine's own, in the order of the server's ports, and
- * nobody hands out addresses on their networks. Throws `invalid` when the machine has fewer NICs than the server.
+ * A server's config drive as its machine needs it: the NICs are the machine's own, and nobody hands out addresses on their
+ * networks.
  */
 export function toldOfMachine(
   { configDrive = {}, nics }: Pick<InstanceSpec, 'configDrive' | 'nics'>,
-  macAddresses: readonly string[],
+  given: MachineNicMap,
 ): Files {
-  if (nics.length > macAddresses.length)
-    throw new Failure(
-      'invalid',
-      `The server has ${nics.length} ports, and its machine has ${macAddresses.length} NICs.`,
-    )
-  const macOf = new Map(nics.map((nic, nth) => [nic.macAddress, macAddresses[nth]!]))
+  const macOf = new Map(nics.map((nic) => [nic.macAddress, given.get(nic.portId)]))
   return Object.fromEntries(
     Object.entries(configDrive).map(([path, content]) => {
       if (path.endsWith('/network_data.json'))
@@ -42,11 +39,7 @@ function rewritten<T>(content: Uint8Array, change: (data: T) => object): Uint8Ar
   return Buffer.from(JSON.stringify(change(JSON.parse(Buffer.from(content).toString()) as T)))
 }
 
-function networkData(
-  data: NetworkData,
-  nics: readonly NicSpec[],
-  macOf: ReadonlyMap<string, string>,
-): object {
+function networkData(data: NetworkData, nics: readonly NicSpec[], macOf: MacOf): object {
   const nicOf = (link: string) => {
     const port = data.links.find(({ id }) => id === link)?.vif_id
     return nics.find(({ portId }) => portId === port)
@@ -83,7 +76,7 @@ function fixed({ address, cidr, gateway }: NicSpec['fixedIps'][number]): object 
   }
 }
 
-function metaData(data: MetaData, macOf: ReadonlyMap<string, string>): object {
+function metaData(data: MetaData, macOf: MacOf): object {
   if (data.devices === undefined) return data
   const devices = data.devices.map((device) => ({
     ...device,

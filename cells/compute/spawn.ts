@@ -1,7 +1,9 @@
+import { Failure } from '#common/errors.ts'
 import type { InstanceId, OperationId } from '#common/ids.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
+import type { Driver, InstanceSpec } from '#drivers/driver.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
-import type { InstanceBuild, OperationRef } from '#openapi/wire/instance.ts'
+import type { InstanceBuild, MachineNic, OperationRef } from '#openapi/wire/instance.ts'
 import { answerOf } from './answer.ts'
 import type { Compute } from './compute.ts'
 import { driverPart } from './driver-part.ts'
@@ -28,7 +30,8 @@ export function spawn(
           return { state: 'done', powerState: POWER_STATES[powerState] }
         }
         await driver.spawn(spec, signal)
-        return { state: 'done', powerState: POWER_STATES.running }
+        const nics = await machineNics(driver, spec, signal)
+        return { state: 'done', powerState: POWER_STATES.running, ...nics }
       },
       signal,
       log,
@@ -36,4 +39,18 @@ export function spawn(
   }
   const job = { operation: operation.id as OperationId, instance: id, rank: RANKS.ordinary, run }
   return workbench.ask(job, answerWithinMs)
+}
+
+/** What the guest's NICs are where they are a machine's; nothing elsewhere. Throws `unavailable` alone: the guest is there. */
+async function machineNics(
+  driver: Driver,
+  { id, nics }: InstanceSpec,
+  signal: AbortSignal,
+): Promise<{ readonly machineNics?: MachineNic[] }> {
+  if (driver.machineNics === undefined || nics.length === 0) return {}
+  const ports = nics.map(({ portId }) => portId)
+  const found = await driver.machineNics.macAddresses(id, ports, signal).catch((cause: unknown) => {
+    throw new Failure('unavailable', 'The host cannot tell which NICs the server has.', { cause })
+  })
+  return { machineNics: [...found].map(([portId, macAddress]) => ({ portId, macAddress })) }
 }

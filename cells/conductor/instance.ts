@@ -1,6 +1,6 @@
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
-import type { Fault, FlavorSnapshot, InstanceView } from '#openapi/wire/instance.ts'
+import type { Fault, FlavorSnapshot, InstanceView, MachineNic } from '#openapi/wire/instance.ts'
 
 /** A server as the cell that has it knows it. */
 export interface Instance {
@@ -17,6 +17,8 @@ export interface Instance {
   /** Null: as it was built. */
   readonly flavor: FlavorSnapshot | null
   readonly imageId: string | null
+  /** Null: its NICs have the MAC addresses of its ports. */
+  readonly machineNics: readonly MachineNic[] | null
   readonly fault: Fault | null
   /** Milliseconds since the epoch. */
   readonly launchedAt: number | null
@@ -35,7 +37,7 @@ export interface PlacedOn {
 /** What the gateways are told of it. */
 export function instanceView(instance: Instance): InstanceView {
   const { id, attempt, version, vmState, taskState, powerState, placed, fault } = instance
-  const { flavor, imageId } = instance
+  const { flavor, imageId, machineNics } = instance
   return {
     serverId: id,
     attempt,
@@ -54,5 +56,6 @@ export function instanceView(instance: Instance): InstanceView {
     fault,
     ...(flavor === null ? {} : { flavor }),
     ...(imageId === null ? {} : { imageId }),
+    ...(machineNics === null ? {} : { machineNics: [...machineNics] }),
   }
 }

@@ -1,9 +1,10 @@
 import { and, asc, eq, gt, inArray, isNotNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
-import type { Fault, FlavorSnapshot } from '#openapi/wire/instance.ts'
+import type { Fault, FlavorSnapshot, MachineNic } from '#openapi/wire/instance.ts'
 import type { Instance } from '../conductor/instance.ts'
 import { instances } from './schema/instances.ts'
 
@@ -45,6 +46,7 @@ const CHANGE = {
   zone: sql`${p('zone')}`,
   flavor: sql`${p('flavor')}`,
   imageId: sql`${p('imageId')}`,
+  machineNics: sql`${p('machineNics')}`,
   fault: sql`${p('fault')}`,
   launchedAt: sql`${p('launchedAt')}`,
   sagaId: sql`${p('sagaId')}`,
@@ -86,6 +88,7 @@ const COLUMNS = {
   zone: instances.zone,
   flavor: instances.flavor,
   image_id: instances.imageId,
+  machine_nics: instances.machineNics,
   fault: instances.fault,
   launched_at: instances.launchedAt,
   saga_id: instances.sagaId,
@@ -105,16 +108,19 @@ interface Row {
   readonly zone: string | null
   readonly flavor: FlavorSnapshot | null
   readonly image_id: string | null
+  readonly machine_nics: readonly MachineNic[] | null
   readonly fault: Fault | null
   readonly launched_at: Date | null
   readonly saga_id: SagaId | null
 }
 
-const FIND = statement(
-  builder
-    .select(COLUMNS)
-    .from(instances)
-    .where(eq(instances.serverId, p('id'))),
+const INSTANCES = new Lookup<Row>(
+  (ids) =>
+    builder
+      .select(COLUMNS)
+      .from(instances)
+      .where(inArray(instances.serverId, [...ids])),
+  ({ server_id }) => server_id,
 )
 
 const FIND_BUILD = statement(
@@ -236,7 +242,7 @@ export function queueRemoval(
 }
 
 export async function findInstance(db: Executor, id: InstanceId): Promise<Instance | undefined> {
-  const [row] = await db.rows<Row>(FIND, { id })
+  const row = await INSTANCES.one(db, id)
   return row === undefined ? undefined : fromRow(row)
 }
 
@@ -307,6 +313,7 @@ function changeValues({ to, keepsSecrets = false }: InstanceChange): Record<stri
     ...to,
     ...(to.placed ?? NOWHERE),
     flavor: to.flavor === null ? null : JSON.stringify(to.flavor),
+    machineNics: to.machineNics === null ? null : JSON.stringify(to.machineNics),
     fault: to.fault === null ? null : JSON.stringify(to.fault),
     launchedAt: to.launchedAt === null ? null : new Date(to.launchedAt),
     keepsSecrets,
@@ -334,6 +341,7 @@ function fromRow(row: Row): Instance {
     placed: placedOn(row),
     flavor: row.flavor,
     imageId: row.image_id,
+    machineNics: row.machine_nics,
     fault: row.fault,
     launchedAt: row.launched_at === null ? null : row.launched_at.getTime(),
     sagaId: row.saga_id,

@@ -40,7 +40,15 @@ test('what is looked for in one turn is asked for together, and each gets its ow
   const found = await Promise.all(['c', 'a', 'none', 'a', 'b'].map((name) => lookup.one(db, name)))
 
   expect(found.map((row) => row?.name)).toEqual(['c', 'a', undefined, 'a', 'b'])
-  expect(asked).toEqual([['c', 'a', 'none', 'a', 'b', 'b', 'b', 'b']])
+  expect(asked).toEqual([['c', 'a', 'none', 'b']])
+})
+
+test('each gets all rows with its key', async () => {
+  answer = async () => [{ name: 'a' }, { name: 'b' }, { name: 'a' }]
+  const [a, none] = await Promise.all(['a', 'none'].map((name) => lookup.all(db, name)))
+
+  expect(a).toEqual([{ name: 'a' }, { name: 'a' }])
+  expect(none).toEqual([])
 })
 
 test('what is looked for alone is asked for alone', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Carry, Trains } from './trains.ts'
 
@@ -9,60 +10,57 @@ function station(carries: Carry = async () => true) {
     left.push(`${transactions.length} together`)
     return carries(transactions)
   })
-  const ride = (text: string, name: string, arrives: Promise<void> = Promise.resolve()) =>
+  const ride = (text: string, name: string, arrives = async () => {}) =>
     trains.ride({
       parts: [{ text, values: [name] }],
       alone: () => {
         left.push(name)
-        return arrives
+        return arrives()
       },
     })
   return { left, gate, ride }
 }
 
-test('whoever comes first leaves at once, and those who come meanwhile leave together', async () => {
-  const { left, gate, ride } = station()
+test('those who come in one turn leave together, and so do those who come meanwhile', async () => {
+  const { left, gate, ride } = station(() => gate.promise.then(() => true))
 
-  const first = ride('a', 'first', gate.promise)
-  const others = ['second', 'third'].map((name) => ride('a', name))
+  const first = ['first', 'second'].map((name) => ride('a', name))
   const elsewhere = ride('b', 'elsewhere')
-  expect(left).toEqual(['first', 'elsewhere'])
+  await elsewhere
+  const others = ['third', 'fourth', 'fifth'].map((name) => ride('a', name))
+  expect(left).toEqual(['2 together', 'elsewhere'])
   gate.resolve()
-  await Promise.all([first, ...others, elsewhere])
+  await Promise.all([...first, ...others])
   await ride('a', 'later')
 
-  expect(left).toEqual(['first', 'elsewhere', '2 together', 'later'])
+  expect(left).toEqual(['2 together', 'elsewhere', '2 together', 'fifth', 'later'])
 })
 
 test('when those who go together fail, each goes alone and ends as it does alone', async () => {
-  const { left, gate, ride } = station(async () => false)
+  const { left, ride } = station(async () => false)
 
-  const first = ride('a', 'first', gate.promise)
   const good = ride('a', 'good')
-  const bad = ride('a', 'bad', Promise.reject(new Error('taken')))
-  gate.resolve()
+  const bad = ride('a', 'bad', () => Promise.reject(new Error('taken')))
 
-  await Promise.all([first, good])
+  await good
   await expect(bad).rejects.toThrow('taken')
-  expect(left).toEqual(['first', '2 together', 'good', 'bad'])
+  expect(left).toEqual(['2 together', 'good', 'bad'])
 })
 
 test('where it is not known whether they committed, none is run again', async () => {
-  const { left, gate, ride } = station(() => Promise.reject(new Error('connection lost')))
+  const { left, ride } = station(() => Promise.reject(new Error('connection lost')))
 
-  const first = ride('a', 'first', gate.promise)
-  const others = ['second', 'third'].map((name) => ride('a', name))
-  gate.resolve()
+  const both = ['first', 'second'].map((name) => ride('a', name))
 
-  await first
-  for (const each of await Promise.allSettled(others)) expect(each.status).toBe('rejected')
-  expect(left).toEqual(['first', '2 together'])
+  for (const each of await Promise.allSettled(both)) expect(each.status).toBe('rejected')
+  expect(left).toEqual(['2 together'])
 })
 
 test('nobody waits for long behind one that waits for a lock', async () => {
   const { left, gate, ride } = station()
 
-  const first = ride('a', 'first', gate.promise)
+  const first = ride('a', 'first', () => gate.promise)
+  await setImmediate()
   await ride('a', 'second')
 
   expect(left).toEqual(['first', 'second'])

@@ -25,9 +25,9 @@ const SIZES = [8, 4, 2, 1] as const
 const PATIENCE_MS = 20
 
 /**
- * Lets transactions of one shape that come while others of it are under way go together in one, with one commit. One
- * that comes when none is under way leaves at once, so nobody waits who would gain nothing. When a train fails, each of
- * its passengers goes alone.
+ * Lets transactions of one shape that come in one turn of the event loop, or while others of it are under way, go
+ * together in one, with one commit. One that comes alone when none is under way leaves at the end of the turn, so nobody
+ * waits who would gain nothing. When a train fails, each of its passengers goes alone.
  */
 export class Trains {
   readonly #carry: Carry
@@ -44,10 +44,15 @@ export class Trains {
     this.#lines.set(shape, line)
     const arrived = Promise.withResolvers<void>()
     line.waiting.push({ ...passenger, arrived })
-    if (line.underWay === 0) this.#depart(shape, line)
-    else if (line.waiting.length === 1)
-      setTimeout(() => this.#depart(shape, line), PATIENCE_MS).unref()
+    if (line.waiting.length === 1) {
+      if (line.underWay === 0) this.#departAfterTurn(shape, line)
+      else setTimeout(() => this.#depart(shape, line), PATIENCE_MS).unref()
+    }
     return arrived.promise
+  }
+
+  #departAfterTurn(shape: string, line: Line): void {
+    setImmediate(() => this.#depart(shape, line))
   }
 
   #depart(shape: string, line: Line): void {
@@ -57,7 +62,7 @@ export class Trains {
         line.underWay -= 1
         if (line.underWay > 0) return
         if (line.waiting.length === 0) this.#lines.delete(shape)
-        else this.#depart(shape, line)
+        else this.#departAfterTurn(shape, line)
       })
     }
   }

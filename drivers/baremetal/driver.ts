@@ -11,6 +11,7 @@ import { destroy } from './destroy.ts'
 import type { BaremetalHost } from './host.ts'
 import { inventory } from './inventory.ts'
 import { list } from './list.ts'
+import { baremetalMachineNics } from './machine-nics.ts'
 import { BootServer } from './netboot/boot-server.ts'
 import { type KeptBoot, LiveBoots } from './netboot/live-boots.ts'
 import { NodePool } from './nodes/node-pool.ts'
@@ -64,6 +65,7 @@ export async function createBaremetalDriver(
     consoleLog: baremetalConsoleLog(host),
     rebuild: baremetalRebuild(host),
     nodes: baremetalNodes(host, work),
+    machineNics: baremetalMachineNics(host),
     imageCopies: host.images,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }

@@ -6,13 +6,14 @@ import { removeVolumes } from './containers/remove-volumes.ts'
 import type { DockerHost } from './host.ts'
 import { containerName, isOwn, nextContainerName } from './names.ts'
 
-/** Afterwards nothing of the instance is left. A spawn under way is ended first. */
+/** Afterwards nothing of the instance is left, and of unused images no more than is kept. A spawn under way is ended first. */
 export async function destroy(
   host: DockerHost,
   id: InstanceId,
   signal: AbortSignal,
 ): Promise<void> {
   await host.locks.runDestroy(id, signal, () => removeInstance(host, id, signal))
+  await host.images.purge(signal)
 }
 
 /** The same under a lock that the caller holds. The containers go first: they hold volumes and networks. */

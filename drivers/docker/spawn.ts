@@ -1,6 +1,7 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { storageFailure } from '../storage-failure.ts'
 import { type Container, findContainer } from './containers/container.ts'
 import { createContainer } from './containers/create-container.ts'
 import { removeInstance } from './destroy.ts'
@@ -27,7 +28,7 @@ export async function spawn(
       await build(host, spec, spawnSignal)
     } catch (error) {
       if (!isFailure(error, 'unavailable')) await cleanUp(host, spec)
-      throw spawnSignal.aborted ? error : asFault(spec, error)
+      throw spawnSignal.aborted ? error : asFault(spec, storageFailure(error))
     }
   })
 }

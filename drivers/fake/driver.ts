@@ -9,6 +9,7 @@ import type { Faults } from './faults.ts'
 import { FakeHost } from './host.ts'
 import { fakeImageCopies } from './image-copies.ts'
 import { fakeInterfaces } from './interfaces.ts'
+import { fakeMachineNics } from './machine-nics.ts'
 import { fakeLiveMove, fakeMove } from './move.ts'
 import { fakePassword } from './password.ts'
 import { fakePause } from './pause.ts'
@@ -91,6 +92,7 @@ export function createFakeDriver(
     liveMove: fakeLiveMove(host),
     adopt: fakeAdopt(host),
     imageCopies: fakeImageCopies(host),
+    ...(settings.machines.size > 0 && { machineNics: fakeMachineNics(host) }),
     [Symbol.asyncDispose]: async () => guests[Symbol.dispose](),
   }
 }

@@ -43,6 +43,7 @@ const FAULTY_METHODS = [
   'land',
   'strangers',
   'imageCopies',
+  'machineNics',
   'adopt',
 ] as const
 export type FaultyMethod = (typeof FAULTY_METHODS)[number]

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { request } from 'undici'
+import { type Dispatcher, request } from 'undici'
 import { Failure } from '#common/errors.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { abortable } from '../abortable.ts'
@@ -43,12 +43,14 @@ const CREATED = 201
 export class KeystoneAuthorization implements Authorization {
   readonly #url: string
   readonly #login: LoginSource
+  readonly #dispatcher: Dispatcher
   #token: Promise<Token> | undefined
 
   /** `authUrl`: Keystone's, with or without `/v3`. */
-  constructor(authUrl: string, login: LoginSource) {
+  constructor(authUrl: string, login: LoginSource, dispatcher: Dispatcher) {
     this.#url = `${authUrl.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3/auth/tokens`
     this.#login = login
+    this.#dispatcher = dispatcher
   }
 
   async headers(signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
@@ -76,11 +78,16 @@ export class KeystoneAuthorization implements Authorization {
   async #logIn(signal: AbortSignal): Promise<Token> {
     const body = JSON.stringify(tokenRequest(this.#login()))
     const headers = { 'content-type': 'application/json', accept: 'application/json' }
-    const answer = await request(this.#url, { method: 'POST', headers, body, signal }).catch(
-      (cause: unknown) => {
-        throw new Failure('unavailable', 'The Keystone of ironic does not answer.', { cause })
-      },
-    )
+    const dispatcher = this.#dispatcher
+    const answer = await request(this.#url, {
+      method: 'POST',
+      headers,
+      body,
+      signal,
+      dispatcher,
+    }).catch((cause: unknown) => {
+      throw new Failure('unavailable', 'The Keystone of ironic does not answer.', { cause })
+    })
     const text = await answer.body.text()
     const token = answer.headers['x-subject-token']
     if (answer.statusCode !== CREATED || typeof token !== 'string')

@@ -95,14 +95,44 @@ describe('a client of an ironic that trusts a Keystone', () => {
 
   test('names the NIC that a node boots by first', async () => {
     const ports = [
-      { address: '52:54:00:00:00:01', pxe_enabled: false },
-      { address: '52:54:00:00:00:02', pxe_enabled: true },
+      { address: '52:54:00:00:00:01', pxe_enabled: false, internal_info: {} },
+      {
+        address: '52:54:00:00:00:02',
+        pxe_enabled: true,
+        internal_info: { tenant_vif_port_id: 'port' },
+      },
     ]
     ironicAnswer = () => ({ status: 200, body: { ports } })
 
-    const found = await client(secret).macAddresses('node', signal())
+    const found = await client(secret).nics('node', signal())
 
-    expect(found).toEqual(['52:54:00:00:00:02', '52:54:00:00:00:01'])
+    expect(found).toEqual([
+      { macAddress: '52:54:00:00:00:02', vif: 'port' },
+      { macAddress: '52:54:00:00:00:01', vif: undefined },
+    ])
+  })
+
+  test('says so when its user may not', async () => {
+    ironicAnswer = () => ({ status: 403, body: { error_message: 'no' } })
+
+    await expect(client(secret).nodes(signal())).rejects.toMatchObject({
+      kind: 'forbidden',
+      message: 'Ironic does not let this host’s user do this.',
+      detail: expect.stringContaining('no'),
+    })
+  })
+
+  test('knows a network that refuses from an ironic that cannot answer', async () => {
+    ironicAnswer = () => ({ status: 500, body: { error_message: 'Network operation failure.' } })
+    const ironic = client(secret)
+
+    await expect(ironic.attachVif('node', 'port', signal())).rejects.toMatchObject({
+      kind: 'internal',
+      detail: expect.stringContaining('Network operation failure.'),
+    })
+    await expect(ironic.detachVif('node', 'port', signal())).rejects.toMatchObject({
+      kind: 'unavailable',
+    })
   })
 
   test('that is refused, or hears nonsense, does not know what there is', async () => {

@@ -6,7 +6,7 @@ import { checked } from '#openapi/wire/checked.ts'
 import { FIELDS, IronicNode } from './ironic-node.ts'
 import type { IronicSettings } from './settings.ts'
 
-type Method = 'GET' | 'PUT' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** JSON Patch (RFC 6902), as ironic takes it. */
 export interface Patch {
@@ -24,6 +24,8 @@ const PAUSE_MS = 500
 const CONFLICTS_MAX = 3
 const DETAIL_MAX = 500
 const UNAUTHENTICATED = 401
+const FORBIDDEN = 403
+const INTERNAL = 500
 const KINDS: Readonly<Record<number, ErrorKind>> = {
   400: 'invalid',
   401: 'unavailable',
@@ -35,11 +37,24 @@ const KINDS: Readonly<Record<number, ErrorKind>> = {
 
 const Page = Type.Object({ nodes: Type.Array(IronicNode), next: Type.Optional(Type.String()) })
 
-const Port = Type.Object({ address: Type.String(), pxe_enabled: Type.Boolean() })
+const Port = Type.Object({
+  address: Type.String(),
+  pxe_enabled: Type.Boolean(),
+  internal_info: Type.Object({ tenant_vif_port_id: Type.Optional(Type.String()) }),
+})
 const Ports = Type.Object({ ports: Type.Array(Port) })
 
+const Vifs = Type.Object({ vifs: Type.Array(Type.Object({ id: Type.String() })) })
+
+/** A NIC of a node. */
+export interface IronicNic {
+  readonly macAddress: string
+  /** The port of a network that was attached to it; absent: none. */
+  readonly vif?: string | undefined
+}
+
 /** An ironic API. Silence, and what is not its own answer, is `unavailable`. */
-export class IronicClient {
+export class IronicClient implements AsyncDisposable {
   readonly #settings: IronicSettings
 
   constructor(settings: IronicSettings) {
@@ -64,13 +79,31 @@ export class IronicClient {
     return this.#ask(IronicNode, `/v1/nodes/${uuid}?fields=${FIELDS}`, signal)
   }
 
-  /** The addresses of the node's NICs, the ones that it boots by first. */
-  async macAddresses(uuid: string, signal: AbortSignal): Promise<readonly string[]> {
-    const path = `/v1/ports?node=${uuid}&fields=address,pxe_enabled`
+  /** The node's NICs, the ones that it boots by first. */
+  async nics(uuid: string, signal: AbortSignal): Promise<readonly IronicNic[]> {
+    const path = `/v1/ports?node=${uuid}&fields=address,pxe_enabled,internal_info`
     const { ports } = await this.#ask(Ports, path, signal)
     return ports
       .toSorted((a, b) => Number(b.pxe_enabled) - Number(a.pxe_enabled))
-      .map(({ address }) => address)
+      .map(({ address, internal_info }) => {
+        return { macAddress: address, vif: internal_info.tenant_vif_port_id }
+      })
+  }
+
+  /** The ports of networks that are attached to the node, as far as its network interface keeps them. */
+  async vifs(uuid: string, signal: AbortSignal): Promise<readonly string[]> {
+    const { vifs } = await this.#ask(Vifs, `/v1/nodes/${uuid}/vifs`, signal)
+    return vifs.map(({ id }) => id)
+  }
+
+  /** Throws as `patch`, and `internal` when what looks after ironic's networks refuses. */
+  async attachVif(uuid: string, id: string, signal: AbortSignal): Promise<void> {
+    await this.#change('POST', uuid, '/vifs', { id }, signal)
+  }
+
+  /** Throws as `patch`. */
+  async detachVif(uuid: string, id: string, signal: AbortSignal): Promise<void> {
+    await this.#change('DELETE', uuid, `/vifs/${id}`, undefined, signal)
   }
 
   /** Throws `conflict` when the node is not as the change needs it, and `unavailable` while it is locked for too long. */
@@ -94,6 +127,10 @@ export class IronicClient {
     signal: AbortSignal,
   ): Promise<void> {
     await this.#change('PUT', uuid, '/states/power', body, signal)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#settings.agent.destroy()
   }
 
   /** A conflict says that the node is locked, or not as it must be: the node itself says which. */
@@ -139,7 +176,7 @@ export class IronicClient {
       answer = await this.#sendOnce(method, path, body, signal)
     const { statusCode, text } = answer
     if (statusCode < 300) return text
-    throw new Failure(KINDS[statusCode] ?? 'unavailable', 'Ironic refused.', {
+    throw new Failure(kindOf(method, statusCode), refusalOf(statusCode), {
       detail: `${method} ${path} answered ${statusCode}: ${text.slice(0, DETAIL_MAX)}`,
     })
   }
@@ -151,9 +188,10 @@ export class IronicClient {
     signal: AbortSignal,
   ): Promise<{ readonly statusCode: number; readonly text: string }> {
     signal.throwIfAborted()
-    const { url, authorization } = this.#settings
+    const { url, authorization, agent } = this.#settings
     const sent = request(url + path, {
       method,
+      dispatcher: agent,
       headers: {
         accept: 'application/json',
         'x-openstack-ironic-api-version': API_VERSION,
@@ -170,6 +208,18 @@ export class IronicClient {
         throw new Failure('unavailable', 'Ironic does not answer.', { cause })
       })
   }
+}
+
+/** Ironic says 500 of what its network service refuses (`NetworkError`), and nothing but vifs is posted. */
+function kindOf(method: Method, statusCode: number): ErrorKind {
+  if (method === 'POST' && statusCode === INTERNAL) return 'internal'
+  return KINDS[statusCode] ?? 'unavailable'
+}
+
+function refusalOf(statusCode: number): string {
+  return statusCode === FORBIDDEN
+    ? 'Ironic does not let this host’s user do this.'
+    : 'Ironic refused.'
 }
 
 /** Ironic may know itself under another address than the one it is asked under. */

@@ -10,6 +10,7 @@ import type { IronicHost } from './host.ts'
 import { ImageServer } from './image-server.ts'
 import { inventory } from './inventory.ts'
 import { list } from './list.ts'
+import { ironicMachineNics } from './machine-nics.ts'
 import { reboot, start, stop } from './power.ts'
 import { ironicRebuild } from './rebuild.ts'
 import type { IronicSettings } from './settings.ts'
@@ -30,7 +31,7 @@ export async function createIronicDriver(
   await cache.prepare()
   const host: IronicHost = {
     owner,
-    client: new IronicClient(settings),
+    client: owned.use(new IronicClient(settings)),
     images: cache,
     imageServer: owned.use(await ImageServer.start(settings, logger)),
     locks: new InstanceLocks(),
@@ -59,6 +60,7 @@ export async function createIronicDriver(
     reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
     watch: (listener) => watch(host, listener),
     rebuild: ironicRebuild(host),
+    machineNics: ironicMachineNics(host),
     imageCopies: host.images,
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }

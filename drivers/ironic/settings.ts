@@ -1,12 +1,16 @@
 import { hostname } from 'node:os'
+import { Agent } from 'undici'
 import { EnvReader } from '#common/env.ts'
 import { loginSource } from '../cloud-login.ts'
+import { pemFile } from '../pem-file.ts'
 import { type Authorization, basicAuthorization, KeystoneAuthorization } from './authorization.ts'
 
 export interface IronicSettings {
   /** Of ironic's API, without `/v1`. */
   readonly url: string
   readonly authorization: Authorization
+  /** What ironic and its Keystone are spoken to through. */
+  readonly agent: Agent
   /** Only nodes of this conductor group are this host's; absent: all. */
   readonly conductorGroup: string | undefined
   /** What ironic, and the ramdisks it boots, reach this host's image server under. */
@@ -24,10 +28,12 @@ export function ironicSettings(settings: Readonly<Record<string, string>>): Iron
   const reader = new EnvReader(settings, '')
   const url = reader.text('url')
   const imageUrl = reader.text('image_url')
+  const agent = agentOf(reader)
   const image = URL.canParse(imageUrl) ? new URL(imageUrl) : undefined
   const read: IronicSettings = {
     url: url.replace(/\/+$/, ''),
-    authorization: authorizationOf(reader),
+    agent,
+    authorization: authorizationOf(reader, agent),
     conductorGroup: reader.optionalText('conductor_group'),
     imageUrl: imageUrl.replace(/\/+$/, ''),
     imageAddress: reader.text('image_address', image?.hostname ?? ''),
@@ -44,10 +50,16 @@ export function ironicSettings(settings: Readonly<Record<string, string>>): Iron
   return read
 }
 
+/** Certificates are always verified: by `ca_file` where it is named, else by those that Node trusts. */
+function agentOf(reader: EnvReader): Agent {
+  const caFile = reader.optionalText('ca_file')
+  return new Agent(caFile === undefined ? {} : { connect: { ca: pemFile('ca_file', caFile) } })
+}
+
 /** Keystone's where it is named, else HTTP basic authentication, or none. */
-function authorizationOf(reader: EnvReader): Authorization {
+function authorizationOf(reader: EnvReader, agent: Agent): Authorization {
   const authUrl = reader.optionalText('auth_url')
-  if (authUrl !== undefined) return new KeystoneAuthorization(authUrl, loginSource(reader))
+  if (authUrl !== undefined) return new KeystoneAuthorization(authUrl, loginSource(reader), agent)
   const username = reader.optionalText('username')
   return basicAuthorization(
     username === undefined ? undefined : { username, password: reader.secret('password') },

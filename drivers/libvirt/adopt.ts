@@ -1,18 +1,26 @@
-import { Failure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { Adopt, Stranger } from '../adopt.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { storageFailure } from '../storage-failure.ts'
 import { instanceOfDomain, isOwn } from './domains/own-domains.ts'
 import { powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
-import { domainSubject, writeInstanceRecord } from './instance-record.ts'
+import {
+  domainSubject,
+  type InstanceRecord,
+  removeInstanceFiles,
+  writeInstanceRecord,
+} from './instance-record.ts'
 import { ownerMark } from './ownership.ts'
+import { placementInXml } from './placement/placement-in-xml.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
 import { renderXml } from './xml/element.ts'
 import { parseXml, textAt } from './xml/parse.ts'
 
 const KIB_PER_MIB = 1_024
+const LET_GO_MS = 20_000
 
 /** Domains without a stamp of Weir's; one that is taken in gets ours, and keeps its name, disks and devices. */
 export function libvirtAdopt(host: LibvirtHost): Adopt {
@@ -46,23 +54,48 @@ async function strangerOf(
   }
 }
 
-/** The stamp comes last: until then it is nobody's, and the record is of nothing. */
+/** The stamp comes last: until then it is nobody's, and the record is of nothing. After a failure neither is left. */
 async function adopt(
   host: LibvirtHost,
   spec: InstanceSpec,
   signal: AbortSignal,
 ): Promise<PowerState> {
   const domain = await findStranger(host, spec.id, signal)
-  const { nics } = spec
-  const record = {
+  const powerState = powerStateOf(await host.domains.state(domain, signal))
+  if (await isOwn(host.domains, host.owner, domain, signal)) return powerState
+  const { nics, image } = spec
+  const placement = placementInXml(parseXml(await host.devices.xml(domain, signal)))
+  const record: InstanceRecord = {
     version: 1,
+    isAdopted: true,
     domain: domainSubject(spec),
-    imageSha256: spec.image.sha256,
-  } as const
-  await writeInstanceRecord(filesOf(host, spec.id), { ...record, nics, isAdopted: true })
-  if (!(await isOwn(host.domains, host.owner, domain, signal)))
+    imageSha256: image.sha256,
+    nics,
+    ...(Object.keys(placement).length > 0 && { placement }),
+  }
+  try {
+    await writeInstanceRecord(filesOf(host, spec.id), record)
     await host.domains.setMetadata(domain, renderXml(ownerMark(host.owner, spec.id)), signal)
-  return powerStateOf(await host.domains.state(domain, signal))
+  } catch (error) {
+    if (!isFailure(error, 'unavailable') || host.session.connected)
+      await letGo(host, spec.id, domain)
+    throw storageFailure(error)
+  }
+  return powerState
+}
+
+/** The caller's signal may have ended the work, with the stamp on its way, so this has a limit of its own. */
+async function letGo(host: LibvirtHost, id: InstanceId, domain: DomainRef): Promise<void> {
+  const signal = AbortSignal.timeout(LET_GO_MS)
+  try {
+    if (await isOwn(host.domains, host.owner, domain, signal))
+      await host.domains.setMetadata(domain, null, signal)
+    await removeInstanceFiles(filesOf(host, id))
+  } catch (cause) {
+    throw new Failure('unavailable', 'The host could not let go of a guest it had begun to take.', {
+      cause,
+    })
+  }
 }
 
 /** The domain, if it is nobody's or ours. */

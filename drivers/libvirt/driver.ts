@@ -50,7 +50,7 @@ const PROBE_LIMIT_MS = 60_000
 export const VIRT_TYPES = ['auto', 'qemu', 'kvm'] as const
 
 export interface LibvirtSettings {
-  /** Such as `qemu:///system` or `qemu+unix:///system?socket=PATH`. */
+  /** Such as `qemu:///system`, `qemu+unix:///system?socket=PATH` or `qemu+tls://host/system?pkipath=FOLDER`. */
   readonly uri: string
   /** `auto`: KVM where a guest has been seen to run under it, emulation elsewhere. */
   readonly virtType: (typeof VIRT_TYPES)[number]

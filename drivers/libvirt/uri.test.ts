@@ -12,16 +12,43 @@ describe('parseLibvirtUri()', () => {
       'test:///default',
       false,
     ],
+    [
+      'qemu+tls://lv.example/system?pkipath=/a/b',
+      {
+        host: 'lv.example',
+        port: 16_514,
+        tls: { ca: '/a/b/cacert.pem', cert: '/a/b/clientcert.pem', key: '/a/b/clientkey.pem' },
+      },
+      'qemu:///system',
+      false,
+    ],
+    [
+      'qemu://lv.example:1/system',
+      {
+        host: 'lv.example',
+        port: 1,
+        tls: {
+          ca: '/etc/pki/CA/cacert.pem',
+          cert: '/etc/pki/libvirt/clientcert.pem',
+          key: '/etc/pki/libvirt/private/clientkey.pem',
+        },
+      },
+      'qemu:///system',
+      false,
+    ],
   ])('%s', (uri, dial, driverUri, local) => {
     expect(parseLibvirtUri(uri)).toEqual({ dial, driverUri, local })
   })
 
-  test.each(['qemu://host/system', 'qemu+tls://host/system', 'qemu+tcp:///system', 'x'])(
-    '%s is refused',
-    (uri) => {
-      expect(() => parseLibvirtUri(uri)).toThrow(expect.objectContaining({ kind: 'invalid' }))
-    },
-  )
+  test.each([
+    'qemu+tls:///system',
+    'qemu+tls://host/system?no_verify=1',
+    'qemu+ssh://host/system',
+    'qemu+tcp:///system',
+    'x',
+  ])('%s is refused', (uri) => {
+    expect(() => parseLibvirtUri(uri)).toThrow(expect.objectContaining({ kind: 'invalid' }))
+  })
 })
 
 describe('usualPeerUri()', () => {
@@ -29,6 +56,8 @@ describe('usualPeerUri()', () => {
     ['qemu:///system', 'qemu+unix:///system?socket=%2Frun%2Flibvirt%2Flibvirt-sock'],
     ['qemu+unix:///system?socket=/a/b%20c', 'qemu+unix:///system?socket=%2Fa%2Fb%20c'],
     ['qemu+tcp://lv.example/system', 'qemu+tcp://lv.example/system'],
+    ['qemu+tls://lv.example:1/system?pkipath=/a/b', 'qemu+tls://lv.example:1/system'],
+    ['qemu://lv.example/system', 'qemu+tls://lv.example/system'],
   ])('%s', (uri, peer) => {
     expect(usualPeerUri(uri)).toBe(peer)
     expect(parsePeerUri(peer).uri).toBe(peer)

@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { isFailure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import type { Below } from '../below.ts'
@@ -5,6 +6,7 @@ import { cloudsBelow } from './clouds-below.ts'
 import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
+const Chain = Type.Object({ below: Type.Array(Type.String()) })
 /** As many as a server may come through at most, whatever a cloud below says. */
 const CHAIN_MAX = 32
 
@@ -26,11 +28,8 @@ async function furtherDown(
 ): Promise<readonly string[]> {
   try {
     const path = `/servers/${serverId}/chain`
-    const { body } = await cloud.call<{ below?: unknown }>('federation', 'GET', path, { signal })
-    const ids: readonly unknown[] = Array.isArray(body.below) ? body.below : []
-    return ids
-      .filter((each): each is string => typeof each === 'string' && isUuid(each))
-      .slice(0, CHAIN_MAX)
+    const { body } = await cloud.ask(Chain, 'federation', 'GET', path, { signal })
+    return body.below.filter(isUuid).slice(0, CHAIN_MAX)
   } catch (error) {
     if (isFailure(error)) return []
     throw error

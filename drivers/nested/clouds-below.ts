@@ -1,11 +1,12 @@
+import { Type } from 'typebox'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { CloudsBelow } from '../below.ts'
 import type { Cloud } from './cloud/cloud.ts'
 
-interface Depth {
-  readonly depth?: unknown
-  readonly is_whole?: unknown
-}
+const Depth = Type.Object({
+  depth: Type.Integer({ minimum: 0 }),
+  is_whole: Type.Boolean(),
+})
 
 /**
  * The clouds below this one, itself included, for a question that came through these cells. A cloud that is no Weir, or too
@@ -17,8 +18,8 @@ export async function cloudsBelow(
   signal: AbortSignal,
 ): Promise<CloudsBelow> {
   try {
-    const { body } = await cloud.call<Depth>('federation', 'GET', '/depth', { via, signal })
-    return { depth: 1 + (Number(body.depth) || 0), isWhole: body.is_whole === true }
+    const { body } = await cloud.ask(Depth, 'federation', 'GET', '/depth', { via, signal })
+    return { depth: 1 + body.depth, isWhole: body.is_whole }
   } catch (error) {
     if (isFailure(error, 'unsupported') || isFailure(error, 'not-found'))
       return { depth: 1, isWhole: true }

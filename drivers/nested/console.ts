@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
+import { Type } from 'typebox'
 import { createWebSocketStream, WebSocket } from 'ws'
 import { Failure } from '#common/errors.ts'
 import type { Console, ConsoleKind } from '../driver.ts'
@@ -13,6 +14,7 @@ const PROTOCOLS: Readonly<Record<ConsoleKind, object>> = {
   serial: { protocol: 'serial', type: 'serial' },
   vnc: { protocol: 'vnc', type: 'novnc' },
 }
+const RemoteConsole = Type.Object({ remote_console: Type.Object({ url: Type.String() }) })
 const REMOTE_CONSOLES_SINCE = '2.6'
 
 /** The consoles that the cloud offers, opened as their pages do. */
@@ -23,7 +25,8 @@ export function nestedConsole(host: NestedHost): Console {
       if (server.status === 'SHUTOFF')
         throw new Failure('conflict', `Instance ${id} is not running.`)
       const microversion = await host.versions.need(REMOTE_CONSOLES_SINCE, 'a console', signal)
-      const { body } = await host.cloud.call<{ remote_console: { url: string } }>(
+      const { body } = await host.cloud.ask(
+        RemoteConsole,
         'compute',
         'POST',
         `/servers/${server.id}/remote-consoles`,

@@ -59,8 +59,9 @@ async function removeServer(host: NestedHost, id: string, signal: AbortSignal): 
   const { cloud, view } = host
   for (;;) {
     // What rests and is still there was refused for the moment.
-    await ask(() => cloud.call('compute', 'DELETE', `/servers/${id}`, { signal }))
-    const left = await view.until(id, (seen) => !isBusy(seen), signal)
+    const outcome = await ask(() => cloud.call('compute', 'DELETE', `/servers/${id}`, { signal }))
+    const left =
+      outcome === 'gone' ? undefined : await view.until(id, (seen) => !isBusy(seen), signal)
     const shown = left ?? (await showServer(cloud, id, signal))
     if (shown === undefined) break
     if (shown.status === 'SOFT_DELETED') {
@@ -74,12 +75,14 @@ async function removeServer(host: NestedHost, id: string, signal: AbortSignal): 
   view.forget(id)
 }
 
-async function ask(work: () => Promise<unknown>): Promise<void> {
+async function ask(work: () => Promise<unknown>): Promise<'gone' | 'going' | 'taken'> {
   try {
     await work()
+    return 'taken'
   } catch (error) {
-    // It is gone, or going already.
-    if (!isFailure(error, 'not-found', 'conflict')) throw error
+    if (isFailure(error, 'not-found')) return 'gone'
+    if (isFailure(error, 'conflict')) return 'going'
+    throw error
   }
 }
 

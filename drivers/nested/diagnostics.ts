@@ -1,27 +1,31 @@
+import { type Static, Type } from 'typebox'
 import { Failure, isFailure } from '#common/errors.ts'
-import type { PowerState } from '#common/states/instance-states.ts'
+import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts'
+import { Nullable, OneOf } from '#openapi/wire/scalars.ts'
 import type { Diagnostics } from '../driver.ts'
 import type { GuestDiagnostics } from '../guest-diagnostics.ts'
 import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
+const Text = Nullable(Type.String())
+const Amount = Nullable(Type.Number())
+const Figures = Type.Record(Type.String(), Type.Union([Type.Number(), Type.String(), Type.Null()]))
+
 /** Of Nova's standard diagnostics (2.48), what the driver reads. */
-interface ServerDiagnostics {
-  readonly state: PowerState
-  readonly driver: string
-  readonly hypervisor: string | null
-  readonly hypervisor_os: string | null
-  readonly uptime: number | null
-  readonly config_drive: boolean
-  readonly memory_details: { readonly maximum: number | null; readonly used: number | null }
-  readonly cpu_details: readonly {
-    readonly id: number
-    readonly time: number
-    readonly utilisation: number | null
-  }[]
-  readonly nic_details: readonly Readonly<Record<string, number | null>>[]
-  readonly disk_details: readonly Readonly<Record<string, number>>[]
-}
+const ServerDiagnostics = Type.Object({
+  state: OneOf(Object.keys(POWER_STATES) as PowerState[]),
+  driver: Type.String(),
+  hypervisor: Text,
+  hypervisor_os: Text,
+  uptime: Amount,
+  config_drive: Type.Boolean(),
+  memory_details: Type.Object({ maximum: Amount, used: Amount }),
+  cpu_details: Type.Array(
+    Type.Object({ id: Type.Integer(), time: Type.Number(), utilisation: Amount }),
+  ),
+  nic_details: Type.Array(Figures),
+  disk_details: Type.Array(Figures),
+})
 
 /** What the cloud tells of a guest; most clouds tell it only to their administrators. */
 export function nestedDiagnostics(host: NestedHost): Diagnostics {
@@ -30,7 +34,7 @@ export function nestedDiagnostics(host: NestedHost): Diagnostics {
       const server = await getServer(host, id, signal)
       const microversion = await host.versions.need('2.48', 'reading diagnostics', signal)
       const path = `/servers/${server.id}/diagnostics`
-      const asking = host.cloud.call<ServerDiagnostics>('compute', 'GET', path, {
+      const asking = host.cloud.ask(ServerDiagnostics, 'compute', 'GET', path, {
         microversion,
         signal,
       })
@@ -49,7 +53,7 @@ export function nestedDiagnostics(host: NestedHost): Diagnostics {
   }
 }
 
-function figures(seen: ServerDiagnostics): GuestDiagnostics {
+function figures(seen: Static<typeof ServerDiagnostics>): GuestDiagnostics {
   const { memory_details: memory } = seen
   return {
     powerState: seen.state,
@@ -61,7 +65,7 @@ function figures(seen: ServerDiagnostics): GuestDiagnostics {
     memory: { maximumMb: memory.maximum, usedMb: memory.used },
     cpus: seen.cpu_details.map(({ id, time, utilisation }) => ({ id, timeNs: time, utilisation })),
     nics: seen.nic_details.map((nic) => {
-      const of = (name: string) => nic[name] ?? 0
+      const of = (name: string) => Number(nic[name] ?? 0)
       return {
         macAddress: String(nic['mac_address'] ?? ''),
         rxOctets: of('rx_octets'),
@@ -74,13 +78,16 @@ function figures(seen: ServerDiagnostics): GuestDiagnostics {
         txDrop: of('tx_drop'),
       }
     }),
-    disks: seen.disk_details.map((disk) => ({
-      readBytes: disk['read_bytes'] ?? 0,
-      readRequests: disk['read_requests'] ?? 0,
-      writeBytes: disk['write_bytes'] ?? 0,
-      writeRequests: disk['write_requests'] ?? 0,
-      errors: disk['errors_count'] ?? 0,
-    })),
+    disks: seen.disk_details.map((disk) => {
+      const of = (name: string) => Number(disk[name] ?? 0)
+      return {
+        readBytes: of('read_bytes'),
+        readRequests: of('read_requests'),
+        writeBytes: of('write_bytes'),
+        writeRequests: of('write_requests'),
+        errors: of('errors_count'),
+      }
+    }),
     own: {},
   }
 }

@@ -1,22 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Type } from 'typebox'
 import { isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { Interfaces } from '../driver.ts'
 import type { CloudServer } from './compute/cloud-server.ts'
-import { getServer } from './compute/find-server.ts'
+import { restingServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 import type { InstanceRecord } from './records.ts'
 
-interface Attachments {
-  readonly interfaceAttachments: readonly { readonly port_id: string }[]
-}
+const Attachments = Type.Object({
+  interfaceAttachments: Type.Array(Type.Object({ port_id: Type.String() })),
+})
 
 /** NICs are ports of the server below. */
 export function nestedInterfaces(host: NestedHost): Interfaces {
   const { cloud, networks, records, settings } = host
   const pathOf = ({ id }: CloudServer) => `/servers/${id}/os-interface`
   const has = async (server: CloudServer, port: string, signal: AbortSignal) => {
-    const { body } = await cloud.call<Attachments>('compute', 'GET', pathOf(server), { signal })
+    const { body } = await cloud.ask(Attachments, 'compute', 'GET', pathOf(server), { signal })
     return body.interfaceAttachments.some(({ port_id }) => port_id === port)
   }
   const remember = async (id: InstanceId, change: (was: InstanceRecord) => InstanceRecord) => {
@@ -26,7 +27,7 @@ export function nestedInterfaces(host: NestedHost): Interfaces {
   return {
     attach: (id, nic, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await getServer(host, id, signal)
+        const server = await restingServer(host, id, signal)
         await remember(id, (was) => ({
           ...was,
           portIds: [...new Set([...was.portIds, nic.portId])],
@@ -39,15 +40,14 @@ export function nestedInterfaces(host: NestedHost): Interfaces {
       }),
     detach: (id, nic, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await getServer(host, id, signal)
+        const server = await restingServer(host, id, signal)
         const port = await networks.findPort(nic.portId, signal)
-        if (port !== undefined && (await has(server, port, signal))) {
+        while (port !== undefined && (await has(server, port, signal))) {
           const path = `${pathOf(server)}/${port}`
           await cloud.call('compute', 'DELETE', path, { signal }).catch((error: unknown) => {
             if (!isFailure(error, 'not-found')) throw error
           })
-          while (await has(server, port, signal))
-            await sleep(settings.pollMs, undefined, { signal })
+          await sleep(settings.pollMs, undefined, { signal }).catch(() => signal.throwIfAborted())
         }
         await networks.removePort(nic.portId, signal)
         await remember(id, (was) => ({

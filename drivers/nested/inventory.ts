@@ -1,17 +1,18 @@
+import { Type } from 'typebox'
 import type { HostInventory } from '../driver.ts'
 import type { NestedHost } from './host.ts'
 
 /** Of what `GET /limits` answers, what the driver reads. -1: no limit. */
-interface Limits {
-  readonly limits: {
-    readonly absolute: {
-      readonly maxTotalCores: number
-      readonly totalCoresUsed: number
-      readonly maxTotalRAMSize: number
-      readonly totalRAMUsed: number
-    }
-  }
-}
+const Limits = Type.Object({
+  limits: Type.Object({
+    absolute: Type.Object({
+      maxTotalCores: Type.Number(),
+      totalCoresUsed: Type.Number(),
+      maxTotalRAMSize: Type.Number(),
+      totalRAMUsed: Type.Number(),
+    }),
+  }),
+})
 
 const TRAITS: Readonly<Record<string, string>> = {
   qcow2: 'COMPUTE_IMAGE_TYPE_QCOW2',
@@ -21,7 +22,7 @@ const TRAITS: Readonly<Record<string, string>> = {
 /** What the project's limits leave for us, within the share the operator gives: what others use there is not ours. */
 export async function inventory(host: NestedHost, signal: AbortSignal): Promise<HostInventory> {
   const { cloud, settings, versions, view } = host
-  const { body } = await cloud.call<Limits>('compute', 'GET', '/limits', { signal })
+  const { body } = await cloud.ask(Limits, 'compute', 'GET', '/limits', { signal })
   const newest = await versions.newest(signal)
   const { absolute } = body.limits
   const ours = view.all().map(({ flavor }) => flavor)

@@ -1,21 +1,22 @@
+import { isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { RebootKind } from '../driver.ts'
 import { actOnServer } from './compute/act-on-server.ts'
-import { type CloudServer, powerStateOf } from './compute/cloud-server.ts'
-import { getServer } from './compute/find-server.ts'
+import { type CloudServer, isBusy, powerStateOf } from './compute/cloud-server.ts'
+import { getServer, restingServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
 /** Afterwards the guest runs. */
 export async function start(host: NestedHost, id: InstanceId, signal: AbortSignal): Promise<void> {
   await host.locks.run(id, signal, async () => {
-    await powerOn(host, await getServer(host, id, signal), signal)
+    await powerOn(host, await restingServer(host, id, signal), signal)
   })
 }
 
 /** Afterwards the guest is off. How long it may take to shut down by itself, its cloud decides. */
 export async function stop(host: NestedHost, id: InstanceId, signal: AbortSignal): Promise<void> {
   await host.locks.run(id, signal, async () => {
-    await powerOff(host, await getServer(host, id, signal), signal)
+    await powerOff(host, await restingServer(host, id, signal), signal)
   })
 }
 
@@ -27,12 +28,28 @@ export async function reboot(
   signal: AbortSignal,
 ): Promise<void> {
   await host.locks.run(id, signal, async () => {
+    if (how === 'soft') return rebootNow(host, await restingServer(host, id, signal), how, signal)
     const server = await getServer(host, id, signal)
-    if (powerStateOf(server) === 'shutdown') return powerOn(host, server, signal)
-    // A frozen guest hears nothing.
-    const type = server.status === 'PAUSED' ? 'HARD' : how.toUpperCase()
-    await actOnServer(host, server, { body: { reboot: { type } }, until: ['ACTIVE'] }, signal)
+    try {
+      await rebootNow(host, server, how, signal)
+    } catch (error) {
+      // Clouds differ in what of it they let a reboot cut off.
+      if (!isBusy(server) || !isFailure(error, 'conflict')) throw error
+      await rebootNow(host, await restingServer(host, id, signal), how, signal)
+    }
   })
+}
+
+async function rebootNow(
+  host: NestedHost,
+  server: CloudServer,
+  how: RebootKind,
+  signal: AbortSignal,
+): Promise<void> {
+  if (powerStateOf(server) === 'shutdown') return powerOn(host, server, signal)
+  // A frozen guest hears nothing.
+  const type = server.status === 'PAUSED' ? 'HARD' : how.toUpperCase()
+  await actOnServer(host, server, { body: { reboot: { type } }, until: ['ACTIVE'] }, signal)
 }
 
 const ON: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
 import { actOnServer } from './compute/act-on-server.ts'
-import { getServer } from './compute/find-server.ts'
+import { restingServer } from './compute/find-server.ts'
 import { hasDescription, remarksBody } from './compute/remarks-body.ts'
 import type { NestedHost } from './host.ts'
 import { markerKey, markerValue } from './names.ts'
@@ -26,7 +26,7 @@ async function rebuild(
 ): Promise<void> {
   const { keypairs, owner, records, versions } = host
   const { metadata, keypair, userData, adminPassword } = spec.asked
-  const server = await getServer(host, spec.id, signal)
+  const server = await restingServer(host, spec.id, signal)
   const record = records.get(spec.id)
   const keyName = keypair === null ? null : keypairs.nameOf(keypair)
   if (keypair !== null) {
@@ -48,6 +48,6 @@ async function rebuild(
     },
   }
   await actOnServer(host, server, { body, until: ['ACTIVE', 'SHUTOFF'], microversion }, signal)
-  const rebuilt = await getServer(host, spec.id, signal)
+  const rebuilt = await restingServer(host, spec.id, signal)
   await (runs ? powerOn : powerOff)(host, rebuilt, signal)
 }

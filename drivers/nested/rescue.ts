@@ -1,13 +1,13 @@
 import type { Rescue } from '../driver.ts'
 import { actOnServer } from './compute/act-on-server.ts'
-import { getServer } from './compute/find-server.ts'
+import { restingServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 
 export function nestedRescue(host: NestedHost): Rescue {
   return {
     rescue: (id, { image, adminPassword }, signal) =>
       host.locks.runPreemptible(id, signal, async (lockSignal) => {
-        const server = await getServer(host, id, lockSignal)
+        const server = await restingServer(host, id, lockSignal)
         if (server.status === 'RESCUE') return
         const rescue = {
           rescue_image_ref: await host.images.ensure(image, lockSignal),
@@ -17,7 +17,7 @@ export function nestedRescue(host: NestedHost): Rescue {
       }),
     unrescue: (id, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await getServer(host, id, signal)
+        const server = await restingServer(host, id, signal)
         if (server.status === 'RESCUE')
           await actOnServer(host, server, { body: { unrescue: null }, until: ['ACTIVE'] }, signal)
       }),

@@ -1,8 +1,13 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceSpec, Resize, ResizeOptions } from '../driver.ts'
 import { actOnServer, restsAs } from './compute/act-on-server.ts'
-import { type CloudServer, FLAVOR_SHOWN_SINCE, showServer } from './compute/cloud-server.ts'
-import { getServer } from './compute/find-server.ts'
+import {
+  type CloudServer,
+  FLAVOR_SHOWN_SINCE,
+  ShownServer,
+  showServer,
+} from './compute/cloud-server.ts'
+import { restingServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 import { flavorBelow } from './map/match-flavor.ts'
 import { powerOff, powerOn } from './power.ts'
@@ -19,12 +24,12 @@ export function nestedResize(host: NestedHost): Resize {
       ),
     confirm: (id, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await getServer(host, id, signal)
+        const server = await restingServer(host, id, signal)
         if (server.status === RESIZED) await decide(host, server, 'confirmResize', signal)
       }),
     revert: (spec, { runs }, signal) =>
       host.locks.run(spec.id, signal, async () => {
-        const server = await getServer(host, spec.id, signal)
+        const server = await restingServer(host, spec.id, signal)
         if (server.status === RESIZED) await decide(host, server, 'revertResize', signal)
         await setPower(host, spec, runs, signal)
       }),
@@ -37,7 +42,7 @@ async function resize(
   { runs }: ResizeOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const server = await getServer(host, spec.id, signal)
+  const server = await restingServer(host, spec.id, signal)
   const flavorRef = await flavorBelow(host, spec.flavor, signal)
   const isResized = server.status === RESIZED
   if (isResized && flavorRef === (await flavorOf(host, server, signal))) return
@@ -69,8 +74,8 @@ async function setPower(
   runs: boolean,
   signal: AbortSignal,
 ): Promise<CloudServer> {
-  await (runs ? powerOn : powerOff)(host, await getServer(host, id, signal), signal)
-  return getServer(host, id, signal)
+  await (runs ? powerOn : powerOff)(host, await restingServer(host, id, signal), signal)
+  return restingServer(host, id, signal)
 }
 
 /** The id of the cloud's flavor, which only the oldest microversions show of a server. */
@@ -90,9 +95,7 @@ async function diskOf(
 ): Promise<number> {
   const microversion = await versions.ifServed(FLAVOR_SHOWN_SINCE, signal)
   if (microversion === undefined) return 0
-  const { body } = await cloud.call<{ server: CloudServer }>('compute', 'GET', `/servers/${id}`, {
-    microversion,
-    signal,
-  })
+  const asked = { microversion, signal }
+  const { body } = await cloud.ask(ShownServer, 'compute', 'GET', `/servers/${id}`, asked)
   return body.server.flavor.disk ?? 0
 }

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Failure } from '#common/errors.ts'
+import { Type } from 'typebox'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { DiskImage, Snapshot } from '../driver.ts'
+import { Id } from './cloud/id.ts'
 import { isBusy } from './compute/cloud-server.ts'
-import { getServer } from './compute/find-server.ts'
+import { restingServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 import type { CloudImage } from './image/cloud-images.ts'
 import { snapshotName } from './names.ts'
@@ -12,6 +14,8 @@ const REMOVE_MS = 30_000
 const FORMATS = ['qcow2', 'raw', 'docker'] as const
 /** Since then the answer names the image. */
 const NAMED_SINCE = '2.45'
+
+const NamedImage = Type.Object({ image_id: Id })
 
 /** Has the cloud make an image of the server, which is there until it has been read. */
 export function nestedSnapshot(host: NestedHost): Snapshot {
@@ -23,19 +27,14 @@ export function nestedSnapshot(host: NestedHost): Snapshot {
 
 async function take(host: NestedHost, id: InstanceId, signal: AbortSignal): Promise<DiskImage> {
   const { cloud, images, versions } = host
-  const server = await getServer(host, id, signal)
+  const server = await restingServer(host, id, signal)
   const name = snapshotName(host.owner, id)
   await images.removeNamed(name, signal)
-  const { body } = await cloud.call<{ image_id: string }>(
-    'compute',
-    'POST',
-    `/servers/${server.id}/action`,
-    {
-      body: { createImage: { name } },
-      microversion: await versions.need(NAMED_SINCE, 'a snapshot', signal),
-      signal,
-    },
-  )
+  const { body } = await cloud.ask(NamedImage, 'compute', 'POST', `/servers/${server.id}/action`, {
+    body: { createImage: { name } },
+    microversion: await versions.need(NAMED_SINCE, 'a snapshot', signal),
+    signal,
+  })
   const imageId = body.image_id
   try {
     await host.view.until(server.id, (seen) => !isBusy(seen), signal)
@@ -59,7 +58,7 @@ async function whole(
       throw new Failure('internal', 'The cloud below could not make the snapshot.', {
         detail: `its image is ${image.status}`,
       })
-    await sleep(settings.pollMs, undefined, { signal })
+    await sleep(settings.pollMs, undefined, { signal }).catch(() => signal.throwIfAborted())
   }
 }
 
@@ -67,6 +66,8 @@ function diskImage(host: NestedHost, { id, disk_format, size }: CloudImage): Dis
   const diskFormat = FORMATS.find((format) => format === disk_format)
   if (diskFormat === undefined)
     throw new Failure('unsupported', `The cloud below makes snapshots of format ${disk_format}.`)
+  if (typeof size !== 'number')
+    throw new Failure('unavailable', 'The cloud below does not say how large the snapshot is.')
   const reading = new AbortController()
   return {
     diskFormat,
@@ -82,8 +83,18 @@ function diskImage(host: NestedHost, { id, disk_format, size }: CloudImage): Dis
 }
 
 /** The caller's signal may have ended the snapshot, so this has a limit of its own. */
-async function remove({ images, logger }: NestedHost, id: string): Promise<void> {
-  await images.remove(id, AbortSignal.timeout(REMOVE_MS)).catch(() => {
+async function remove({ images, logger, settings }: NestedHost, id: string): Promise<void> {
+  const signal = AbortSignal.timeout(REMOVE_MS)
+  const removed = async (): Promise<void> => {
+    try {
+      await images.remove(id, signal)
+    } catch (error) {
+      if (!isFailure(error, 'unavailable')) throw error
+      await sleep(settings.pollMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+      return removed()
+    }
+  }
+  await removed().catch(() => {
     logger?.warn({ image: id }, 'a snapshot is left behind in the cloud below')
   })
 }

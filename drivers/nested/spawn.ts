@@ -5,7 +5,7 @@ import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
 import { type CloudServer, isBusy } from './compute/cloud-server.ts'
 import { createServer } from './compute/create-server.ts'
-import { findServer } from './compute/find-server.ts'
+import { findServer, refuseForeign } from './compute/find-server.ts'
 import { removeInstance } from './destroy.ts'
 import type { NestedHost } from './host.ts'
 import { flavorBelow } from './map/match-flavor.ts'
@@ -82,8 +82,12 @@ async function comesUp(
   const record = host.records.get(spec.id) ?? recordOf(host, spec)
   if (record.serverId !== serverId) await host.records.write(spec.id, { ...record, serverId })
   const server = await host.view.until(serverId, (seen) => !isBusy(seen), signal)
-  if (server === undefined)
+  if (server === undefined) {
+    if ((await findServer(host, spec.id, signal)) !== undefined)
+      throw new Failure('unavailable', 'The cloud below does not list the server yet.')
     throw new Failure('internal', 'The cloud below has removed the server while it was built.')
+  }
+  if (!record.hasRun) await refuseForeign(host, spec.id, server)
   if (server.status === 'ERROR') throw inError(server, record.hasRun)
   await powerOn(host, server, signal)
   if (!record.hasRun) await host.records.write(spec.id, { ...record, serverId, hasRun: true })

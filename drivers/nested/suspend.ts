@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { Suspend } from '../driver.ts'
 import { actOnServer } from './compute/act-on-server.ts'
-import { getServer } from './compute/find-server.ts'
+import { restingServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 import { powerOn } from './power.ts'
 
@@ -9,7 +9,7 @@ export function nestedSuspend(host: NestedHost): Suspend {
   return {
     suspend: (id, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await getServer(host, id, signal)
+        const server = await restingServer(host, id, signal)
         if (server.status === 'SUSPENDED') return
         if (server.status !== 'ACTIVE')
           throw new Failure('conflict', `Instance ${id} is not running, so it cannot be suspended.`)
@@ -17,7 +17,7 @@ export function nestedSuspend(host: NestedHost): Suspend {
       }),
     resume: (id, signal) =>
       host.locks.run(id, signal, async () => {
-        const server = await getServer(host, id, signal)
+        const server = await restingServer(host, id, signal)
         if (server.status === 'SUSPENDED') await powerOn(host, server, signal)
       }),
   }

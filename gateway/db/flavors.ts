@@ -1,6 +1,7 @@
-import { and, eq, exists, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
+import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import { flavorAccess, flavors } from './schema/resources.ts'
@@ -62,26 +63,24 @@ interface FlavorRow {
   readonly updated_at: Date | null
 }
 
-const hasAccess = exists(
+/** Every boot looks for its flavor. */
+const FLAVORS = new Lookup<FlavorRow>(
+  (ids) =>
+    builder
+      .select(FLAVOR_COLUMNS)
+      .from(flavors)
+      .where(inArray(flavors.id, [...ids])),
+  ({ id }) => id,
+)
+
+const ACCESS = statement(
   builder
     .select({ one: sql`1` })
     .from(flavorAccess)
     .where(
       and(
-        eq(flavorAccess.flavorId, flavors.id),
+        eq(flavorAccess.flavorId, sql.placeholder('id')),
         eq(flavorAccess.projectId, sql.placeholder('projectId')),
-      ),
-    ),
-)
-
-const selectOne = statement(
-  builder
-    .select(FLAVOR_COLUMNS)
-    .from(flavors)
-    .where(
-      and(
-        eq(flavors.id, sql.placeholder('id')),
-        or(eq(flavors.isPublic, true), sql`${sql.placeholder('all')} = 1`, hasAccess),
       ),
     ),
 )
@@ -92,13 +91,16 @@ export async function findFlavor(
   id: string,
   sight: FlavorSight,
 ): Promise<Flavor | undefined> {
-  const rows = await db.rows<FlavorRow>(selectOne, { id, ...sightValues(sight) })
-  return rows[0] === undefined ? undefined : flavorOf(rows[0])
+  const row = await FLAVORS.one(db, id)
+  if (row === undefined) return undefined
+  const flavor = flavorOf(row)
+  return flavor.isPublic || (await isPrivateSeen(db, id, sight)) ? flavor : undefined
 }
 
-function sightValues(sight: FlavorSight): { readonly all: number; readonly projectId: string } {
-  if ('all' in sight) return { all: 1, projectId: '' }
-  return { all: 0, projectId: sight.projectId ?? '' }
+async function isPrivateSeen(db: Executor, id: string, sight: FlavorSight): Promise<boolean> {
+  if ('all' in sight) return true
+  const { projectId } = sight
+  return projectId !== null && (await db.rows(ACCESS, { id, projectId })).length > 0
 }
 
 export function flavorOf(row: FlavorRow): Flavor {

@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { builder, statement } from '#common/db/statement.ts'
+import { Lookup } from '#common/db/lookup.ts'
+import { builder } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import type { ImageStatus, ImageVisibility } from '#common/states/image-states.ts'
 import type { Image, ImageContent, ImageFields } from './image.ts'
@@ -13,21 +14,23 @@ const COLUMNS = Object.fromEntries(
   Object.entries(getTableColumns(images)).map(([name, column]) => [name, sql`${column}`.as(name)]),
 )
 
-/** With its tags in one round trip: every boot reads its image. */
-const FIND = statement(
-  builder
-    .select({
-      ...COLUMNS,
-      tags: sql`(select cast(json_arrayagg(${imageTags.tag} order by ${imageTags.tag}) as char)
-        from ${imageTags} where ${imageTags.imageId} = ${images.id})`.as('tags'),
-    })
-    .from(images)
-    .where(eq(images.id, sql.placeholder('id'))),
+/** With its tags in one round trip: every boot looks for its image. */
+const IMAGES = new Lookup<Row & { readonly tags: string | null }>(
+  (ids) =>
+    builder
+      .select({
+        ...COLUMNS,
+        tags: sql`(select cast(json_arrayagg(${imageTags.tag} order by ${imageTags.tag}) as char)
+          from ${imageTags} where ${imageTags.imageId} = ${images.id})`.as('tags'),
+      })
+      .from(images)
+      .where(inArray(images.id, [...ids])),
+  ({ id }) => id,
 )
 
 /** The image, or undefined when there is none. Says nothing about who may see it. */
 export async function findImage(db: Executor, id: string): Promise<Image | undefined> {
-  const [row] = await db.rows<Row & { readonly tags: string | null }>(FIND, { id })
+  const row = await IMAGES.one(db, id)
   return row === undefined ? undefined : toImage(row, JSON.parse(row.tags ?? '[]') as string[])
 }
 

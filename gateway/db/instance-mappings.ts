@@ -27,7 +27,7 @@ export interface InstanceMapping {
 
 export type NewMapping = Pick<
   InstanceMapping,
-  'serverId' | 'projectId' | 'cores' | 'ramMb' | 'cellId' | 'sagaId'
+  'serverId' | 'projectId' | 'cores' | 'ramMb' | 'cellId' | 'attempt' | 'sagaId'
 >
 
 /** Where a server is, as far as an operation on it must match. */
@@ -46,8 +46,8 @@ const isMine = eq(instanceMappings.sagaId, sagaId)
 
 const INSERT = rowsInsert(
   instanceMappings,
-  ['serverId', 'projectId', 'cores', 'ramMb', 'cellId', 'sagaId'],
-  { fixed: { attempt: sql`1`, triedCells: sql`'[]'`, createdAt: now, changedAt: now } },
+  ['serverId', 'projectId', 'cores', 'ramMb', 'cellId', 'attempt', 'sagaId'],
+  { fixed: { triedCells: sql`'[]'`, createdAt: now, changedAt: now } },
 )
 
 const MAPPING_COLUMNS = {
@@ -122,7 +122,7 @@ const MARK_SEEN_DELETING = statement(
     .where(and(isServer, isAttempt, eq(instanceMappings.cellId, sql.placeholder('cellId')))),
 )
 
-/** Adds the mappings of new servers, at attempt 1. */
+/** Adds the mappings of new servers. */
 export function insertMappings(tx: Tx, rows: readonly NewMapping[]): void {
   INSERT.queue(tx, rows)
 }

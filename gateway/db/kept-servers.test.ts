@@ -24,7 +24,8 @@ async function kept(vmState: VmState, isCharged: boolean, minutesAgo: number): P
   const owner = { projectId: 'p'.repeat(32), userId: 'u'.repeat(32) }
   const server = sampleServer(owner, null, { vmState, taskState: null })
   const { projectId } = owner
-  const mapping = { serverId: server.id, projectId, cores: 1, ramMb: 1, cellId: null, sagaId: null }
+  const charged = { serverId: server.id, projectId, cores: 1, ramMb: 1 }
+  const mapping = { ...charged, cellId: null, attempt: 1, sagaId: null }
   await db.transaction(async (tx) => {
     insertMappings(tx, [mapping])
     insertServers(tx, [{ ...server, addresses: {} }])

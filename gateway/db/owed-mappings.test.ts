@@ -20,7 +20,8 @@ afterAll(() => db?.[Symbol.asyncDispose]())
 async function owed(cellId: CellId | null, minutesAgo: number): Promise<InstanceId> {
   const serverId = newId<InstanceId>()
   const saga = newId<SagaId>()
-  const mapping = { serverId, projectId: 'p'.repeat(32), cores: 1, ramMb: 1, cellId, sagaId: null }
+  const owner = { serverId, projectId: 'p'.repeat(32), sagaId: null }
+  const mapping = { ...owner, cores: 1, ramMb: 1, cellId, attempt: 1 }
   await db.transaction(async (tx) => {
     insertMappings(tx, [mapping])
     markMappingDeleting(tx, serverId, saga)

@@ -25,6 +25,8 @@ export const PORTS = describedCollection(ports, {
     port_security_enabled: ports.hasPortSecurity,
   },
   conditions: {
+    mac_address: (anyOf) =>
+      sql`(${ports.machineMac} IN (${anyOfText(anyOf)}) OR (${ports.machineMac} IS NULL AND ${ports.macAddress} IN (${anyOfText(anyOf)})))`,
     ip_address: (anyOf) =>
       sql`EXISTS (SELECT 1 FROM ${portAddresses} WHERE ${portAddresses.portId} = ${ports.id} AND ${portAddresses.address} IN (${anyOfText(anyOf)}))`,
     ip_address_substr: ([part]) =>
@@ -73,7 +75,7 @@ export async function portsOfServer(db: Executor, serverId: string): Promise<rea
 
 /** Afterwards the port's own columns are as given; throws `conflict` when it changed since this revision was read. */
 export async function updatePort(tx: Tx, port: Port, now: Date): Promise<void> {
-  const { fixedIps: _fixedIps, securityGroupIds: _groups, ...columns } = port
+  const { fixedIps: _fixedIps, securityGroupIds: _groups, macAddress: _mac, ...columns } = port
   const [result] = await tx.orm
     .update(ports)
     .set({ ...columns, updatedAt: now, revision: port.revision + 1 })
@@ -112,8 +114,9 @@ async function portsOfRows(
     .where(inArray(portSecurityGroups.portId, ids))
   const addressesOf = Map.groupBy(addresses, (row) => row.portId)
   const groupsOf = Map.groupBy(groups, (row) => row.portId)
-  return rows.map((row) => ({
+  return rows.map(({ machineMac, ...row }) => ({
     ...row,
+    macAddress: machineMac ?? row.macAddress,
     fixedIps: (addressesOf.get(row.id) ?? []).map(({ subnetId, address }) => ({
       subnetId,
       address,

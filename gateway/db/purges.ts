@@ -1,5 +1,5 @@
-import { inArray, lt, sql } from 'drizzle-orm'
-import type { Executor, Transactional } from '#common/db/database.ts'
+import { and, eq, inArray, isNotNull, lt, sql } from 'drizzle-orm'
+import type { Executor, Transactional, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { traces } from './schema/cells.ts'
 import {
@@ -52,14 +52,24 @@ export async function purgeDeletedServers(
     .limit(servers)
   if (rows.length === 0) return 0
   const ids = rows.map(({ id }) => id)
-  await db.transaction(async (tx) => {
-    await tx.orm.delete(traces).where(inArray(traces.serverId, ids))
-    await tx.orm.delete(serverActions).where(inArray(serverActions.serverId, ids))
-    await tx.orm.delete(serverActionEvents).where(inArray(serverActionEvents.serverId, ids))
-    await tx.orm.delete(serverMigrations).where(inArray(serverMigrations.serverId, ids))
-    await tx.orm.delete(serverIndex).where(inArray(serverIndex.serverId, ids))
-  })
+  await db.transaction((tx) => forget(tx, ids))
   return rows.length
+}
+
+/** The same for one server, whenever it was deleted; one that is not deleted stays. */
+export async function purgeDeletedServer(db: Transactional, id: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    const deleted = and(eq(serverIndex.serverId, id), isNotNull(serverIndex.deletedAt))
+    if ((await tx.orm.$count(serverIndex, deleted)) > 0) await forget(tx, [id])
+  })
+}
+
+async function forget(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.orm.delete(traces).where(inArray(traces.serverId, ids))
+  await tx.orm.delete(serverActions).where(inArray(serverActions.serverId, ids))
+  await tx.orm.delete(serverActionEvents).where(inArray(serverActionEvents.serverId, ids))
+  await tx.orm.delete(serverMigrations).where(inArray(serverMigrations.serverId, ids))
+  await tx.orm.delete(serverIndex).where(inArray(serverIndex.serverId, ids))
 }
 
 async function removed(

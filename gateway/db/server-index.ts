@@ -18,6 +18,7 @@ const INSERT = rowsInsert(
     'projectId',
     'userId',
     'cellId',
+    'attempt',
     'name',
     'hostname',
     'description',
@@ -42,7 +43,6 @@ const INSERT = rowsInsert(
   ],
   {
     fixed: {
-      attempt: sql`1`,
       version: sql`0`,
       powerState: sql`0`,
       room: sql`space(160)`,

@@ -74,6 +74,7 @@ const UNBIND_ONE = statement(
       deviceOwner: '',
       nicIndex: 0,
       nicTag: null,
+      machineMac: null,
       hostName: '',
       status: 'DOWN',
       updatedAt: sql`${placeholder('now')}`,
@@ -111,8 +112,8 @@ const DELETE_ALL = ['port_addresses', 'port_security_groups', 'ports'].map((tabl
 
 const UNBIND = sqlStatement(sql`
   update ${SERVERS} straight_join ports p on p.device_id = v.id
-  set p.device_id = '', p.device_owner = '', p.nic_index = 0, p.nic_tag = null, p.binding_host = '',
-    p.status = 'DOWN', p.updated_at = ${placeholder('now')},
+  set p.device_id = '', p.device_owner = '', p.nic_index = 0, p.nic_tag = null, p.machine_mac = null,
+    p.binding_host = '', p.status = 'DOWN', p.updated_at = ${placeholder('now')},
     p.revision_number = p.revision_number + 1
   where p.device_owner like 'compute:%' and not p.boot_made`)
 

@@ -3,7 +3,7 @@ import { ERROR_KINDS } from '#common/errors.ts'
 import { HostAct } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { PortFilter } from './firewall.ts'
-import { InstanceBuild, Nic, OperationRef } from './instance.ts'
+import { InstanceBuild, MachineNic, Nic, OperationRef } from './instance.ts'
 import { MoveProgress } from './migration.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
@@ -104,6 +104,8 @@ export const HostAnswer = Type.Union([
     powerState: Type.Optional(Type.Integer()),
     /** For the other host of a move. */
     told: Type.Optional(Type.String()),
+    /** Of a spawn; absent: its NICs have the MAC addresses they were to have. */
+    machineNics: Type.Optional(Type.Array(MachineNic)),
   }),
   Type.Object({ state: Type.Literal('failed'), kind: OneOf(ERROR_KINDS), message: Type.String() }),
   Type.Object({ state: Type.Literal('stale'), attempt: Type.Integer() }),

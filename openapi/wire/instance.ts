@@ -46,10 +46,12 @@ export const ImageSnapshot = Type.Object({
 })
 export type ImageSnapshot = Static<typeof ImageSnapshot>
 
+const MacAddress = Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' })
+
 export const Nic = Type.Object({
   portId: Uuid,
   networkId: Uuid,
-  macAddress: Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' }),
+  macAddress: MacAddress,
   mtu: Type.Integer({ minimum: 68, maximum: 65535 }),
   fixedIps: Type.Array(
     Type.Object({
@@ -63,6 +65,10 @@ export const Nic = Type.Object({
   /** By which the guest finds it; absent: none. */
   tag: Type.Optional(Type.String()),
 })
+
+/** The NIC of a machine that is behind a port. */
+export const MachineNic = Type.Object({ portId: Uuid, macAddress: MacAddress })
+export type MachineNic = Static<typeof MachineNic>
 
 export const GROUP_POLICIES = [
   'affinity',
@@ -122,6 +128,8 @@ export const InstanceBuild = Type.Object({
   sameHost: Type.Optional(Type.Array(Type.String())),
   /** Servers it is to share no host with; absent: none. */
   differentHost: Type.Optional(Type.Array(Type.String())),
+  /** It has security groups besides the project's own `default`, which must have effect; absent: it has none. */
+  needsFirewall: Type.Optional(Type.Literal(true)),
   remarks: Type.Optional(ServerRemarks),
   /** The guest is on its host already, with the server's id, and is taken in as it is; absent: it is built. */
   adopts: Type.Optional(Type.Literal(true)),
@@ -171,5 +179,7 @@ export const InstanceView = Type.Object({
   /** Absent: those it was built with. */
   flavor: Type.Optional(FlavorSnapshot),
   imageId: Type.Optional(Uuid),
+  /** Absent: its NICs have the MAC addresses of its ports. */
+  machineNics: Type.Optional(Type.Array(MachineNic)),
 })
 export type InstanceView = Static<typeof InstanceView>

@@ -66,6 +66,38 @@ describe('a guest that is on a host already', () => {
     expect(await used()).toBe(before)
   })
 
+  test('is taken in again once the server that it was, or was to be, is deleted', async () => {
+    const demo = cloud.as('demo')
+    const [host] = cloud.hosts
+    const { id } = planted()
+    const isListed = async () => {
+      const found = (await guests()) as readonly { readonly id: string }[]
+      return found.some((guest) => guest.id === id)
+    }
+    const forget = async () => {
+      await demo.delete(`/compute/v2.1/servers/${id}`)
+      await untilGone(demo, id)
+    }
+    host!.fail({ method: 'adopt', effect: { do: 'fail', kind: 'internal' } })
+    expect((await adopt(id)).status).toBe(202)
+    await untilStatus(demo, id, 'ERROR')
+    host!.fail()
+    const said = expect.stringContaining('delete it and take the guest in again')
+    expect(await adopt(id)).toMatchObject({ status: 409, body: { detail: said } })
+    await forget()
+    expect(await isListed()).toBe(true)
+
+    expect((await adopt(id)).status).toBe(202)
+    await untilStatus(demo, id, 'ACTIVE')
+
+    await forget()
+    expect(await isListed()).toBe(false)
+    planted({ id })
+    expect((await adopt(id)).status).toBe(202)
+    await untilStatus(demo, id, 'ACTIVE')
+    await forget()
+  })
+
   test('is left alone where it does not fit, is not there, or is not the caller’s to take', async () => {
     const { id } = planted({ vcpus: 3 })
     for (const [change, status, said] of [

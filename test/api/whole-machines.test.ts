@@ -102,6 +102,64 @@ test('servers of a class of machines get one each, and there are no more than th
   await untilGone(demo, again.id)
 })
 
+interface PortShown {
+  readonly id: string
+  readonly mac_address: string
+}
+
+async function portsOf(query: string): Promise<readonly PortShown[]> {
+  const { body } = await demo.get<{ ports: PortShown[] }>(`/networking/v2.0/ports?${query}`)
+  return body.ports
+}
+
+async function macsIn(path: string): Promise<readonly unknown[]> {
+  const { body } = await demo.get(path)
+  return (
+    JSON.stringify(body)
+      .match(/(?<=mac_addr":")[^"]+/g)
+      ?.toSorted() ?? []
+  )
+}
+
+test('ports show the MAC addresses of the NICs they are, for as long as they are', async () => {
+  const flavorRef = await flavorWith('gold-nics', WHOLE)
+  const { network } = cloud.catalog
+  const made = await demo.post<{ port: PortShown }>('/networking/v2.0/ports', {
+    port: { network_id: network },
+  })
+  const { port } = made.body
+  const networks = [{ port: port.id }, { uuid: network }]
+  const { id } = await activeServer(cloud, demo, { flavorRef, networks })
+
+  const ports = () => portsOf(`device_id=${id}`)
+  const macs = async () => (await ports()).map(({ mac_address: mac }) => mac).toSorted()
+  await expect
+    .poll(macs)
+    .toEqual([expect.stringMatching(/^52:.*:00$/), expect.stringMatching(/^52:.*:01$/)])
+  const shown = await macs()
+  expect(await macsIn(`${SERVERS}/${id}/os-interface`)).toEqual(shown)
+  expect(await macsIn(`${SERVERS}/${id}`)).toEqual(shown)
+  const own = (await ports()).find((each) => each.id === port.id)!.mac_address
+  expect(own).not.toBe(port.mac_address)
+  expect(await portsOf(`mac_address=${own}`)).toMatchObject([{ id: port.id }])
+  expect(await portsOf(`mac_address=${port.mac_address}`)).toEqual([])
+
+  // What is changed of the port leaves that as it is, and so does another power state.
+  const renamed = { port: { name: 'renamed' } }
+  expect((await demo.put(`/networking/v2.0/ports/${port.id}`, renamed)).body).toMatchObject({
+    port: { name: 'renamed', mac_address: own },
+  })
+  await demo.post(`${SERVERS}/${id}/action`, { 'os-stop': null })
+  await untilStatus(demo, id, 'SHUTOFF')
+  expect(await macs()).toEqual(shown)
+
+  await demo.delete(`${SERVERS}/${id}`)
+  await untilGone(demo, id)
+  expect(await portsOf(`id=${port.id}`)).toMatchObject([{ mac_address: port.mac_address }])
+  expect(await portsOf(`mac_address=${port.mac_address}`)).toHaveLength(1)
+  await demo.delete(`/networking/v2.0/ports/${port.id}`)
+})
+
 async function rawImage(content: Buffer): Promise<string> {
   const [endpoint = ''] = cloud.endpoints
   const name = 'machine'
@@ -169,6 +227,9 @@ test('machines are given to a host while it runs, get servers, and are taken awa
   const server = await activeServer(cloud, demo, { flavorRef, imageRef })
   expect(machine.disk).toHaveLength(4096)
   await nodeIs('rack-1', { state: 'active', server_id: server.id, is_on: true })
+  await expect
+    .poll(() => portsOf(`device_id=${server.id}`))
+    .toMatchObject([{ mac_address: macAddress }])
   for (const refused of ['inspect rack-1', 'remove rack-1']) {
     const { code, err } = await weir.run(`node ${refused}`)
     expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(server.id) })
@@ -177,6 +238,17 @@ test('machines are given to a host while it runs, get servers, and are taken awa
   await untilGone(demo, server.id)
   await nodeIs('rack-1', { state: 'available', server_id: null })
   expect(machine.disk).toBeNull()
+
+  const { network } = cloud.catalog
+  const networks = [{ uuid: network }, { uuid: network }]
+  const wide = await createServer(cloud, demo, { flavorRef, imageRef, networks })
+  await untilStatus(demo, wide, 'ERROR')
+  expect((await showServer(admin, wide)).fault).toMatchObject({
+    details: expect.stringContaining('The server has 2 ports'),
+  })
+  expect(machine.disk).toBeNull()
+  await demo.delete(`${SERVERS}/${wide}`)
+  await untilGone(demo, wide)
 
   const maintained = await weir.json('node maintenance rack-1 --reason fan')
   expect(maintained).toMatchObject({ maintenance: 'fan', state: 'available' })

@@ -1,16 +1,15 @@
-import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
-import {
-  CONSOLE_KINDS,
-  type ConsoleKind,
-  type Driver,
-  type ImageSpec,
-  type InstanceReport,
-  type InstanceSpec,
+import type {
+  ConsoleKind,
+  Driver,
+  ImageSpec,
+  InstanceReport,
+  InstanceSpec,
 } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { driverPartsContract } from './driver-parts.contract.ts'
 
 /** What a driver's test gives the suite: a backend that outlives the drivers opened over it. */
 export interface DriverHarness extends AsyncDisposable {
@@ -26,7 +25,11 @@ export interface DriverHarness extends AsyncDisposable {
   shelve(content: Buffer, diskFormat: string): ImageSpec
   /** What a flavor must say for a guest to be had here; absent: nothing. */
   readonly extraSpecs?: Readonly<Record<string, string>>
-  /** What consoles a guest has; absent: all. */
+  /** A driver of another cell's host over the same backend; absent: a backend has one owner. */
+  openOther?(): Promise<Driver>
+  /** Ends the guest from outside, as a crash of it would; absent: nobody but the driver can. */
+  cutOff?(id: InstanceId): Promise<unknown>
+  /** What consoles a guest has, where the driver has any; absent: all. */
   readonly consoles?: readonly ConsoleKind[]
   /** False where the backend lets only its own operator read diagnostics. */
   readonly showsFigures?: false
@@ -193,133 +196,7 @@ export function driversContract(
       }),
     )
 
-    test('pause() and unpause() may be repeated, but not when it is off', ({ skip }) =>
-      cleaned(async () => {
-        const { pause } = driver
-        if (pause === undefined) return skip()
-        const { id } = await spawnNew()
-
-        await pause.pause(id, signal())
-        await pause.pause(id, signal())
-        expect(await stateOf(id)).toBe('paused')
-        await pause.unpause(id, signal())
-        await pause.unpause(id, signal())
-        expect(await stateOf(id)).toBe('running')
-        await driver.stop(id, 0, signal())
-        await expect(pause.pause(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
-      }))
-
-    test('a paused instance can be stopped', ({ skip }) =>
-      cleaned(async () => {
-        if (driver.pause === undefined) return skip()
-        const { id } = await spawnNew()
-        await driver.pause.pause(id, signal())
-
-        await driver.stop(id, 5_000, signal())
-
-        expect(await stateOf(id)).toBe('shutdown')
-      }))
-
-    test('a console of each kind can be opened and ends with its guest', () =>
-      cleaned(async () => {
-        const { id } = await spawnNew()
-        for (const kind of harness.consoles ?? CONSOLE_KINDS) {
-          const console = await driver.console!.open(id, kind, signal())
-          const ended = once(console, 'end')
-          console.resume()
-          console.write('\r')
-
-          await driver.stop(id, 0, signal())
-
-          await ended
-          const again = driver.console!.open(id, kind, signal())
-          await expect(again).rejects.toMatchObject({ kind: 'conflict' })
-          await driver.start(id, signal())
-        }
-      }))
-
-    test('a suspended instance is off until it is resumed, started or rebooted', ({ skip }) =>
-      cleaned(async () => {
-        const { suspend } = driver
-        if (suspend === undefined) return skip()
-        const { id } = await spawnNew()
-
-        await suspend.suspend(id, signal())
-        await suspend.suspend(id, signal())
-        expect(await stateOf(id)).toBe('shutdown')
-        await suspend.resume(id, signal())
-        await suspend.resume(id, signal())
-        expect(await stateOf(id)).toBe('running')
-        await suspend.suspend(id, signal())
-        await driver.reboot(id, 'hard', 0, signal())
-        expect(await stateOf(id)).toBe('running')
-        await driver.stop(id, 0, signal())
-        await expect(suspend.suspend(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
-      }))
-
-    test('a crash dump is for what runs', ({ skip }) =>
-      cleaned(async () => {
-        const { crashDump } = driver
-        if (crashDump === undefined) return skip()
-        const { id } = await spawnNew()
-
-        await crashDump.trigger(id, signal())
-        await driver.stop(id, 0, signal())
-        await expect(crashDump.trigger(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
-      }))
-
-    test('a rescue may be repeated and leaves nothing; an image that cannot be had costs nothing', ({
-      skip,
-    }) =>
-      cleaned(async () => {
-        const { rescue } = driver
-        if (rescue === undefined) return skip()
-        const { id } = await spawnNew()
-        const configDrive = { file: Buffer.from('x') }
-        const spec = { image: harness.image, configDrive, adminPassword: null, graceMs: 0 }
-
-        const refused = { ...spec, image: harness.refused[refusals[0]!]! }
-        await expect(rescue.rescue(id, refused, signal())).rejects.toMatchObject({
-          kind: 'invalid',
-        })
-        expect(await stateOf(id)).toBe('running')
-        await driver.stop(id, 0, signal())
-        for (const _ of [1, 2]) await rescue.rescue(id, spec, signal())
-        expect(await driver.list(signal())).toEqual([{ id, powerState: 'running' }])
-        for (const _ of [1, 2]) await rescue.unrescue(id, signal())
-        expect(await stateOf(id)).toBe('running')
-        await rescue.rescue(id, spec, signal())
-        await driver.destroy(id, signal())
-        expect(await harness.leftovers(id)).toEqual([])
-        await expect(rescue.rescue(id, spec, signal())).rejects.toMatchObject({ kind: 'not-found' })
-      }))
-
-    test('a password is for a guest that listens', ({ skip }) =>
-      cleaned(async () => {
-        const { password } = driver
-        if (password === undefined) return skip()
-        const { id } = await spawnNew()
-
-        await driver.stop(id, 0, signal())
-        await expect(password.set(id, 'x', signal())).rejects.toMatchObject({ kind: 'conflict' })
-      }))
-
-    test('figures are of a guest that runs', ({ skip }) =>
-      cleaned(async () => {
-        const { diagnostics } = driver
-        if (diagnostics === undefined || harness.showsFigures === false) return skip()
-        const { id } = await spawnNew()
-
-        const figures = await diagnostics.read(id, signal())
-
-        expect(figures).toMatchObject({ powerState: 'running', hasConfigDrive: false })
-        expect(figures.disks).toHaveLength(1)
-        expect(figures.nics).toEqual([])
-        expect(figures.cpus.length).toBeGreaterThan(0)
-        expect(figures.memory.maximumMb).toBe(128)
-        await driver.stop(id, 0, signal())
-        await expect(diagnostics.read(id, signal())).rejects.toMatchObject({ kind: 'conflict' })
-      }))
+    driverPartsContract({ opened: () => ({ harness, driver }), signal, stateOf, spawnNew, cleaned })
 
     test('operations on an absent instance are not-found', async () => {
       const id = newId<InstanceId>()
@@ -379,6 +256,36 @@ export function driversContract(
         const changes = states().filter((state, index, all) => state !== all[index - 1])
         const paused = driver.pause === undefined ? [] : ['paused', 'running']
         expect(changes).toEqual(['running', ...paused, 'shutdown'])
+      }))
+
+    test('a guest that ends by itself is told of, and can be started again', ({ skip }) =>
+      cleaned(async () => {
+        if (harness.cutOff === undefined) return skip()
+        const { id } = await spawnNew()
+        const seen: InstanceReport[] = []
+        await using _watching = driver.watch((report) => seen.push(report))
+
+        await harness.cutOff(id)
+
+        const off = { id, powerState: 'shutdown' }
+        await expect.poll(() => seen, { timeout: 5_000 }).toContainEqual(off)
+        expect(await driver.list(signal())).toEqual([off])
+        await driver.start(id, signal())
+        expect(await stateOf(id)).toBe('running')
+      }))
+
+    test('an instance of another owner is neither listed nor touched', ({ skip }) =>
+      cleaned(async () => {
+        if (harness.openOther === undefined) return skip()
+        const spec = await spawnNew()
+        await using other = await harness.openOther()
+
+        expect(await other.list(signal())).toEqual([])
+        await other.destroy(spec.id, signal())
+        const absent = { kind: 'not-found' }
+        await expect(other.stop(spec.id, 0, signal())).rejects.toMatchObject(absent)
+
+        expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
       }))
 
     test('a driver opened again finds running, paused and stopped instances as they are', () =>

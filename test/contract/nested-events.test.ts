@@ -96,6 +96,18 @@ describe('a Weir below', () => {
     expect(cloud.count(LIST) - lists).toBeLessThanOrEqual(3)
   })
 
+  test('is listened to after the last whole event when its stream breaks in the middle of one', async () => {
+    const { below } = await spawn()
+    const shows = cloud.count(SHOW)
+    cloud.tell(below.id)
+    await expect.poll(() => cloud.count(SHOW), POLL).toBeGreaterThan(shows)
+
+    cloud.breakOffTelling()
+    await listens(2)
+
+    expect(cloud.listened).toEqual([undefined, '1'])
+  })
+
   test('is listened to after the last event again when its stream breaks, anew when that is not kept', async () => {
     const { id, below } = await spawn()
     const shows = cloud.count(SHOW)

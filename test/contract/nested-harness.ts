@@ -59,6 +59,8 @@ export async function startNestedHarness(): Promise<NestedHarness> {
     forget: () => rm(join(directory, owner.hostId), { recursive: true, force: true }),
     openAs,
     open: () => openAs(owner),
+    openOther: () => openAs({ cellId: newId<CellId>(), hostId: newId<HostId>() }),
+    cutOff: (id) => stopBelow(child, id),
     image: shelf.add(CONTENT, FAKE),
     hanging: (spec) => ({ ...spec, displayName: HANGS }),
     refused: refusedImages(shelf),
@@ -95,11 +97,22 @@ function refusedImages(shelf: ImageShelf): Record<(typeof REFUSED_IMAGES)[number
 }
 
 interface Below {
-  readonly servers: readonly { readonly metadata: Readonly<Record<string, string>> }[]
+  readonly servers: readonly {
+    readonly id: string
+    readonly metadata: Readonly<Record<string, string>>
+  }[]
   readonly ports: readonly { readonly name: string }[]
   readonly networks: readonly { readonly name: string }[]
   readonly images: readonly { readonly name: string; readonly status: string }[]
   readonly keypairs: readonly { readonly keypair: { readonly name: string } }[]
+}
+
+/** As somebody does who works in the child itself. */
+async function stopBelow(child: Cloud, id: string): Promise<void> {
+  const demo = child.as('demo')
+  const { servers } = (await demo.get<Below>('/compute/v2.1/servers/detail')).body
+  const marked = servers.find(({ metadata }) => Object.values(metadata).some((v) => v.includes(id)))
+  await demo.post(`/compute/v2.1/servers/${marked!.id}/action`, { 'os-stop': null })
 }
 
 /** What there is of an instance, and what nothing holds that was made for any. */

@@ -13,6 +13,7 @@ import { type Disturbance, StubCloud } from '../env/stub-cloud.ts'
 
 const CREATE = /^POST \/compute\/servers$/
 const LIST = /^GET \/compute\/servers\/detail$/
+const SHOW = /^GET \/compute\/servers\/[0-9a-f-]{36}$/
 const LOGIN = /^POST \/v3\/auth\/tokens$/
 const SETTLES_MS = 400
 const { flavor: FLAVOR } = instanceSpec(new ImageShelf().add(Buffer.from('x')))
@@ -249,6 +250,43 @@ describe('a cloud below that', () => {
     await hide(2)
     cloud.servers.delete(server!.id)
     expect(await driver.list(signal())).toEqual([])
+  })
+
+  test('does not list a server of a part that is away, and cannot show it, has not lost it', async () => {
+    const spec = newSpec()
+    cloud.tellsTime = false
+    await driver.spawn(spec, signal())
+    cloud.disturb(LIST, { answer: 200, body: '{"servers":[]}' }, 4)
+    cloud.disturb(SHOW, { answer: 500 }, 9)
+
+    for (const _ of [1, 2, 3, 4]) expect(await driver.list(signal())).toHaveLength(1)
+
+    expect(cloud.count(SHOW)).toBeGreaterThan(0)
+  })
+
+  test('does not know yet everywhere that it has made a server is not asked for another', async () => {
+    const spec = newSpec()
+    cloud.compute.blindMs = SETTLES_MS / 2
+
+    await expect(driver.spawn(spec, signal())).rejects.toMatchObject({ kind: 'unavailable' })
+    const destroying = driver.destroy(spec.id, signal())
+    await expect(destroying).rejects.toMatchObject({ kind: 'unavailable' })
+    await spawnAtLast(spec)
+
+    expect(cloud.count(CREATE)).toBe(1)
+    await driver.destroy(spec.id, signal())
+    expect(there()).toEqual([])
+  })
+
+  test('names another server than it has made does not lose that one', async () => {
+    const [theirs, spec] = [newSpec(), newSpec()]
+    await driver.spawn(theirs, signal())
+    cloud.disturb(CREATE, { answer: 202, body: JSON.stringify({ server: { id: there()[0]!.id } }) })
+
+    await spawnAtLast(spec)
+    await driver.destroy(spec.id, signal())
+
+    expect(await driver.list(signal())).toEqual([{ id: theirs.id, powerState: 'running' }])
   })
 
   test('is asked for one list at a time, and for changes only, whoever wants it', async () => {

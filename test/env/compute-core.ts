@@ -28,7 +28,7 @@ const CONNECTIONS = 16
 /** Servers without any network: what the network service does is tested with it. */
 const NO_NETWORK: ServerNetwork = {
   reachOf: async () => () => true,
-  bind: () => {},
+  bind: async () => {},
   nicOf: async () => undefined,
   releaseNic: async () => {},
   release: async () => {},
@@ -42,6 +42,7 @@ const NO_IMAGES: ServerImages = {
 }
 const NO_NICS: NicsPlan = {
   reaches: () => true,
+  needsFirewall: false,
   securityGroups: [],
   allocate: async () => ({ nics: [], addresses: {} }),
 }
@@ -199,6 +200,7 @@ function planned(
       keyName: null,
       securityGroups: [],
       reservationId: 'r-00000000',
+      attempt: 1,
       launchIndex,
       diskConfig: 'MANUAL',
       requestedZone: null,

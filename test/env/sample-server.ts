@@ -12,6 +12,7 @@ export function sampleServer(
     projectId: owner.projectId,
     userId: owner.userId,
     cellId,
+    attempt: 1,
     name: 'server',
     hostname: 'server',
     description: null,

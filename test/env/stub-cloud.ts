@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { json } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
+import { StubCollection, StubRefusal } from './stub-collection.ts'
+import { type Asked, StubCompute, type StubServer } from './stub-compute.ts'
 
 /** What happens to a request instead of, before or after its work. */
 export type Disturbance =
@@ -11,35 +13,37 @@ export type Disturbance =
   /** The connection breaks, and the work is done so much later. */
   | { readonly late: number }
   | { readonly slow: number }
+  /** The work is done, and answered with this all the same. */
+  | { readonly workThen: number }
+  /** The work is done, and its answer is cut off, of other types, or about something else. */
+  | { readonly spoil: 'cut' | 'types' | 'ids' }
 
 interface Rule {
   readonly what: RegExp
   readonly does: Disturbance
+  skip: number
   times: number
 }
 
-export interface StubServer {
-  readonly id: string
-  readonly name: string
-  readonly metadata: Readonly<Record<string, string>>
-  status: string
-  updated: number
-}
+type Handler = (
+  match: readonly string[],
+  body: Asked,
+  query: URLSearchParams,
+  content: string,
+) => unknown
 
-type Handler = (match: readonly string[], body: Asked, query: URLSearchParams) => unknown
-
-/** The parts of the bodies that the handlers read. */
-interface Asked {
-  readonly server?: { readonly name: string; readonly metadata: Record<string, string> }
-  readonly 'os-stop'?: null
-}
-
-const POWER: Readonly<Record<string, number>> = { ACTIVE: 1, SHUTOFF: 4 }
 const TOKEN_LIFE_MS = 3_600_000
 
 /** A small OpenStack that does as it is told: it keeps servers, and disturbs requests. */
 export class StubCloud implements AsyncDisposable {
-  readonly servers = new Map<string, StubServer>()
+  readonly networks = new StubCollection()
+  readonly subnets = new StubCollection()
+  readonly ports = new StubCollection({ fixed_ips: [], security_groups: [] }, ['mac_address'])
+  readonly groups = new StubCollection({ security_group_rules: [] })
+  readonly images = new StubCollection({ status: 'queued' })
+  /** By their names. */
+  readonly keypairs = new Set<string>()
+  readonly compute = new StubCompute(this.ports, this.images)
   /** Every request, such as `GET /compute/servers/detail`, in order. */
   readonly asked: string[] = []
   /** Without a clock of its own it is asked for everything. */
@@ -72,9 +76,13 @@ export class StubCloud implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`
   }
 
-  /** The next requests whose method and path match are disturbed. */
-  disturb(what: RegExp, does: Disturbance, times = 1): void {
-    this.#rules.push({ what, does, times })
+  get servers(): Map<string, StubServer> {
+    return this.compute.servers
+  }
+
+  /** The next requests whose method and path match, after so many that are not, are disturbed. */
+  disturb(what: RegExp, does: Disturbance, times = 1, skip = 0): void {
+    this.#rules.push({ what, does, times, skip })
   }
 
   /** Whoever listens is told that something has happened to the server. */
@@ -83,6 +91,12 @@ export class StubCloud implements AsyncDisposable {
     const data = JSON.stringify({ type: 'server.state', server_id: serverId })
     for (const listener of this.#listeners)
       listener.write(`id: ${this.#events}\nevent: server.state\ndata: ${data}\n\n`)
+  }
+
+  /** The same, and the streams end after its id. */
+  breakOffTelling(): void {
+    this.#events += 1
+    for (const listener of this.#listeners) listener.end(`id: ${this.#events}\n`)
   }
 
   /** The connections of those who listen break. */
@@ -108,22 +122,47 @@ export class StubCloud implements AsyncDisposable {
     const url = new URL(request.url ?? '', this.url)
     const what = `${request.method} ${url.pathname}`
     this.asked.push(what)
-    const body = request.method === 'POST' ? ((await json(request)) as Asked) : {}
-    const work = () => this.#work(what, body, url.searchParams)
-    const rule = this.#rules.find((each) => each.times > 0 && each.what.test(what))
+    const content = ['POST', 'PUT'].includes(request.method ?? '') ? await text(request) : ''
+    const body = content.startsWith('{') ? (JSON.parse(content) as Asked) : {}
+    response.sendDate = this.tellsTime
+    const work = () => this.#work(what, body, url.searchParams, content)
+    const rule = this.#ruleFor(what)
     if (this.isWeir) response.setHeader('x-weir-via', String(request.headers['x-weir-via']))
     if (rule === undefined && url.pathname === '/federation/v1/events')
       return this.#stream(request, response)
     if (rule === undefined) return this.#answer(response, work())
-    rule.times -= 1
-    const { does } = rule
-    if ('answer' in does) {
-      response.writeHead(does.answer, { 'content-type': 'application/json', ...does.headers })
-      response.end(does.body ?? '{"fault":{"message":"as told"}}')
-      return
+    this.#disturb(rule.does, work, request, response)
+  }
+
+  #ruleFor(what: string): Rule | undefined {
+    const rule = this.#rules.find((each) => each.times > 0 && each.what.test(what))
+    if (rule === undefined) return undefined
+    if (rule.skip > 0) {
+      rule.skip -= 1
+      return undefined
     }
+    rule.times -= 1
+    return rule
+  }
+
+  #disturb(
+    does: Disturbance,
+    work: () => unknown,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
     if ('slow' in does) {
       setTimeout(() => this.#answer(response, work()), does.slow)
+      return
+    }
+    if ('spoil' in does) return this.#answer(response, work(), does.spoil)
+    if ('workThen' in does) work()
+    if ('answer' in does || 'workThen' in does) {
+      const status = 'answer' in does ? does.answer : does.workThen
+      const { headers = {}, body = '{"fault":{"message":"as told"}}' } =
+        'answer' in does ? does : {}
+      response.writeHead(status, { 'content-type': 'application/json', ...headers })
+      response.end(body)
       return
     }
     if ('late' in does) setTimeout(work, does.late)
@@ -139,23 +178,29 @@ export class StubCloud implements AsyncDisposable {
     response.write(`retry: 1000\n\nid: ${this.#events}\n\n`)
   }
 
-  #answer(response: ServerResponse, answer: unknown): void {
-    response.sendDate = this.tellsTime
-    if (answer === undefined) {
-      response.writeHead(404, { 'content-type': 'application/json' })
-      response.end('{"itemNotFound":{"code":404,"message":"It is not here."}}')
+  #answer(response: ServerResponse, answer: unknown, spoil?: 'cut' | 'types' | 'ids'): void {
+    const refusal = answer === undefined ? new StubRefusal(404, 'It is not here.') : answer
+    if (refusal instanceof StubRefusal) {
+      response.writeHead(refusal.status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ refusal: { code: refusal.status, message: refusal.message } }))
       return
     }
     const isToken = typeof answer === 'object' && answer !== null && 'token' in answer
     const headers = isToken ? { 'x-subject-token': `token-${this.#tokens}` } : {}
-    response.writeHead(isToken ? 201 : 200, { 'content-type': 'application/json', ...headers })
-    response.end(JSON.stringify(answer))
+    const body = typeof answer === 'string' ? answer : JSON.stringify(spoiled(answer, spoil))
+    const length = Buffer.byteLength(body)
+    response.writeHead(isToken ? 201 : 200, {
+      ...{ 'content-type': 'application/json', 'content-length': length },
+      ...headers,
+    })
+    if (spoil !== 'cut') return void response.end(body)
+    response.write(body.slice(0, length / 2), () => response.destroy())
   }
 
-  #work(what: string, body: Asked, query: URLSearchParams): unknown {
+  #work(what: string, body: Asked, query: URLSearchParams, content: string): unknown {
     for (const [pattern, handler] of this.#handlers) {
       const match = pattern.exec(what)
-      if (match !== null) return handler(match, body, query)
+      if (match !== null) return handler(match, body, query, content)
     }
     return undefined
   }
@@ -163,17 +208,92 @@ export class StubCloud implements AsyncDisposable {
   readonly #handlers: readonly (readonly [RegExp, Handler])[] = [
     [/^POST \/v3\/auth\/tokens$/, () => this.#token()],
     [/^GET \/compute\/$/, () => ({ version: { version: '2.96', min_version: '2.1' } })],
-    [/^GET \/compute\/flavors\/detail$/, () => ({ flavors: [FLAVOR] })],
+    [/^GET \/compute\/flavors\/detail$/, () => ({ flavors: FLAVORS })],
     [/^GET \/compute\/limits$/, () => ({ limits: { absolute: LIMITS } })],
-    [/^GET \/compute\/servers\/detail$/, (_match, _body, query) => this.#list(query)],
-    [/^POST \/compute\/servers$/, (_match, asked) => this.#create(asked)],
-    [/^GET \/compute\/servers\/([^/]+)$/, ([, id]) => this.#show(id)],
-    [/^DELETE \/compute\/servers\/([^/]+)$/, ([, id]) => this.#set(id, 'DELETED')],
+    [/^GET \/compute\/servers\/detail$/, (_match, _body, query) => this.compute.list(query)],
+    [/^POST \/compute\/servers$/, (_match, asked) => this.compute.create(asked)],
+    [/^GET \/compute\/servers\/([^/]+)$/, ([, id]) => this.compute.show(id)],
+    [/^DELETE \/compute\/servers\/([^/]+)$/, ([, id = '']) => this.compute.remove(id)],
     [
       /^POST \/compute\/servers\/([^/]+)\/action$/,
-      ([, id], asked) => this.#set(id, 'os-stop' in asked ? 'SHUTOFF' : 'ACTIVE'),
+      ([, id = ''], asked) => this.compute.act(id, asked),
+    ],
+    [
+      /^GET \/compute\/servers\/([^/]+)\/os-interface$/,
+      ([, id = '']) => ({
+        interfaceAttachments: this.compute.attached(id).map((port) => ({ port_id: port.id })),
+      }),
+    ],
+    [
+      /^POST \/compute\/servers\/([^/]+)\/os-interface$/,
+      ([, id = ''], asked) => this.compute.attach(id, asked),
+    ],
+    [
+      /^DELETE \/compute\/servers\/([^/]+)\/os-interface\/([^/]+)$/,
+      ([, id = '', port = '']) => this.compute.detach(id, port),
+    ],
+    [/^POST \/compute\/os-keypairs$/, (_match, asked) => this.#addKeypair(asked)],
+    [
+      /^DELETE \/compute\/os-keypairs\/([^/]+)$/,
+      ([, name = '']) => (this.keypairs.delete(name) ? {} : undefined),
+    ],
+    ...this.#collection('network/v2.0', 'network', 'networks', this.networks),
+    ...this.#collection('network/v2.0', 'subnet', 'subnets', this.subnets),
+    ...this.#collection('network/v2.0', 'port', 'ports', this.ports),
+    ...this.#collection('network/v2.0', 'security_group', 'security_groups', this.groups),
+    ...this.#collection('image/v2', undefined, 'images', this.images),
+    [
+      /^PUT \/image\/v2\/images\/([^/]+)\/file$/,
+      ([, id = ''], _body, _query, content) =>
+        this.images.change(id, { status: 'active', size: content.length, content }) && {},
+    ],
+    [
+      /^GET \/image\/v2\/images\/([^/]+)\/file$/,
+      ([, id = '']) => this.images.items.get(id)?.['content'],
     ],
   ]
+
+  /** `one`: what a single thing is wrapped in; undefined: in nothing. */
+  #collection(
+    base: string,
+    one: string | undefined,
+    many: string,
+    collection: StubCollection,
+  ): readonly (readonly [RegExp, Handler])[] {
+    const path = `/${base}/${many.replace('_', '-')}`
+    const inner = (body: Asked) =>
+      one === undefined ? body : (body as Record<string, object>)[one]!
+    const wrapped = (item: unknown) =>
+      one === undefined || item === undefined || item instanceof StubRefusal
+        ? item
+        : { [one]: item }
+    const named = `${path}/([^/]+)$`
+    return [
+      [new RegExp(`^GET ${path}$`), (_m, _b, query) => ({ [many]: collection.list(query) })],
+      [new RegExp(`^POST ${path}$`), (_m, body) => wrapped(collection.make(inner(body)))],
+      [new RegExp(`^GET ${named}`), ([, id = '']) => wrapped(collection.items.get(id))],
+      [
+        new RegExp(`^PUT ${named}`),
+        ([, id = ''], body) => wrapped(collection.change(id, inner(body))),
+      ],
+      [new RegExp(`^DELETE ${named}`), ([, id = '']) => this.#delete(collection, id)],
+    ]
+  }
+
+  /** A network that ports are on is kept, and takes its subnets with it. */
+  #delete(collection: StubCollection, id: string): unknown {
+    const query = new URLSearchParams({ network_id: id })
+    if (this.ports.list(query).length > 0) return new StubRefusal(409, 'There are ports in use.')
+    for (const subnet of this.subnets.list(query)) this.subnets.items.delete(subnet.id)
+    return collection.items.delete(id) ? {} : undefined
+  }
+
+  #addKeypair(body: Asked): unknown {
+    const { name } = (body as { readonly keypair: { readonly name: string } }).keypair
+    if (this.keypairs.has(name)) return new StubRefusal(409, `Key pair '${name}' already exists.`)
+    this.keypairs.add(name)
+    return { keypair: { name } }
+  }
 
   #token(): object {
     this.#tokens += 1
@@ -200,39 +320,12 @@ export class StubCloud implements AsyncDisposable {
       },
     }
   }
-
-  #list(query: URLSearchParams): object {
-    const since = query.get('changes-since')
-    const servers = [...this.servers.values()].filter(({ status, updated }) =>
-      since === null ? status !== 'DELETED' : updated >= Date.parse(since),
-    )
-    return { servers: servers.map(shown) }
-  }
-
-  #create({ server }: Asked): object {
-    const id = randomUUID()
-    const { name = '', metadata = {} } = server ?? {}
-    this.servers.set(id, { id, name, metadata, status: 'ACTIVE', updated: Date.now() })
-    return { server: { id } }
-  }
-
-  #show(id = ''): object | undefined {
-    const server = this.servers.get(id)
-    return server === undefined || server.status === 'DELETED'
-      ? undefined
-      : { server: shown(server) }
-  }
-
-  #set(id = '', status: string): object | undefined {
-    const server = this.servers.get(id)
-    if (server === undefined || server.status === 'DELETED') return undefined
-    server.status = status
-    server.updated = Date.now()
-    return {}
-  }
 }
 
-const FLAVOR = { id: '1', name: 'm1.tiny', vcpus: 1, ram: 128, disk: 1, swap: '' }
+const FLAVORS = [
+  { id: '1', name: 'm1.tiny', vcpus: 1, ram: 128, disk: 1, swap: '' },
+  { id: '2', name: 'm1.small', vcpus: 1, ram: 256, disk: 1, swap: '' },
+]
 const LIMITS = {
   maxTotalCores: 20,
   totalCoresUsed: 0,
@@ -240,15 +333,12 @@ const LIMITS = {
   totalRAMUsed: 0,
 }
 
-function shown({ id, name, metadata, status }: StubServer): object {
-  return {
-    id,
-    name,
-    metadata,
-    status,
-    created: '2026-01-01T00:00:00Z',
-    flavor: { vcpus: 1, ram: 128 },
-    'OS-EXT-STS:power_state': POWER[status] ?? 0,
-    'OS-EXT-STS:task_state': null,
-  }
+/** The answer with every text a number, or every id another. */
+function spoiled(answer: unknown, how: 'cut' | 'types' | 'ids' | undefined): unknown {
+  if (how !== 'types' && how !== 'ids') return answer
+  const text = JSON.stringify(answer, (key, value: unknown) => {
+    if (how === 'types') return typeof value === 'string' ? value.length : value
+    return key === 'id' || key === 'image_id' ? randomUUID() : value
+  })
+  return JSON.parse(text)
 }

@@ -89,6 +89,10 @@ export async function startBaremetalHarness(
     nodes,
     openSilent: () => createBaremetalDriver({ owner, stateDirectory, images: shelf }, settings),
     open: () => openProvided({ owner, stateDirectory, images: shelf }, settings, nodes),
+    cutOff: async (id) => {
+      for (const [index, machine] of machines.entries())
+        if ((await record(index)).instance === id) await machine.ipmitool('power', 'off')
+    },
     image: shelf.add(echoDisk()),
     extraSpecs: { [`resources:${RESOURCE_CLASS}`]: '1' },
     consoles: ['serial'],

@@ -1,6 +1,11 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, type InstanceId, newId } from '#common/ids.ts'
+import { EngineImages } from '#drivers/docker/images/engine-images.ts'
 import type { Driver, ImageSpec, InstanceSpec, NicSpec } from '#drivers/driver.ts'
+import { ImageCache } from '#drivers/image-cache.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { driverDisksContract } from '../contract/driver-disks.contract.ts'
 import { driversContract } from '../contract/drivers.contract.ts'
@@ -142,6 +147,42 @@ describe.skipIf(why !== undefined)(`docker${why === undefined ? '' : ` (skipped:
       const names = images.flatMap(({ RepoTags }) => RepoTags ?? [])
       expect(names).toContain(`weir-image:${image.sha256}`)
       expect(names.filter((name) => !name.startsWith('weir-image:'))).toEqual([])
+    })
+
+    test('images that it brought go when they take too much: the longest unused, and none that is used or somebody else’s', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'weir-dki-'))
+      const cache = new ImageCache(folder, harness.shelf)
+      await cache.prepare()
+      await using images = new EngineImages(harness.engine, cache, [], 0)
+      const newImage = async (name: string) =>
+        dockerImage(harness, await savedImage(`${name}:1`, name))
+      const [used, first, second, third] = await Promise.all(
+        ['used', 'first', 'second', 'third'].map(newImage),
+      )
+      const nameOf = ({ sha256 }: ImageSpec) => `weir-image:${sha256}`
+      const isThere = async (name: string) => {
+        const url = `/images/${name}/json`
+        return harness.engine.call('GET', url, { signal: signal() }).then(
+          () => true,
+          () => false,
+        )
+      }
+      const ensured = async (image: ImageSpec) => images.ensure(image, signal())
+      await spawnNew({ image: used! })
+      await ensured(first!)
+      const theirs = { query: { repo: 'theirs', tag: '1' }, signal: signal() }
+      await harness.engine.call('POST', `/images/${nameOf(first!)}/tag`, theirs)
+
+      await ensured(second!)
+      expect(await isThere(nameOf(first!))).toBe(false)
+      expect(await isThere('theirs:1')).toBe(true)
+      await ensured(third!)
+      expect(await isThere(nameOf(second!))).toBe(false)
+      expect(await isThere(nameOf(third!)), 'the one used last stays').toBe(true)
+      expect(await isThere(nameOf(used!))).toBe(true)
+
+      await harness.engine.call('DELETE', '/images/theirs:1', { signal: signal() })
+      await rm(folder, { recursive: true })
     })
 
     test('an image that the operator offers is used as the engine has it', async () => {

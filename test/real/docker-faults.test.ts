@@ -1,7 +1,5 @@
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -15,8 +13,9 @@ import type { Driver, ImageSource } from '#drivers/driver.ts'
 import { run } from '#drivers/run.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { isFullRun } from '../env/full-run.ts'
-import { type Certificates, makeCertificates, type Pair } from './docker-certificates.ts'
+import { type Certificates, makeCertificates, type Pair } from './certificates.ts'
 import { type DockerHarness, startDockerHarness } from './docker-harness.ts'
+import { relayInto } from './relay-into.ts'
 import { whyNoGuests } from './requirements.ts'
 
 const why = isFullRun
@@ -26,15 +25,6 @@ const skipped = why === undefined ? '' : ` (skipped: ${why})`
 const MIB = 1024 ** 2
 const STEP_MS = 20_000
 const ENGINE_PORT = 2376
-/** Runs where the engine does, whose loopback is not ours: what comes by the socket goes to the port, and back. */
-const INNER_RELAY = `const { connect, createServer } = require('node:net')
-createServer((here) => {
-  const there = connect(${ENGINE_PORT}, '127.0.0.1')
-  here.on('error', () => there.destroy()).pipe(there)
-  there.on('error', () => here.destroy()).pipe(here)
-}).listen(process.argv[1])`
-const IN_BACKGROUND = 'setsid "$@" >/dev/null 2>&1 </dev/null &'
-
 describe.skipIf(why !== undefined)(`a docker host in trouble${skipped}`, () => {
   let folder: string
   let certificates: Certificates
@@ -133,7 +123,8 @@ describe.skipIf(why !== undefined)(`a docker host in trouble${skipped}`, () => {
   })
 
   test('an engine is reached by TLS, by whoever its authority has signed for', async () => {
-    await using relay = await startRelay(harness, join(folder, 'relay.sock'))
+    const socket = join(folder, 'relay.sock')
+    await using relay = await relayInto(harness.running, ENGINE_PORT, socket)
     const { ca, client, stranger } = certificates
     const at = async (authority: string, { cert, key }: Partial<Pair>) =>
       harness.openAs(harness.owner, {
@@ -186,8 +177,39 @@ describe.skipIf(why !== undefined)(`a docker host in trouble${skipped}`, () => {
     }
   }, 120_000)
 
-  function driverWith(images: ImageSource): Promise<Driver> {
-    const stateDirectory = join(folder, 'without')
+  test('a folder of the host without room, or that is read-only, refuses guests, and the engine has nothing of them', async () => {
+    const small = join(folder, 'host')
+    await mkdir(small)
+    const size = ['-t', 'tmpfs', '-o', 'size=1m', 'weir-test', small]
+    await run('mount', size, { timeoutMs: STEP_MS })
+    try {
+      await using full = await driverWith(harness.shelf, small)
+      const large = harness.shelve(await filesOf(Buffer.alloc(2 * MIB, 3)), 'docker')
+      const spec = instanceSpec(large)
+
+      await expect(full.spawn(spec, signal())).rejects.toMatchObject({
+        kind: 'no-capacity',
+        message: 'The host has no room left on its disk.',
+      })
+      await run('mount', ['-o', 'remount,ro', small], { timeoutMs: STEP_MS })
+      const later = instanceSpec(harness.shelve(await filesOf(Buffer.from('tiny')), 'docker'))
+      await expect(full.spawn(later, signal())).rejects.toMatchObject({
+        kind: 'internal',
+        message: 'The host may not write where it keeps its guests.',
+      })
+
+      for (const { id } of [spec, later]) expect(await harness.leftovers(id)).toEqual([])
+      const left = await run('find', [small, '-type', 'f'], { timeoutMs: STEP_MS })
+      expect(left.stdout).toBe('')
+    } finally {
+      await run('umount', [small], { timeoutMs: STEP_MS })
+    }
+  })
+
+  function driverWith(
+    images: ImageSource,
+    stateDirectory = join(folder, 'without'),
+  ): Promise<Driver> {
     const { owner, running } = harness
     const settings = { endpoint: running.endpoint, localImages: [] }
     return createDockerDriver({ owner, stateDirectory, images }, settings)
@@ -199,27 +221,4 @@ async function filesOf(content: Buffer): Promise<Buffer> {
   archive.entry({ name: 'large' }, content)
   archive.finalize()
   return buffer(archive as unknown as Readable)
-}
-
-/** A port of ours that leads to the engine's own port. */
-async function startRelay(
-  { running }: DockerHarness,
-  socketPath: string,
-): Promise<AsyncDisposable & { readonly port: number }> {
-  const inner = [process.execPath, '-e', INNER_RELAY, socketPath]
-  await running.run('sh', ['-c', IN_BACKGROUND, 'sh', ...inner], { timeoutMs: STEP_MS })
-  await waitFor('the relay', () => existsSync(socketPath), STEP_MS)
-  const server: Server = createServer((here) => {
-    const there = connect(socketPath)
-    here.on('error', () => there.destroy()).pipe(there)
-    there.on('error', () => here.destroy()).pipe(here)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
 }

@@ -7,11 +7,13 @@ import { guestFiles } from '#deploy/guest/guest-files.ts'
 import { createDockerDriver, type DockerSettings } from '#drivers/docker/driver.ts'
 import { engineEndpoint } from '#drivers/docker/engine/endpoint.ts'
 import { Engine } from '#drivers/docker/engine/engine.ts'
+import { containerName } from '#drivers/docker/names.ts'
 import type { Driver, ImageSpec, Owner } from '#drivers/driver.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import type { DriverHarness } from '../contract/drivers.contract.ts'
 import { archiveOf, savedImage } from './docker-images.ts'
 
+const CALL_MS = 10_000
 const DOCKER = { diskFormat: 'docker' }
 
 /** Images that a host must refuse, by what is wrong with them. */
@@ -54,6 +56,8 @@ export async function startDockerHarness(options: readonly string[] = []): Promi
     engine,
     openAs,
     open: () => openAs(owner),
+    openOther: () => openAs({ cellId: newId<CellId>(), hostId: newId<HostId>() }),
+    cutOff: (id) => kill(engine, containerName(id)),
     image: shelf.add(await guestFiles(), DOCKER),
     consoles: ['serial'],
     hanging: (spec) => ({ ...spec, image: { ...endless, ...DOCKER } }),
@@ -71,8 +75,13 @@ export async function startDockerHarness(options: readonly string[] = []): Promi
   }
 }
 
+async function kill(engine: Engine, container: string): Promise<void> {
+  const signal = AbortSignal.timeout(CALL_MS)
+  await engine.call('POST', `/containers/${container}/kill`, { signal })
+}
+
 async function namesOf(engine: Engine, id: string): Promise<readonly string[]> {
-  const signal = AbortSignal.timeout(10_000)
+  const signal = AbortSignal.timeout(CALL_MS)
   const get = <T>(path: string) => engine.call<T>('GET', path, { query: { all: '1' }, signal })
   const containers = await get<{ Names: string[] }[]>('/containers/json')
   const { Volumes } = await get<{ Volumes: { Name: string }[] | null }>('/volumes')

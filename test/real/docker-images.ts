@@ -4,13 +4,14 @@ import { buffer } from 'node:stream/consumers'
 import { type Pack, pack } from 'tar-stream'
 import { guestFiles } from '#deploy/guest/guest-files.ts'
 
-/** The tiny container as `docker save` would write it, under a name that came with it. */
-export async function savedImage(name: string): Promise<Buffer> {
+/** The tiny container as `docker save` would write it, under a name that came with it. Another `author`: another image. */
+export async function savedImage(name: string, author = 'weir'): Promise<Buffer> {
   const layer = await guestFiles()
   const config = Buffer.from(
     JSON.stringify({
       architecture: 'amd64',
       os: 'linux',
+      author,
       config: { Cmd: ['/sbin/init'] },
       rootfs: { type: 'layers', diff_ids: [`sha256:${sha256(layer)}`] },
     }),

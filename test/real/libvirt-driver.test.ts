@@ -62,6 +62,45 @@ describe.skipIf(why !== undefined)(
         openOther: () => harness.openAs({ cellId: newId<CellId>(), hostId: newId() }),
       }))
 
+      test('a guest that was taken in does what leaves its disks and devices as they are', async () => {
+        const id = await defineForeignGuest((...args) => harness.virsh(...args))
+        const spec = instanceSpec(guest, { id })
+        await driver.adopt!.adopt(spec, signal())
+
+        await driver.pause!.pause(id, signal())
+        await driver.pause!.unpause(id, signal())
+        expect((await driver.diagnostics!.read(id, signal())).powerState).toBe('running')
+        expect(await driver.consoleLog!.read(id, 100, signal())).toHaveLength(0)
+        await driver.reboot(id, 'hard', 0, signal())
+        expect(await stateOf(spec)).toBe('running')
+        const nic = nicWith('10.88.0.10', NEXT_MAC)
+        const rescue = { image: guest, adminPassword: null, graceMs: 0 }
+        const keeps = { keepsEphemeral: false, runs: true }
+        const refused: readonly (() => Promise<unknown>)[] = [
+          () => driver.snapshot!.take(id, signal()),
+          () => driver.rebuild!.rebuild(spec, keeps, signal()),
+          () => driver.rescue!.rescue(id, { ...rescue, configDrive: {} }, signal()),
+          () => driver.resize!.resize(spec, { runs: true, graceMs: 0 }, signal()),
+          () => driver.move!.pack(id, 0, signal()),
+          () => driver.password!.set(id, 'secret', signal()),
+          () => driver.interfaces!.attach(id, nic, signal()),
+          () => driver.interfaces!.detach(id, nic, signal()),
+        ]
+        for (const act of refused)
+          await expect(act(), String(act)).rejects.toMatchObject({
+            kind: 'unsupported',
+            message: expect.stringContaining('was taken in as it is'),
+          })
+        await expect(driver.console!.open(id, 'vnc', signal())).rejects.toMatchObject({
+          kind: 'unsupported',
+        })
+        expect(await stateOf(spec)).toBe('running')
+
+        await driver.destroy(id, signal())
+        expect(await harness.leftovers(id)).toEqual([])
+        expect(await harness.virsh('list', '--all', '--name')).not.toContain('kept')
+      })
+
       test("its consoles are the guest's own: typed text is answered, the screen speaks VNC", async () => {
         const spec = instanceSpec(guest)
         await driver.spawn(spec, signal())

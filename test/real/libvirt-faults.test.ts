@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errorChain, Failure, isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
 import { startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
 import type { Driver, ImageSource, Owner } from '#drivers/driver.ts'
 import { createLibvirtDriver } from '#drivers/libvirt/driver.ts'
 import { run } from '#drivers/run.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
+import { startForeignGuest } from './foreign-guest.ts'
 import { type LibvirtHarness, startLibvirtHarness } from './libvirt-harness.ts'
 import { whyNoGuests } from './requirements.ts'
 
@@ -78,6 +80,19 @@ describe.skipIf(why !== undefined)(
       await harness.virsh('undefine', `weir-${spec.id}`)
       await driver.spawn(spec, signal())
       await driver.destroy(spec.id, signal())
+    })
+
+    test('a domain that goes when it stops is not taken in, and stays nobody’s', async () => {
+      await startForeignGuest((...args) => harness.virsh(...args))
+      const id = (await harness.virsh('domuuid', 'foreign')).trim() as InstanceId
+
+      const taking = driver.adopt!.adopt(instanceSpec(harness.image, { id }), signal())
+      await expect(taking).rejects.toMatchObject({ kind: 'conflict' })
+
+      expect((await driver.adopt!.strangers(signal())).map((each) => each.id)).toEqual([id])
+      expect(await harness.leftovers(id)).toEqual(['foreign'])
+      await harness.virsh('destroy', 'foreign')
+      await harness.virsh('net-destroy', 'foreign')
     })
 
     test('an image that is gone is not-found, and leaves nothing', async () => {

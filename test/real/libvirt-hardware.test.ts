@@ -103,8 +103,11 @@ describe.skipIf(why !== undefined)(
       await driver.destroy(shared.id, signal())
 
       await driver.destroy(first!.id, signal())
-      await driver.spawn(second!, signal())
-      await driver.destroy(second!.id, signal())
+      const both = await Promise.allSettled(
+        [first!, second!].map((spec) => driver.spawn(spec, signal())),
+      )
+      expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+      for (const { id } of [first!, second!]) await driver.destroy(id, signal())
     })
 
     test('a machine with two memory nodes would have a guest with CPUs of both', async () => {

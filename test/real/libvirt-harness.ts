@@ -57,6 +57,8 @@ export async function startLibvirtHarness(name: string): Promise<LibvirtHarness>
     openAs,
     virsh,
     open: () => openAs(owner),
+    openOther: () => openAs({ cellId: newId<CellId>(), hostId: newId<HostId>() }),
+    cutOff: (id) => virsh('destroy', `weir-${id}`),
     image: shelf.add(Buffer.alloc(MIB)),
     hanging: (spec) => ({ ...spec, image: endless }),
     refused: refusedImages(shelf),

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CellId, type HostId, type NetworkId, newId, type PortId } from '#common/ids.ts'
 import type { Driver, FilterRule, FlavorSpec, InstanceSpec } from '#drivers/driver.ts'
@@ -26,6 +27,8 @@ const size = (name: string, memoryMb: number): FlavorSpec => {
   return { id: name, name, vcpus: 1, memoryMb, rootGb: 1, ...none }
 }
 
+const Below = Type.Record(Type.String(), Type.Array(Type.Record(Type.String(), Type.Unknown())))
+
 describe.skipIf(account === undefined)(`a project of a real OpenStack${why}`, () => {
   let directory: string
   let driver: Driver
@@ -35,9 +38,8 @@ describe.skipIf(account === undefined)(`a project of a real OpenStack${why}`, ()
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const spawned: InstanceSpec[] = []
   const signal = () => AbortSignal.timeout(TEST_MS)
-  type Below = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
   const get = async (service: 'compute' | 'network', path: string, microversion?: string) =>
-    (await cloud.call<Below>(service, 'GET', path, { microversion, signal: signal() })).body
+    (await cloud.ask(Below, service, 'GET', path, { microversion, signal: signal() })).body
   const serverOf = async (id: string) => {
     const { servers = [] } = await get('compute', '/servers/detail', '2.93')
     return servers.find(({ metadata }) => JSON.stringify(metadata).includes(id))

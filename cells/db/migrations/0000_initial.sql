@@ -52,6 +52,7 @@ CREATE TABLE `instances` (
 	`zone` varchar(255),
 	`flavor` json,
 	`image_id` char(36) character set ascii collate ascii_bin,
+	`machine_nics` json,
 	`fault` json,
 	`launched_at` datetime(3),
 	`saga_id` char(36) character set ascii collate ascii_bin,

@@ -31,6 +31,8 @@ export const instances = mysqlTable(
     flavor: json('flavor'),
     /** The image it was rebuilt from; null: the one it was built from. */
     imageId: uuid('image_id'),
+    /** MachineNic[]; null: its NICs have the MAC addresses of its ports. */
+    machineNics: json('machine_nics'),
     fault: json('fault'),
     launchedAt: time('launched_at'),
     /** The saga that is changing it; null when none is. */

@@ -1,5 +1,6 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceSpec } from '../../driver.ts'
+import { inOrder } from '../../machine-nics.ts'
 import { toldOfMachine } from '../../told-network.ts'
 import type { BaremetalHost } from '../host.ts'
 import type { LiveBoot } from '../netboot/live-boots.ts'
@@ -95,7 +96,9 @@ async function configPatches(
   signal: AbortSignal,
 ): Promise<readonly DiskPatch[]> {
   if (spec.configDrive === undefined) return []
-  return configPartition(image, toldOfMachine(spec, nicsOf(node)), diskBytes(node), signal)
+  const ports = spec.nics.map(({ portId }) => portId)
+  const files = toldOfMachine(spec, inOrder(ports, nicsOf(node)))
+  return configPartition(image, files, diskBytes(node), signal)
 }
 
 function diskBytes({ record: { parts } }: Node): number {

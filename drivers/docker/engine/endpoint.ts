@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import type { Pool } from 'undici'
 import { Failure } from '#common/errors.ts'
+import { pemFile } from '../../pem-file.ts'
 
 export interface EndpointSettings {
   /** `unix:///PATH`, `tcp://HOST:PORT` or `https://HOST:PORT`; the last two with TLS where `tlsCa` is given. */
@@ -37,9 +37,9 @@ export function engineEndpoint(settings: EndpointSettings): Endpoint {
     origin: `${isSecure ? 'https' : 'http'}://${url.host}`,
     connect: {
       timeout: CONNECT_TIMEOUT_MS,
-      ...(tlsCa === undefined ? {} : { ca: pem('tls_ca', tlsCa) }),
-      ...(tlsCert === undefined ? {} : { cert: pem('tls_cert', tlsCert) }),
-      ...(tlsKey === undefined ? {} : { key: pem('tls_key', tlsKey) }),
+      ...(tlsCa === undefined ? {} : { ca: pemFile('tls_ca', tlsCa) }),
+      ...(tlsCert === undefined ? {} : { cert: pemFile('tls_cert', tlsCert) }),
+      ...(tlsKey === undefined ? {} : { key: pemFile('tls_key', tlsKey) }),
     },
   }
 }
@@ -55,12 +55,4 @@ function parse(endpoint: string): URL {
 
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
-}
-
-function pem(setting: string, path: string): Buffer {
-  try {
-    return readFileSync(path)
-  } catch (cause) {
-    throw new Failure('invalid', `${setting}: ${(cause as Error).message}`, { cause })
-  }
 }

@@ -9,11 +9,14 @@ import { KeyedLock } from '../../keyed-lock.ts'
 import type { Engine } from '../engine/engine.ts'
 import { withoutRoom } from '../engine/engine-failure.ts'
 import { archiveKind } from './archive-kind.ts'
+import { purgeImages } from './purge-images.ts'
 import { retagged } from './retagged.ts'
 
 const REPOSITORY = 'weir-image'
 /** An image property that names an image which the engine has already. */
 const LOCAL_IMAGE = 'docker_image'
+/** Images that no container is made of stay for the next boot, up to this much in all. */
+const UNUSED_BYTES_MAX = 20 * 1024 ** 3
 
 export interface EngineImage {
   readonly Id: string
@@ -30,9 +33,16 @@ export class EngineImages implements ImageCopies, AsyncDisposable {
   readonly #engine: Engine
   readonly #cache: ImageCache
   readonly #localImages: readonly string[]
+  readonly #unusedBytesMax: number
   readonly #locks = new KeyedLock<string>()
 
-  constructor(engine: Engine, cache: ImageCache, localImages: readonly string[]) {
+  constructor(
+    engine: Engine,
+    cache: ImageCache,
+    localImages: readonly string[],
+    unusedBytesMax = UNUSED_BYTES_MAX,
+  ) {
+    this.#unusedBytesMax = unusedBytesMax
     this.#engine = engine
     this.#cache = cache
     this.#localImages = localImages
@@ -49,11 +59,13 @@ export class EngineImages implements ImageCopies, AsyncDisposable {
     const name = nameOf(image)
     return this.#locks.run(image.sha256, signal, async () => {
       const existing = await this.#find(name, signal)
-      if (existing !== undefined) return existing
-      await this.#load(image, name, signal)
-      const loaded = await this.#find(name, signal)
-      if (loaded !== undefined) return loaded
-      throw new Failure('invalid', `Image ${image.id} holds nothing a container can be made of.`)
+      if (existing === undefined) await this.#load(image, name, signal)
+      const found = existing ?? (await this.#find(name, signal))
+      if (found === undefined)
+        throw new Failure('invalid', `Image ${image.id} holds nothing a container can be made of.`)
+      await this.#nameAnew(name, signal)
+      if (existing === undefined) await this.purge(signal)
+      return found
     })
   }
 
@@ -64,6 +76,12 @@ export class EngineImages implements ImageCopies, AsyncDisposable {
     const name = nameOf(image)
     const found = await this.#find(name, signal)
     return found && { name, sizeBytes: found.Size }
+  }
+
+  /** Afterwards images that Weir has brought and no container is made of take no more than the limit. */
+  async purge(signal: AbortSignal): Promise<void> {
+    const limits = { kept: this.#localImages, unusedBytesMax: this.#unusedBytesMax }
+    await purgeImages(this.#engine, { repository: REPOSITORY, ...limits }, signal)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -78,6 +96,12 @@ export class EngineImages implements ImageCopies, AsyncDisposable {
       'invalid',
       `Image ${image.id} names ${name}, which this host does not offer. Its operator offers images with local_images.`,
     )
+  }
+
+  /** The engine notes when a name was given last, but for loading: so it knows which image was used last, whoever used it. */
+  async #nameAnew(name: string, signal: AbortSignal): Promise<void> {
+    const [repo = '', tag = ''] = name.split(':')
+    await this.#engine.call('POST', `/images/${name}/tag`, { query: { repo, tag }, signal })
   }
 
   async #find(name: string, signal: AbortSignal): Promise<EngineImage | undefined> {

@@ -25,8 +25,11 @@ export function metadataCalls(session: LibvirtSession) {
         throw error
       }
     },
-    /** Afterwards it is the element, also when the domain starts anew. Throws `conflict` for a domain that is not kept. */
-    async setMetadata(domain: DomainRef, xml: string, signal: AbortSignal): Promise<void> {
+    /**
+     * Afterwards it is the element, also when the domain starts anew; null: there is none. Throws `conflict` for a
+     * domain that is not kept.
+     */
+    async setMetadata(domain: DomainRef, xml: string | null, signal: AbortSignal): Promise<void> {
       const args = new XdrWriter()
         .domain(domain)
         .int(ELEMENT)

@@ -1,8 +1,9 @@
-import { connect, type NetConnectOpts, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import pLimit from 'p-limit'
 import { Failure } from '#common/errors.ts'
 import { abortable } from '../../abortable.ts'
+import { type DialTarget, dial } from './dial.ts'
 import {
   encodePacket,
   PACKET_STATUSES,
@@ -19,7 +20,6 @@ import { XdrReader } from './xdr-reader.ts'
 /** libvirtd's default `max_client_requests`: beyond it the daemon stops reading, pings included. */
 const IN_FLIGHT_MAX = 5
 const WAITING_MAX = 1_000
-const CONNECT_TIMEOUT_MS = 5_000
 /** Longer than libvirt waits for a busy domain (30 s) or for a guest that will not die (about 15 s). */
 const CALL_TIMEOUT_MS = 60_000
 /** The daemon pings after 5 s without traffic, so this much silence means that nobody is there. */
@@ -72,23 +72,13 @@ export class RpcConnection implements Disposable {
 
   /** Connects; throws `unavailable` when nobody answers in time. The remote side knows nothing of us yet. */
   static async open(
-    address: NetConnectOpts,
+    address: DialTarget,
     onMessage: MessageListener,
     options: ConnectionOptions = {},
   ): Promise<RpcConnection> {
-    const socket = connect(address)
-    const timer = setTimeout(() => socket.destroy(new Error('timed out')), CONNECT_TIMEOUT_MS)
-    try {
-      await new Promise<void>((resolve, reject) => {
-        socket.once('connect', resolve)
-        socket.once('error', reject)
-      })
-    } catch (cause) {
+    const socket = await dial(address).catch((cause: unknown) => {
       throw new Failure('unavailable', 'The hypervisor cannot be reached.', { cause })
-    } finally {
-      clearTimeout(timer)
-    }
-    socket.removeAllListeners()
+    })
     return new RpcConnection(socket, onMessage, options)
   }
 

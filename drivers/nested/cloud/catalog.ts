@@ -1,4 +1,6 @@
+import { type Static, Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
+import { Nullable } from '#openapi/wire/scalars.ts'
 import type { NestedSettings } from '../settings.ts'
 import { checkCloudUrl } from './check-address.ts'
 
@@ -10,14 +12,19 @@ export type Endpoints = Readonly<Record<(typeof NEEDED_SERVICES)[number], URL>> 
 }
 
 /** Of Keystone's catalog, what the driver reads. */
-export type Catalog = readonly {
-  readonly type: string
-  readonly endpoints: readonly {
-    readonly interface: string
-    readonly region_id?: string | null
-    readonly url: string
-  }[]
-}[]
+export const Catalog = Type.Array(
+  Type.Object({
+    type: Type.String(),
+    endpoints: Type.Array(
+      Type.Object({
+        interface: Type.String(),
+        region_id: Type.Optional(Nullable(Type.String())),
+        url: Type.String(),
+      }),
+    ),
+  }),
+)
+export type Catalog = Static<typeof Catalog>
 
 /** What is below each service's endpoint, whether or not the catalog's URL has it already. */
 const VERSION_PATHS: Readonly<Record<CloudService, string>> = {

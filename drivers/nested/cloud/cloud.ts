@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
+import type { Static, TSchema } from 'typebox'
 import { Agent, type Dispatcher } from 'undici'
 import { childTraceparent } from '#common/context.ts'
 import { currentWork } from '#common/current-work.ts'
 import { Failure, isFailure } from '#common/errors.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import { pemFile } from '../../pem-file.ts'
 import type { NestedSettings } from '../settings.ts'
 import type { CloudService } from './catalog.ts'
 import { checkedLookup } from './check-address.ts'
@@ -63,7 +65,7 @@ export class Cloud implements AsyncDisposable {
       connect: {
         timeout: CONNECT_TIMEOUT_MS,
         lookup: checkedLookup(settings),
-        ...(settings.caFile === undefined ? {} : { ca: pem(settings.caFile) }),
+        ...(settings.caFile === undefined ? {} : { ca: pemFile('ca_file', settings.caFile) }),
       },
       headersTimeout: settings.requestTimeoutMs,
       bodyTimeout: settings.requestTimeoutMs,
@@ -83,24 +85,49 @@ export class Cloud implements AsyncDisposable {
     return this.#session.access(signal)
   }
 
-  /** The answer with its JSON; undefined for an answer without any. */
-  async call<T = undefined>(
+  /** The answer with its JSON, as `schema` has it; what else is in it is let be. */
+  async ask<T extends TSchema>(
+    schema: T,
     service: CloudService,
     method: Message['method'],
     path: string,
     request: CloudRequest,
-  ): Promise<CloudAnswer<T>> {
+  ): Promise<CloudAnswer<Static<T>>> {
+    const { body, headers } = await this.#answer(service, method, path, request)
+    try {
+      return { body: checked(schema, body, 'Its answer'), headers }
+    } catch (cause) {
+      throw nonsense(`${method} ${path} of ${service}`, cause)
+    }
+  }
+
+  /** Resolves once the cloud has taken the request. */
+  async call(
+    service: CloudService,
+    method: Message['method'],
+    path: string,
+    request: CloudRequest,
+  ): Promise<void> {
+    await this.#answer(service, method, path, request)
+  }
+
+  /** A success and its JSON; undefined for an answer without any. */
+  async #answer(
+    service: CloudService,
+    method: Message['method'],
+    path: string,
+    request: CloudRequest,
+  ): Promise<CloudAnswer<unknown>> {
     const sending = request.isUncut === true ? new AbortController().signal : request.signal
     const { status, headers, text } = await this.#authorized(service, request, async (access) =>
       this.#whole(this.#message(access, { service, method, path, request }), sending),
     )
     const what = `${method} ${path} of ${service}`
     if (status < 200 || status > 299) throw cloudFailure({ what, status, body: text })
-    if (text === '') return { body: undefined as T, headers }
     try {
-      return { body: JSON.parse(text) as T, headers }
+      return { body: text === '' ? undefined : JSON.parse(text), headers }
     } catch (cause) {
-      throw new Failure('unavailable', 'The cloud below answers nonsense.', { cause, detail: what })
+      throw nonsense(what, cause)
     }
   }
 
@@ -247,14 +274,10 @@ function versionHeaders(microversion: string): Readonly<Record<string, string>> 
   }
 }
 
-function silent(cause: unknown): Failure {
-  return new Failure('unavailable', 'The cloud below does not answer.', { cause })
+function nonsense(detail: string, cause: unknown): Failure {
+  return new Failure('unavailable', 'The cloud below answers nonsense.', { cause, detail })
 }
 
-function pem(path: string): Buffer {
-  try {
-    return readFileSync(path)
-  } catch (cause) {
-    throw new Failure('invalid', `ca_file: ${(cause as Error).message}`, { cause })
-  }
+function silent(cause: unknown): Failure {
+  return new Failure('unavailable', 'The cloud below does not answer.', { cause })
 }

@@ -1,11 +1,14 @@
 import type { Readable } from 'node:stream'
+import { type Static, Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
+import { checked } from '#openapi/wire/checked.ts'
 import { abortable } from '../../abortable.ts'
 import { tokenRequest } from '../../token-request.ts'
 import type { NestedSettings } from '../settings.ts'
-import { type Catalog, type Endpoints, endpointsOf } from './catalog.ts'
+import { Catalog, type Endpoints, endpointsOf } from './catalog.ts'
 import { checkCloudUrl } from './check-address.ts'
 import { cloudFailure } from './cloud-failure.ts'
+import { Id } from './id.ts'
 
 /** A token of the project below, and where its services are. */
 export interface Access {
@@ -34,15 +37,16 @@ export interface Sent {
   readonly text: string
 }
 
-interface TokenBody {
-  readonly token: {
-    readonly expires_at: string
-    readonly issued_at: string
-    readonly project?: { readonly id: string }
-    readonly user: { readonly id: string }
-    readonly catalog?: Catalog
-  }
-}
+const TokenBody = Type.Object({
+  token: Type.Object({
+    expires_at: Type.String(),
+    issued_at: Type.String(),
+    project: Type.Optional(Type.Object({ id: Id })),
+    user: Type.Object({ id: Type.String() }),
+    catalog: Type.Optional(Catalog),
+  }),
+})
+type Token = Static<typeof TokenBody>['token']
 
 /** A token is renewed when this part of its life is over. */
 const RENEW_AFTER = 0.8
@@ -103,19 +107,21 @@ export class Session {
   }
 }
 
-function parsed(text: string): TokenBody['token'] {
+function parsed(text: string): Token {
   try {
-    return (JSON.parse(text) as TokenBody).token
+    return checked(TokenBody, JSON.parse(text), 'A token').token
   } catch (cause) {
     throw new Failure('unavailable', 'What answers for the cloud’s Keystone is none.', { cause })
   }
 }
 
-function accessOf(token: string, body: TokenBody['token'], settings: NestedSettings): Access {
+function accessOf(token: string, body: Token, settings: NestedSettings): Access {
   const { project, user, catalog = [] } = body
   if (project === undefined)
     throw new Failure('unavailable', 'The credential of this host is for no project.')
   const lifeMs = Date.parse(body.expires_at) - Date.parse(body.issued_at)
+  if (!(lifeMs > 0))
+    throw new Failure('unavailable', 'The cloud below gives tokens that have ended already.')
   return {
     token,
     projectId: project.id,

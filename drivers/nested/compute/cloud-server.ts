@@ -1,27 +1,35 @@
+import { type Static, Type } from 'typebox'
 import { Failure, isFailure } from '#common/errors.ts'
 import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts'
+import { Nullable, Texts } from '#openapi/wire/scalars.ts'
 import type { Cloud } from '../cloud/cloud.ts'
+import { Id } from '../cloud/id.ts'
+
+const Amount = Type.Optional(Type.Number())
 
 /** Of a server as the cloud shows it, what the driver reads. */
-export interface CloudServer {
-  readonly id: string
-  readonly name: string
-  readonly status: string
-  readonly metadata: Readonly<Record<string, string>>
-  readonly created: string
-  readonly fault?: { readonly code: number; readonly message: string }
+export const CloudServer = Type.Object({
+  id: Id,
+  name: Type.String(),
+  status: Type.String(),
+  metadata: Texts,
+  created: Type.String(),
+  fault: Type.Optional(Type.Object({ code: Type.Number(), message: Type.String() })),
   /** Embedded since 2.47, and without its id. */
-  readonly flavor: {
-    readonly id?: string
-    readonly vcpus?: number
-    readonly ram?: number
-    readonly disk?: number
-    readonly ephemeral?: number
-    readonly swap?: number
-  }
-  readonly 'OS-EXT-STS:power_state'?: number
-  readonly 'OS-EXT-STS:task_state'?: string | null
-}
+  flavor: Type.Object({
+    id: Type.Optional(Type.String()),
+    vcpus: Amount,
+    ram: Amount,
+    disk: Amount,
+    ephemeral: Amount,
+    swap: Amount,
+  }),
+  'OS-EXT-STS:power_state': Amount,
+  'OS-EXT-STS:task_state': Type.Optional(Nullable(Type.String())),
+})
+export type CloudServer = Static<typeof CloudServer>
+
+export const ShownServer = Type.Object({ server: CloudServer })
 
 /** The first microversion that shows what a server has of cores and memory. */
 export const FLAVOR_SHOWN_SINCE = '2.47'
@@ -34,13 +42,10 @@ export async function showServer(
   microversion?: string,
 ): Promise<CloudServer | undefined> {
   try {
-    const { body } = await cloud.call<{ server?: CloudServer }>(
-      'compute',
-      'GET',
-      `/servers/${serverId}`,
-      { signal, microversion },
-    )
-    if (body.server?.id !== serverId)
+    const path = `/servers/${serverId}`
+    const asked = { signal, microversion }
+    const { body } = await cloud.ask(ShownServer, 'compute', 'GET', path, asked)
+    if (body.server.id !== serverId)
       throw new Failure('unavailable', 'The cloud below answers nonsense for a server.')
     return body.server.status === 'DELETED' ? undefined : body.server
   } catch (error) {

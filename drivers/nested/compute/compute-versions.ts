@@ -1,11 +1,12 @@
+import { Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
 import { abortable } from '../../abortable.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import type { Access } from '../cloud/session.ts'
 
-interface VersionBody {
-  readonly version: { readonly version?: string; readonly min_version?: string }
-}
+const VersionBody = Type.Object({
+  version: Type.Object({ version: Type.Optional(Type.String()) }),
+})
 
 const ASK_MS = 60_000
 
@@ -48,7 +49,7 @@ export class ComputeVersions {
   }
 
   async #ask(signal: AbortSignal): Promise<string> {
-    const { body } = await this.#cloud.call<VersionBody>('compute', 'GET', '/', { signal })
+    const { body } = await this.#cloud.ask(VersionBody, 'compute', 'GET', '/', { signal })
     const { version = '' } = body.version
     return version === '' ? '2.1' : version
   }

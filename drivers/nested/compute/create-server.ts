@@ -1,10 +1,14 @@
+import { Type } from 'typebox'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { InstanceSpec } from '../../driver.ts'
+import { Id } from '../cloud/id.ts'
 import type { NestedHost } from '../host.ts'
 import { viaOf } from '../names.ts'
 import type { InstanceRecord } from '../records.ts'
 import { createRequest, type ServerParts } from './create-body.ts'
+
+const CreatedServer = Type.Object({ server: Type.Object({ id: Id }) })
 
 /**
  * The id of the server, which is asked for once however often this is called. Throws `unavailable` while it is not known
@@ -22,19 +26,14 @@ export async function createServer(
   signal.throwIfAborted()
   await host.records.write(spec.id, { ...before, sentAt: Date.now() })
   try {
-    const answer = await host.cloud.call<{ server: { id: string } }>(
-      'compute',
-      'POST',
-      '/servers',
-      {
-        body,
-        microversion,
-        headers: { 'idempotency-key': before.key },
-        via: viaOf(spec.asked.metadata),
-        signal,
-        isUncut: true,
-      },
-    )
+    const answer = await host.cloud.ask(CreatedServer, 'compute', 'POST', '/servers', {
+      body,
+      microversion,
+      headers: { 'idempotency-key': before.key },
+      via: viaOf(spec.asked.metadata),
+      signal,
+      isUncut: true,
+    })
     await host.records.write(spec.id, {
       ...recordOf(host, spec.id),
       serverId: answer.body.server.id,

@@ -1,11 +1,12 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { NestedHost } from '../host.ts'
-import { type CloudServer, showServer } from './cloud-server.ts'
+import type { InstanceRecord } from '../records.ts'
+import { type CloudServer, isBusy, showServer } from './cloud-server.ts'
 
 /**
  * The server of an instance as it is now: the one that its record names, else the oldest that carries its mark. Undefined
- * when there is none.
+ * when there is none. Throws `unavailable` for one that the cloud says it has just made and does not show.
  */
 export async function findServer(
   host: NestedHost,
@@ -15,14 +16,38 @@ export async function findServer(
   const known = host.records.get(id)?.serverId ?? host.view.of(id)[0]?.id
   if (known !== undefined) {
     const server = await showServer(host.cloud, known, signal)
-    if (server === undefined) host.view.forget(known)
+    const record = host.records.get(id)
+    if (server === undefined) {
+      if (record !== undefined) refuseUnseen(host, record)
+      host.view.forget(known)
+    } else if (record?.hasRun === false) await refuseForeign(host, id, server)
     return server
   }
   await host.view.refresh(signal)
   return host.view.of(id)[0]
 }
 
-/** The same; throws `not-found` when there is none. */
+/** A new server is taken by its mark, whatever the answer to its create has named. */
+export async function refuseForeign(
+  { records, view }: NestedHost,
+  id: InstanceId,
+  server: CloudServer,
+): Promise<void> {
+  if (view.instanceOf(server) === id) return
+  const record = records.get(id)
+  if (record !== undefined) await records.write(id, { ...record, serverId: null })
+  throw new Failure('unavailable', 'The cloud below has named another server than it made.')
+}
+
+/** A cloud of many parts may not know everywhere yet what it has answered. */
+function refuseUnseen({ settings, view }: NestedHost, record: InstanceRecord): void {
+  const { hasRun, sentAt, serverId } = record
+  const wasSeen = hasRun || serverId === null || view.get(serverId) !== undefined
+  if (wasSeen || Date.now() >= (sentAt ?? 0) + settings.createSettlesMs) return
+  throw new Failure('unavailable', 'The cloud below does not show the server that it has made.')
+}
+
+/** The same server; throws `not-found` when there is none. */
 export async function getServer(
   host: NestedHost,
   id: InstanceId,
@@ -31,4 +56,16 @@ export async function getServer(
   const server = await findServer(host, id, signal)
   if (server !== undefined) return server
   throw new Failure('not-found', `Instance ${id} does not exist on this host.`)
+}
+
+/** The server at rest: what was begun before, such as by a request whose answer was lost, is over. Throws as `getServer`. */
+export async function restingServer(
+  host: NestedHost,
+  id: InstanceId,
+  signal: AbortSignal,
+): Promise<CloudServer> {
+  const server = await getServer(host, id, signal)
+  if (!isBusy(server)) return server
+  const rested = await host.view.until(server.id, (seen) => !isBusy(seen), signal)
+  return rested ?? getServer(host, id, signal)
 }

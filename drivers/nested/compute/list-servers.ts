@@ -1,11 +1,12 @@
+import { Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
 import type { Cloud } from '../cloud/cloud.ts'
-import type { CloudServer } from './cloud-server.ts'
+import { CloudServer } from './cloud-server.ts'
 
-interface Page {
-  readonly servers: readonly CloudServer[]
-  readonly servers_links?: readonly { readonly rel: string }[]
-}
+const Page = Type.Object({
+  servers: Type.Array(CloudServer),
+  servers_links: Type.Optional(Type.Array(Type.Object({ rel: Type.String() }))),
+})
 
 export interface ServerList {
   readonly servers: readonly CloudServer[]
@@ -32,13 +33,11 @@ export async function listServers(
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const last = servers.at(-1)
     const marker = last === undefined ? {} : { marker: last.id }
-    const { body, headers } = await cloud.call<Page>('compute', 'GET', '/servers/detail', {
+    const { body, headers } = await cloud.ask(Page, 'compute', 'GET', '/servers/detail', {
       query: { limit: PAGE_SIZE, ...since, ...marker },
       microversion: asked.microversion,
       signal,
     })
-    if (!Array.isArray(body.servers))
-      throw new Failure('unavailable', 'The cloud below answers nonsense for a list of servers.')
     if (page === 0) at = timeOf(headers['date'])
     servers.push(...body.servers)
     const hasMore = body.servers_links?.some(({ rel }) => rel === 'next') === true

@@ -23,6 +23,8 @@ export interface ServerViewOptions {
 /** Clocks of the cloud's own programs differ, and its dates are cut to seconds. */
 const OVERLAP_MS = 30_000
 const WHOLE_EVERY_MS = 60_000
+/** Servers that a list lacks again are looked at, so many at a time. */
+const LOOKS_MAX = 16
 
 /**
  * Our servers of the cloud below as it last showed them. However many ask, there is one list at a time and one per
@@ -35,7 +37,7 @@ export class ServerView implements AsyncDisposable {
   readonly #servers = new Map<string, CloudServer>()
   /** Servers of nobody. */
   readonly #strangers = new Map<string, CloudServer>()
-  /** Absent from the last whole list: gone if absent from the next. */
+  /** Absent from the last whole list: looked at if absent from the next. */
   readonly #missing = new Set<string>()
   /** When the last look at a single server began. */
   readonly #lookedAt = new Map<string, number>()
@@ -154,7 +156,7 @@ export class ServerView implements AsyncDisposable {
     for (const server of seen) if (!this.#isOutdated(server.id)) this.#take(server)
     if (isWhole) this.#strangers.clear()
     for (const server of servers) this.#noteStranger(server)
-    if (isWhole) this.#strike(new Set(seen.map(({ id }) => id)))
+    if (isWhole) await this.#strike(new Set(seen.map(({ id }) => id)))
     // A cloud that does not tell the time is asked for everything each time.
     this.#since = at === undefined ? undefined : at - OVERLAP_MS
     if (isWhole) this.#wholeAt = this.#begunAt
@@ -205,11 +207,11 @@ export class ServerView implements AsyncDisposable {
     for (const listener of this.#listeners) listener({ id, powerState: 'nostate' })
   }
 
-  #strike(seen: ReadonlySet<string>): void {
-    for (const id of this.#servers.keys()) {
-      if (seen.has(id)) continue
-      if (this.#missing.has(id)) this.#lose(id)
-      else this.#missing.add(id)
-    }
+  /** A cloud leaves out of its lists what is in a part of it that is away, and then cannot show it either. */
+  async #strike(seen: ReadonlySet<string>): Promise<void> {
+    const absent = [...this.#servers.keys()].filter((id) => !seen.has(id))
+    const again = absent.filter((id) => this.#missing.has(id)).slice(0, LOOKS_MAX)
+    for (const id of absent) this.#missing.add(id)
+    await Promise.allSettled(again.map((id) => this.look(id, this.#stop.signal)))
   }
 }

@@ -1,20 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Static, Type } from 'typebox'
 import { Failure, isFailure } from '#common/errors.ts'
+import { Nullable } from '#openapi/wire/scalars.ts'
 import { abortable } from '../../abortable.ts'
 import type { ImageFile, ImageSource, ImageSpec, Owner } from '../../driver.ts'
 import type { ImageCopies, ImageCopy } from '../../image-copies.ts'
 import type { Cloud } from '../cloud/cloud.ts'
+import { Id } from '../cloud/id.ts'
 import { HOST_PROPERTY, IMAGE_PROPERTY, imageBody, SHA256_PROPERTY } from './image-body.ts'
 import { verified } from './verified.ts'
 
-/** Of an image as the cloud shows it, what the driver reads. */
-export interface CloudImage {
-  readonly id: string
-  readonly status: string
-  readonly disk_format: string
-  readonly size: number
-  readonly [HOST_PROPERTY]?: string
-}
+/** Of an image as the cloud shows it, what the driver reads; before it has content it has neither format nor size. */
+const CloudImage = Type.Object({
+  id: Id,
+  status: Type.String(),
+  disk_format: Type.Optional(Nullable(Type.String())),
+  size: Type.Optional(Nullable(Type.Integer())),
+  [HOST_PROPERTY]: Type.Optional(Type.String()),
+})
+export type CloudImage = Static<typeof CloudImage>
+
+const ListedImages = Type.Object({ images: Type.Array(CloudImage) })
 
 interface Upload {
   readonly done: Promise<string>
@@ -75,12 +81,12 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
       named === undefined
         ? (await this.#copies(image, signal)).find(({ status }) => status === 'active')
         : await this.show(named, signal)
-    return found && { name: found.id, sizeBytes: found.size }
+    return found && { name: found.id, sizeBytes: found.size ?? 0 }
   }
 
   async show(id: string, signal: AbortSignal): Promise<CloudImage> {
     const { cloud } = this.#options
-    const { body } = await cloud.call<CloudImage>('image', 'GET', `/images/${id}`, { signal })
+    const { body } = await cloud.ask(CloudImage, 'image', 'GET', `/images/${id}`, { signal })
     return body
   }
 
@@ -151,8 +157,7 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
     signal: AbortSignal,
   ): Promise<readonly CloudImage[]> {
     const { cloud } = this.#options
-    type Body = { readonly images: readonly CloudImage[] }
-    const { body } = await cloud.call<Body>('image', 'GET', '/images', { query, signal })
+    const { body } = await cloud.ask(ListedImages, 'image', 'GET', '/images', { query, signal })
     return body.images
   }
 
@@ -160,7 +165,7 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
     const { cloud, owner, source } = this.#options
     const content = verified(await source.open(image, signal), image)
     const body = imageBody(owner, image)
-    const { body: made } = await cloud.call<CloudImage>('image', 'POST', '/images', {
+    const { body: made } = await cloud.ask(CloudImage, 'image', 'POST', '/images', {
       body,
       signal,
     })

@@ -1,19 +1,23 @@
+import { type Static, Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '../../driver.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import type { NestedHost } from '../host.ts'
 
 /** Of a flavor as the cloud shows it, what the driver reads. */
-export interface CloudFlavor {
-  readonly id: string
-  readonly name: string
-  readonly vcpus: number
-  readonly ram: number
-  readonly disk: number
-  readonly 'OS-FLV-EXT-DATA:ephemeral'?: number
+export const CloudFlavor = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  vcpus: Type.Number(),
+  ram: Type.Number(),
+  disk: Type.Number(),
+  'OS-FLV-EXT-DATA:ephemeral': Type.Optional(Type.Number()),
   /** '' for none, before 2.75. */
-  readonly swap: number | ''
-}
+  swap: Type.Union([Type.Number(), Type.Literal('')]),
+})
+export type CloudFlavor = Static<typeof CloudFlavor>
+
+const Flavors = Type.Object({ flavors: Type.Array(CloudFlavor) })
 
 const PAGE_SIZE = '1000'
 
@@ -40,12 +44,10 @@ export async function listFlavors(
   cloud: Cloud,
   signal: AbortSignal,
 ): Promise<readonly CloudFlavor[]> {
-  const { body } = await cloud.call<{ flavors: readonly CloudFlavor[] }>(
-    'compute',
-    'GET',
-    '/flavors/detail',
-    { query: { limit: PAGE_SIZE }, signal },
-  )
+  const { body } = await cloud.ask(Flavors, 'compute', 'GET', '/flavors/detail', {
+    query: { limit: PAGE_SIZE },
+    signal,
+  })
   return body.flavors
 }
 

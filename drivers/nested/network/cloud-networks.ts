@@ -1,19 +1,31 @@
-import { Failure, isFailure } from '#common/errors.ts'
+import { type Static, Type } from 'typebox'
+import { isFailure } from '#common/errors.ts'
 import type { NetworkId, PortId } from '#common/ids.ts'
 import type { NicSpec } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Cloud } from '../cloud/cloud.ts'
+import { Id } from '../cloud/id.ts'
 import { idsOf, networkName, portName } from '../names.ts'
-import { type CloudPort, groupsChange, hasAddresses } from './port-change.ts'
+import { CloudPort, groupsChange, hasAddresses } from './port-change.ts'
 import { subnetBody } from './subnet-body.ts'
 
-interface Named {
-  readonly id: string
-}
+const Made = Type.Object({ id: Id })
+const Network = Type.Object({
+  id: Id,
+  name: Type.String(),
+  created_at: Type.Optional(Type.String()),
+})
+const Subnet = Type.Object({ id: Id, cidr: Type.String() })
 
-interface Subnet extends Named {
-  readonly cidr: string
-}
+const Networks = Type.Object({ networks: Type.Array(Network) })
+const Subnets = Type.Object({ subnets: Type.Array(Subnet) })
+const Ports = Type.Object({ ports: Type.Array(CloudPort) })
+const MADE = {
+  network: Type.Object({ network: Made }),
+  subnet: Type.Object({ subnet: Made }),
+  port: Type.Object({ port: Made }),
+} as const
+const ShownNetwork = Type.Object({ network: Network })
 
 /**
  * Networks and ports of our own in the cloud below: what our users see of a network is ours, and its guests there reach
@@ -32,13 +44,12 @@ export class CloudNetworks {
    * but what its guest needs to get its address.
    */
   async ensurePort(nic: NicSpec, signal: AbortSignal): Promise<string> {
-    const name = portName(nic.portId)
-    const found = await this.#find('ports', name, signal)
+    const found = await this.#findPort(nic.portId, signal)
     if (found !== undefined) return found.id
     return this.#lock.run(nic.networkId, signal, async () => {
       const networkId = await this.#ensureNetwork(nic.networkId, signal)
       const port = {
-        name,
+        name: portName(nic.portId),
         network_id: networkId,
         mac_address: nic.macAddress,
         fixed_ips: await this.#fixedIps(networkId, nic, signal),
@@ -57,7 +68,7 @@ export class CloudNetworks {
     groups: readonly string[] | null,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const port = await this.#find<CloudPort>('ports', portName(nic.portId), signal)
+    const port = await this.#findPort(nic.portId, signal)
     if (port === undefined) return false
     const change = {
       ...(hasAddresses(port, nic)
@@ -75,7 +86,7 @@ export class CloudNetworks {
 
   /** The id below of a port; undefined when it is not there. */
   async findPort(id: PortId, signal: AbortSignal): Promise<string | undefined> {
-    return (await this.#find('ports', portName(id), signal))?.id
+    return (await this.#findPort(id, signal))?.id
   }
 
   /** Of ours, what was made for a server, by the names it has below, and the groups below that its ports have. */
@@ -88,21 +99,12 @@ export class CloudNetworks {
     readonly groupsBelow: readonly string[]
   }> {
     const query = { device_id: serverId }
-    type Port = CloudPort & { readonly name: string }
-    const { body } = await this.#cloud.call<{ ports: readonly Port[] }>(
-      'network',
-      'GET',
-      '/ports',
-      { query, signal },
-    )
+    const asked = { query, signal }
+    const { body } = await this.#cloud.ask(Ports, 'network', 'GET', '/ports', asked)
     const networkIds: NetworkId[] = []
     for (const network of new Set(body.ports.map((port) => port.network_id))) {
-      const found = await this.#cloud.call<{ network: { readonly name: string } }>(
-        'network',
-        'GET',
-        `/networks/${network}`,
-        { signal },
-      )
+      const path = `/networks/${network}`
+      const found = await this.#cloud.ask(ShownNetwork, 'network', 'GET', path, { signal })
       networkIds.push(...idsOf<NetworkId>([found.body.network.name]))
     }
     return {
@@ -114,28 +116,27 @@ export class CloudNetworks {
 
   /** Afterwards the port is not there. */
   async removePort(portId: PortId, signal: AbortSignal): Promise<void> {
-    const found = await this.findPort(portId, signal)
-    if (found !== undefined) await this.#remove(`/ports/${found}`, signal)
+    for (const { id } of await this.#portsOf(portId, signal))
+      await this.#remove(`/ports/${id}`, signal)
   }
 
   /** Afterwards the network is not there, unless a port is on it. */
   async releaseNetwork(id: NetworkId, isUsed: () => boolean, signal: AbortSignal): Promise<void> {
     await this.#lock.run(id, signal, async () => {
       if (isUsed()) return
-      const found = await this.#find('networks', networkName(id), signal)
-      if (found !== undefined) await this.#removeUnused(`/networks/${found.id}`, signal)
+      for (const network of await this.#networksOf(id, signal))
+        await this.#removeUnused(`/networks/${network.id}`, signal)
     })
   }
 
   /** Of two that were made at the same time by two hosts, both take the first. */
   async #ensureNetwork(id: NetworkId, signal: AbortSignal): Promise<string> {
-    const name = networkName(id)
-    const found = await this.#find('networks', name, signal)
-    if (found !== undefined) return found.id
-    const made = await this.#make('networks', 'network', { name }, signal)
-    const first = (await this.#find('networks', name, signal))?.id ?? made
-    if (first !== made) await this.#removeUnused(`/networks/${made}`, signal)
-    return first
+    const found = await this.#findNetwork(id, signal)
+    if (found !== undefined) return found
+    const made = await this.#make('networks', 'network', { name: networkName(id) }, signal)
+    const oldest = (await this.#findNetwork(id, signal)) ?? made
+    if (oldest !== made) await this.#removeUnused(`/networks/${made}`, signal)
+    return oldest
   }
 
   async #fixedIps(networkId: string, nic: NicSpec, signal: AbortSignal): Promise<object[]> {
@@ -150,12 +151,8 @@ export class CloudNetworks {
     nic: NicSpec,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
-    const { body } = await this.#cloud.call<{ subnets: readonly Subnet[] }>(
-      'network',
-      'GET',
-      '/subnets',
-      { query: { network_id: networkId }, signal },
-    )
+    const asked = { query: { network_id: networkId }, signal }
+    const { body } = await this.#cloud.ask(Subnets, 'network', 'GET', '/subnets', asked)
     const subnets = new Map(body.subnets.map(({ cidr, id }) => [cidr, id]))
     for (const fixed of nic.fixedIps) {
       if (subnets.has(fixed.cidr)) continue
@@ -165,34 +162,45 @@ export class CloudNetworks {
     return subnets
   }
 
-  async #find<T extends Named = Named>(
-    what: string,
-    name: string,
-    signal: AbortSignal,
-  ): Promise<T | undefined> {
-    const { projectId } = await this.#cloud.access(signal)
-    // Networks that others share with the project may have any name.
-    const query = { name, project_id: projectId }
-    const { body } = await this.#cloud.call<Readonly<Record<string, readonly T[]>>>(
-      'network',
-      'GET',
-      `/${what}`,
-      { query, signal },
-    )
-    return body[what]?.toSorted((a, b) => a.id.localeCompare(b.id))[0]
+  async #findNetwork(id: NetworkId, signal: AbortSignal): Promise<string | undefined> {
+    return (await this.#networksOf(id, signal))[0]?.id
   }
 
-  async #make(what: string, one: string, body: object, signal: AbortSignal): Promise<string> {
+  async #findPort(id: PortId, signal: AbortSignal): Promise<CloudPort | undefined> {
+    return (await this.#portsOf(id, signal))[0]
+  }
+
+  /** More than one only after an answer was lost; the oldest is the one that whoever looks takes. */
+  async #networksOf(id: NetworkId, signal: AbortSignal) {
+    const query = await this.#ours(networkName(id), signal)
+    const asked = { query, signal }
+    const { body } = await this.#cloud.ask(Networks, 'network', 'GET', '/networks', asked)
+    return oldestFirst(body.networks)
+  }
+
+  /** The same. */
+  async #portsOf(id: PortId, signal: AbortSignal): Promise<readonly CloudPort[]> {
+    const query = await this.#ours(portName(id), signal)
+    const asked = { query, signal }
+    const { body } = await this.#cloud.ask(Ports, 'network', 'GET', '/ports', asked)
+    return oldestFirst(body.ports)
+  }
+
+  /** Networks that others share with the project may have any name. */
+  async #ours(name: string, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+    const { projectId } = await this.#cloud.access(signal)
+    return { name, project_id: projectId }
+  }
+
+  async #make(
+    what: string,
+    one: keyof typeof MADE,
+    body: object,
+    signal: AbortSignal,
+  ): Promise<string> {
     const request = { body: { [one]: body }, signal }
-    const answer = await this.#cloud.call<Readonly<Record<string, Named>>>(
-      'network',
-      'POST',
-      `/${what}`,
-      request,
-    )
-    const made = answer.body[one]
-    if (made !== undefined) return made.id
-    throw new Failure('unavailable', 'The cloud below answers nonsense.')
+    const answer = await this.#cloud.ask(MADE[one], 'network', 'POST', `/${what}`, request)
+    return (answer.body as Record<typeof one, Static<typeof Made>>)[one].id
   }
 
   async #remove(path: string, signal: AbortSignal): Promise<void> {
@@ -207,4 +215,11 @@ export class CloudNetworks {
       if (!isFailure(error, 'conflict')) throw error
     })
   }
+}
+
+function oldestFirst<T extends { readonly id: string; readonly created_at?: string }>(
+  found: readonly T[],
+): readonly T[] {
+  const ageOf = ({ created_at: at = '', id }: T) => `${at} ${id}`
+  return found.toSorted((a, b) => ageOf(a).localeCompare(ageOf(b)))
 }

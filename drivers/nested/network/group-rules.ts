@@ -1,16 +1,20 @@
+import { type Static, Type } from 'typebox'
+import { Nullable } from '#openapi/wire/scalars.ts'
 import type { FilterRule } from '../../driver.ts'
+import { Id } from '../cloud/id.ts'
 
 /** A rule as Neutron has it. */
-export interface CloudRule {
-  readonly id: string
-  readonly direction: string
-  readonly ethertype: string
-  readonly protocol: string | number | null
-  readonly port_range_min: number | null
-  readonly port_range_max: number | null
-  readonly remote_ip_prefix: string | null
-  readonly remote_group_id: string | null
-}
+export const CloudRule = Type.Object({
+  id: Id,
+  direction: Type.String(),
+  ethertype: Type.String(),
+  protocol: Nullable(Type.Union([Type.String(), Type.Integer()])),
+  port_range_min: Nullable(Type.Integer()),
+  port_range_max: Nullable(Type.Integer()),
+  remote_ip_prefix: Nullable(Type.String()),
+  remote_group_id: Nullable(Type.String()),
+})
+export type CloudRule = Static<typeof CloudRule>
 
 export type RuleBody = Omit<CloudRule, 'id'> & { readonly security_group_id: string }
 

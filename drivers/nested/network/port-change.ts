@@ -1,14 +1,19 @@
+import { type Static, Type } from 'typebox'
 import type { NicSpec } from '../../driver.ts'
+import { Id } from '../cloud/id.ts'
 
 /** Of a port as the cloud shows it, what the driver reads. */
-export interface CloudPort {
-  readonly id: string
-  readonly network_id: string
-  readonly fixed_ips: readonly { readonly ip_address: string }[]
-  readonly security_groups: readonly string[]
+export const CloudPort = Type.Object({
+  id: Id,
+  name: Type.String(),
+  network_id: Id,
+  created_at: Type.Optional(Type.String()),
+  fixed_ips: Type.Array(Type.Object({ ip_address: Type.String() })),
+  security_groups: Type.Array(Type.String()),
   /** Absent where the cloud cannot do without. */
-  readonly port_security_enabled?: boolean
-}
+  port_security_enabled: Type.Optional(Type.Boolean()),
+})
+export type CloudPort = Static<typeof CloudPort>
 
 export function hasAddresses({ fixed_ips: ips }: CloudPort, { fixedIps }: NicSpec): boolean {
   return isSame(

@@ -1,15 +1,21 @@
+import { type Static, Type } from 'typebox'
 import { isFailure } from '#common/errors.ts'
 import type { FilterRule } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Cloud } from '../cloud/cloud.ts'
+import { Id } from '../cloud/id.ts'
 import { groupName, idsOf } from '../names.ts'
-import { type CloudRule, type RuleBody, ruleBodies, rulesToChange } from './group-rules.ts'
+import { CloudRule, type RuleBody, ruleBodies, rulesToChange } from './group-rules.ts'
 
-interface Group {
-  readonly id: string
-  readonly name: string
-  readonly security_group_rules: readonly CloudRule[]
-}
+const Group = Type.Object({
+  id: Id,
+  name: Type.String(),
+  security_group_rules: Type.Array(CloudRule),
+})
+type Group = Static<typeof Group>
+
+const MadeGroup = Type.Object({ security_group: Group })
+const ListedGroups = Type.Object({ security_groups: Type.Array(Group) })
 
 /**
  * Our users' security groups in the cloud below: one there for each of ours that a port there needs, so that guests of two
@@ -49,8 +55,9 @@ export class SecurityGroups {
   /** Afterwards the group is not there, unless a port has it or `isUsed` says so. */
   async release(id: string, isUsed: () => boolean, signal: AbortSignal): Promise<void> {
     await this.#lock.run(id, signal, async () => {
-      const group = isUsed() ? undefined : (await this.#list({ name: groupName(id) }, signal))[0]
-      if (group !== undefined) await this.#remove(`/security-groups/${group.id}`, signal)
+      if (isUsed()) return
+      for (const group of await this.#list({ name: groupName(id) }, signal))
+        await this.#remove(`/security-groups/${group.id}`, signal)
     })
   }
 
@@ -60,12 +67,10 @@ export class SecurityGroups {
       const [found] = await this.#list({ name }, signal)
       if (found !== undefined) return found
       const security_group = { name, description: 'A security group of Weir.' }
-      const { body } = await this.#cloud.call<{ security_group: Group }>(
-        'network',
-        'POST',
-        '/security-groups',
-        { body: { security_group }, signal },
-      )
+      const { body } = await this.#cloud.ask(MadeGroup, 'network', 'POST', '/security-groups', {
+        body: { security_group },
+        signal,
+      })
       return body.security_group
     })
   }
@@ -90,12 +95,10 @@ export class SecurityGroups {
     signal: AbortSignal,
   ): Promise<readonly Group[]> {
     const { projectId } = await this.#cloud.access(signal)
-    const { body } = await this.#cloud.call<{ security_groups: readonly Group[] }>(
-      'network',
-      'GET',
-      '/security-groups',
-      { query: { ...query, project_id: projectId }, signal },
-    )
+    const { body } = await this.#cloud.ask(ListedGroups, 'network', 'GET', '/security-groups', {
+      query: { ...query, project_id: projectId },
+      signal,
+    })
     return body.security_groups.toSorted((a, b) => a.id.localeCompare(b.id))
   }
 

@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import type { Cloud } from '../cloud/cloud.ts'
 import { type ComputeVersions, isOlder } from '../compute/compute-versions.ts'
 import type { NestedSettings } from '../settings.ts'
@@ -31,7 +32,7 @@ export function findVersions(
 
 export function findClock(cloud: Cloud, signal: AbortSignal): Promise<Finding> {
   return finding('clock', async () => {
-    const { headers } = await cloud.call<unknown>('compute', 'GET', '/', { signal })
+    const { headers } = await cloud.ask(Type.Unknown(), 'compute', 'GET', '/', { signal })
     const time = Date.parse(String(headers['date']))
     if (Number.isNaN(time)) return warning('it does not tell the time: every list is a whole one')
     const aheadMs = time - Date.now()
@@ -41,9 +42,9 @@ export function findClock(cloud: Cloud, signal: AbortSignal): Promise<Finding> {
 }
 
 /** Of `GET /limits`. -1: no limit. */
-interface Limits {
-  readonly limits: { readonly absolute: Readonly<Record<string, number>> }
-}
+const Limits = Type.Object({
+  limits: Type.Object({ absolute: Type.Record(Type.String(), Type.Number()) }),
+})
 
 const LIMITS = [
   ['servers', 'maxTotalInstances', 'totalInstancesUsed'],
@@ -53,7 +54,7 @@ const LIMITS = [
 
 export function findLimits(cloud: Cloud, signal: AbortSignal): Promise<Finding> {
   return finding('limits', async () => {
-    const { body } = await cloud.call<Limits>('compute', 'GET', '/limits', { signal })
+    const { body } = await cloud.ask(Limits, 'compute', 'GET', '/limits', { signal })
     const left = LIMITS.map(([what, max, used]) => {
       const limit = body.limits.absolute[max] ?? -1
       const free = limit < 0 ? undefined : Math.max(0, limit - (body.limits.absolute[used] ?? 0))
@@ -64,12 +65,14 @@ export function findLimits(cloud: Cloud, signal: AbortSignal): Promise<Finding> 
   })
 }
 
-interface Zones {
-  readonly availabilityZoneInfo: readonly {
-    readonly zoneName: string
-    readonly zoneState: { readonly available: boolean }
-  }[]
-}
+const Zones = Type.Object({
+  availabilityZoneInfo: Type.Array(
+    Type.Object({
+      zoneName: Type.String(),
+      zoneState: Type.Object({ available: Type.Boolean() }),
+    }),
+  ),
+})
 
 export function findZone(
   cloud: Cloud,
@@ -78,7 +81,7 @@ export function findZone(
 ): Promise<Finding> {
   return finding('zone', async () => {
     const path = '/os-availability-zone'
-    const { body } = await cloud.call<Zones>('compute', 'GET', path, { signal })
+    const { body } = await cloud.ask(Zones, 'compute', 'GET', path, { signal })
     const names = body.availabilityZoneInfo
       .filter(({ zoneState }) => zoneState.available)
       .map(({ zoneName }) => zoneName)

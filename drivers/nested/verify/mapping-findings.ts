@@ -40,15 +40,13 @@ export function findImages(
   signal: AbortSignal,
 ): Promise<Finding> {
   return finding('images', async () => {
-    await cloud.call<unknown>('image', 'GET', '/images', { query: { limit: '1' }, signal })
+    await cloud.call('image', 'GET', '/images', { query: { limit: '1' }, signal })
     const lacking: string[] = []
     for (const [ours, theirs] of images)
-      await cloud
-        .call<unknown>('image', 'GET', `/images/${theirs}`, { signal })
-        .catch((error: unknown) => {
-          if (!isFailure(error, 'not-found')) throw error
-          lacking.push(`${ours}=${theirs}`)
-        })
+      await cloud.call('image', 'GET', `/images/${theirs}`, { signal }).catch((error: unknown) => {
+        if (!isFailure(error, 'not-found')) throw error
+        lacking.push(`${ours}=${theirs}`)
+      })
     if (lacking.length > 0) return failed(`not there: ${lacking.join(', ')}`)
     return `${images.size} named; others by name and SHA-256, else copied`
   })
@@ -57,7 +55,7 @@ export function findImages(
 export function findNetworks(cloud: Cloud, signal: AbortSignal): Promise<Finding> {
   return finding('networks', async () => {
     for (const path of ['/networks', '/ports', '/security-groups'])
-      await cloud.call<unknown>('network', 'GET', path, { query: { limit: '1' }, signal })
+      await cloud.call('network', 'GET', path, { query: { limit: '1' }, signal })
     return 'made there as they are needed'
   })
 }

@@ -2,9 +2,10 @@ import { isDuplicate } from '#common/db/failures.ts'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId, ProjectId } from '#common/ids.ts'
 import type { Stranger } from '#openapi/wire/host.ts'
+import { findServer } from '../../db/find-server.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import type { IdempotencyKey, MadeServers } from '../../db/idempotency-keys.ts'
-import { findMapping } from '../../db/instance-mappings.ts'
+import { purgeDeletedServer } from '../../db/purges.ts'
 import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
 import { madeBefore } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
@@ -33,9 +34,9 @@ type ProjectContext = RequestContext & { readonly projectId: ProjectId }
 
 /**
  * Promises a server that is a guest which a host has already: the project is charged for it and its cell takes it in, as
- * if it had built it. Returns its id, which is the guest's, so that a guest is taken in once. Throws `not-found` for a
- * guest that is not there or is somebody's, `conflict` where it does not fit, `over-quota`. A repeat under the key is told
- * what the first was.
+ * if it had built it. Returns its id, which is the guest's, so that a guest is taken in once; of a server that had the id
+ * before and is deleted, nothing is kept. Throws `not-found` for a guest that is not there or is somebody's, `conflict`
+ * where it does not fit or there is such a server, `over-quota`. A repeat under the key is told what the first was.
  */
 export async function adoptGuest(
   boot: Boot,
@@ -55,7 +56,8 @@ export async function adoptGuest(
       'not-found',
       `Host ${host.view.name} has no guest ${adoption.guest} of nobody.`,
     )
-  if ((await findMapping(db, guest.id)) !== undefined) throw takenAlready(guest)
+  const former = await findServer(db, guest.id)
+  if (former !== undefined && former.deletedAt === null) throw takenAlready(guest)
   const projectId = (await idOf(db, 'project', adoption.project)) as ProjectId
   const owner: ProjectContext = { ...context, projectId }
   const request = requestOf(guest, adoption, {
@@ -65,8 +67,10 @@ export async function adoptGuest(
   })
   await refuseMisfit(boot, owner, { host, guest, request })
   const planned = await planServers(boot, owner, request, 1)
-  const servers = planned.servers.map((server) => asGuest(server, guest.id as InstanceId))
+  const attempt = attemptAfter(former?.attempt ?? 0, compute.clock.now())
+  const servers = planned.servers.map((server) => asGuest(server, guest.id as InstanceId, attempt))
   const order = { ...planned, servers, hints: {}, userData: null, adminPassword: null, key }
+  if (former !== undefined) await purgeDeletedServer(db, guest.id)
   await startServers(compute, owner, order).catch((error: unknown) => {
     throw isDuplicate(error) ? takenAlready(guest) : error
   })
@@ -74,7 +78,18 @@ export async function adoptGuest(
 }
 
 function takenAlready({ id }: Stranger): Failure {
-  return new Failure('conflict', `There is, or was, a server ${id} already.`)
+  return new Failure(
+    'conflict',
+    `There is a server ${id} already. If it is in ERROR, delete it and take the guest in again.`,
+  )
+}
+
+/**
+ * Greater than any attempt of a server that had this id, of which its host may know longer than we do. The seconds of
+ * the epoch are that, but for attempts that went from cell to cell within seconds.
+ */
+function attemptAfter(former: number, now: number): number {
+  return Math.max(former + 1, Math.floor(now / 1_000))
 }
 
 function requestOf(
@@ -147,6 +162,10 @@ async function refuseMisfit(
   )
 }
 
-function asGuest({ row, spec, trace }: PlannedServer, id: InstanceId): PlannedServer {
-  return { row: { ...row, id }, spec: { ...spec, adopts: true }, trace }
+function asGuest(
+  { row, spec, trace }: PlannedServer,
+  id: InstanceId,
+  attempt: number,
+): PlannedServer {
+  return { row: { ...row, id, attempt }, spec: { ...spec, adopts: true }, trace }
 }

@@ -52,7 +52,7 @@ export async function applyRows(
   // The guest has run, so its first password has reached it.
   const launched = batch.views.filter((view) => view.launchedAt !== null)
   erasePasswords(tx, cell, launched)
-  deps.network.bind(tx, cell, launched)
+  await deps.network.bind(tx, cell, launched)
   applyHistory(tx, cell, batch, own)
   await applyHostViews(tx, cell, batch.hosts)
   return { hasNotBuilt: batch.notBuilt.length > 0 }

@@ -83,7 +83,7 @@ async function applyPage(
     applyViews(tx, cell.id, page.instances, mode)
     await applyOwnMigrations(tx, cell.id, page.migrations ?? [])
     const launched = page.instances.filter((view) => view.launchedAt !== null)
-    deps.network.bind(tx, cell.id, launched)
+    await deps.network.bind(tx, cell.id, launched)
     const known = page.instances.map(({ serverId }) => serverId)
     return markMissing(tx, cell.id, { after, upTo, known })
   })

@@ -6,6 +6,7 @@ import { type BuildParams, buildRounds } from './build-rounds.ts'
 export interface CreateServerParams extends BuildParams {
   /** Null: no cell fits, and the server was recorded in ERROR. */
   readonly cellId: CellId | null
+  readonly attempt: number
 }
 
 /**
@@ -16,7 +17,7 @@ export interface CreateServerParams extends BuildParams {
 export const createServerSaga: Saga<ComputeDeps, CreateServerParams> = {
   name: 'create-server',
   version: 1,
-  steps: buildRounds(({ params: { cellId } }) =>
-    cellId === null ? undefined : { cellId, attempt: 1 },
+  steps: buildRounds(({ params: { cellId, attempt } }) =>
+    cellId === null ? undefined : { cellId, attempt },
   ),
 }

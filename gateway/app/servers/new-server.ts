@@ -31,4 +31,6 @@ export interface NewServer
   > {
   /** The cell it shall be built in; null when none will have it. */
   readonly cellId: CellId | null
+  /** The first one: greater than of any server that had its id before. */
+  readonly attempt: number
 }

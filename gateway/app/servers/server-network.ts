@@ -19,6 +19,8 @@ export interface NicsPlan {
   readonly reaches: Reach
   /** Names, as the server shows them. */
   readonly securityGroups: readonly string[]
+  /** True when some of them, or of a user's ports, is not the project's `default`. */
+  readonly needsFirewall: boolean
   /** Part of the caller's transaction. Throws `conflict` when an address or port was taken meanwhile, `over-quota`. */
   allocate(tx: Tx, serverId: string, zone: string | null): Promise<ServerNics>
 }
@@ -26,8 +28,11 @@ export interface NicsPlan {
 /** The network service, as far as servers that exist need it. */
 export interface ServerNetwork {
   reachOf(db: Executor, serverId: string): Promise<Reach>
-  /** Afterwards the ports of these servers, whose views from the cell were applied, are bound to their hosts. */
-  bind(tx: Tx, cellId: CellId, views: readonly InstanceView[]): void
+  /**
+   * Afterwards the ports of these servers, whose views from the cell were applied, are bound to their hosts, and show what
+   * NICs they are there.
+   */
+  bind(tx: Tx, cellId: CellId, views: readonly InstanceView[]): Promise<void>
   /** What a cell is told of the server's NIC on this port; undefined when it has none there. */
   nicOf(tx: Tx, serverId: string, portId: string): Promise<Nic | undefined>
   /** Afterwards the server has no NIC on the port, and shows that: a port of its own is gone, a user's is free. */

@@ -72,7 +72,12 @@ function begin(
     begun.map(({ planned: { row }, sagaId }) => ({
       id: sagaId,
       subject: row.id,
-      params: { serverId: row.id, cellId: row.cellId, operationIds: operationIds() },
+      params: {
+        serverId: row.id,
+        cellId: row.cellId,
+        attempt: row.attempt,
+        operationIds: operationIds(),
+      },
       work,
     })),
     {
@@ -110,7 +115,7 @@ async function record(
   )
   recordTraces(
     tx,
-    order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: 1, trace })),
+    order.servers.map(({ row, trace }) => ({ serverId: row.id, attempt: row.attempt, trace })),
   )
 }
 
@@ -128,6 +133,7 @@ function mappingOf({ planned: { row }, sagaId }: Begun) {
     cores: row.flavor.vcpus,
     ramMb: row.flavor.memoryMb,
     cellId: row.cellId,
+    attempt: row.attempt,
     // No saga has anything left to do for a server that is in ERROR from the start.
     sagaId: row.cellId === null ? null : sagaId,
   }

@@ -458,6 +458,7 @@ CREATE TABLE `ports` (
 	`tags` json NOT NULL DEFAULT ('[]'),
 	`network_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`mac_address` varchar(17) character set ascii collate ascii_bin NOT NULL,
+	`machine_mac` varchar(17) character set ascii collate ascii_bin,
 	`admin_state_up` boolean NOT NULL,
 	`status` varchar(16) character set ascii collate ascii_bin NOT NULL,
 	`device_id` varchar(255) character set ascii collate ascii_bin NOT NULL,
@@ -858,6 +859,7 @@ CREATE INDEX `networks_by_shared` ON `networks` (`shared`,`id`);--> statement-br
 CREATE INDEX `port_addresses_by_port` ON `port_addresses` (`port_id`);--> statement-breakpoint
 CREATE INDEX `port_addresses_by_address` ON `port_addresses` (`ip_address`);--> statement-breakpoint
 CREATE INDEX `port_security_groups_by_group` ON `port_security_groups` (`security_group_id`);--> statement-breakpoint
+CREATE INDEX `ports_by_machine_mac` ON `ports` (`machine_mac`);--> statement-breakpoint
 CREATE INDEX `ports_by_device` ON `ports` (`device_id`,`nic_index`);--> statement-breakpoint
 CREATE INDEX `ports_by_network` ON `ports` (`network_id`,`id`);--> statement-breakpoint
 CREATE INDEX `ports_by_project` ON `ports` (`project_id`,`id`);--> statement-breakpoint

@@ -84,6 +84,8 @@ export const ports = mysqlTable(
     ...described,
     networkId: uuid('network_id').notNull(),
     macAddress: token('mac_address', 17).notNull(),
+    /** Of the machine's NIC that is behind it, which it shows in place of its own; null: none is. */
+    machineMac: token('machine_mac', 17),
     isUp: boolean('admin_state_up').notNull(),
     status: token('status', 16).notNull(),
     /** The server or other device it belongs to; empty for none. */
@@ -100,6 +102,7 @@ export const ports = mysqlTable(
   },
   (t) => [
     uniqueIndex('ports_by_mac').on(t.macAddress),
+    index('ports_by_machine_mac').on(t.machineMac),
     index('ports_by_device').on(t.deviceId, t.nicIndex),
     index('ports_by_network').on(t.networkId, t.id),
     index('ports_by_project').on(t.projectId, t.id),

@@ -40,6 +40,7 @@ function active(call: BootCall): Instance {
     vmState: stateOf(spawned.powerState),
     taskState: null,
     powerState: spawned.powerState,
+    machineNics: spawned.machineNics ?? null,
     launchedAt: deps.clock.now(),
     sagaId: null,
   }

@@ -22,6 +22,7 @@ export function building(
     fault: null,
     flavor: null,
     imageId: null,
+    machineNics: null,
     launchedAt: null,
     sagaId,
   }

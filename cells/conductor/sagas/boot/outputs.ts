@@ -1,4 +1,5 @@
 import type { HostId } from '#common/ids.ts'
+import type { MachineNic } from '#openapi/wire/instance.ts'
 import type { BootCall } from './params.ts'
 
 /** Hosts that are tried before the cell gives up, the first included (Nova: scheduler/max_attempts). */
@@ -23,7 +24,11 @@ export type Claimed =
   | { readonly outcome: 'unwanted' }
 
 export type Spawned =
-  | { readonly outcome: 'running'; readonly powerState: number }
+  | {
+      readonly outcome: 'running'
+      readonly powerState: number
+      readonly machineNics?: MachineNic[]
+    }
   /** Nothing is left on the host; `isFinal`: no other host would do better. */
   | { readonly outcome: 'failed'; readonly reason: string; readonly isFinal: boolean }
   | { readonly outcome: 'unwanted' }

@@ -46,7 +46,11 @@ async function askToSpawn(call: BootCall, nth: number, signal: AbortSignal): Pro
 function spawned(outcome: HostOutcome): Spawned {
   switch (outcome.state) {
     case 'done':
-      return { outcome: 'running', powerState: outcome.powerState ?? POWER_STATES.running }
+      return {
+        outcome: 'running',
+        powerState: outcome.powerState ?? POWER_STATES.running,
+        ...(outcome.machineNics && { machineNics: outcome.machineNics }),
+      }
     case 'failed':
       // What is wrong with the request is wrong on every host.
       return {

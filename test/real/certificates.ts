@@ -18,7 +18,7 @@ export interface Pair {
 const MAKE_MS = 20_000
 const EC = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
 
-/** Afterwards the folder has an authority, what it has signed for an engine at 127.0.0.1 and its user, and a stranger. */
+/** Afterwards the folder has an authority, what it has signed for a daemon at 127.0.0.1 and its user, and a stranger. */
 export async function makeCertificates(folder: string): Promise<Certificates> {
   const make = async (name: string, ...more: readonly string[]): Promise<Pair> => {
     const pair = { cert: join(folder, `${name}.pem`), key: join(folder, `${name}.key`) }
