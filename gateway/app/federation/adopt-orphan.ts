@@ -3,7 +3,6 @@ import { isDuplicate } from '#common/db/failures.ts'
 import { Failure } from '#common/errors.ts'
 import { type CellId, type ImageId, type InstanceId, isUuid } from '#common/ids.ts'
 import type { InstanceRecord, InstanceView } from '#openapi/wire/instance.ts'
-import { setAttempt } from '../../db/adopted-servers.ts'
 import { insertMappings, setCharge } from '../../db/instance-mappings.ts'
 import { knownServers } from '../../db/known-servers.ts'
 import { idsNamed } from '../../db/named-resources.ts'
@@ -150,7 +149,8 @@ async function record(
   const id = view.serverId as InstanceId
   const flavor = view.flavor ?? spec.flavor
   const { cores, ramMb } = chargeOf(orphan)
-  insertMappings(tx, [{ serverId: id, projectId, cores, ramMb, cellId, sagaId: null }])
+  const { attempt } = view
+  insertMappings(tx, [{ serverId: id, projectId, cores, ramMb, cellId, attempt, sagaId: null }])
   const securityGroupIds = groups.map((each) => each.id)
   const zone = spec.zone ?? ''
   const now = new Date(clock.now())
@@ -162,7 +162,6 @@ async function record(
   const kept = { ...spec, nics: [...nicSpecs(restored)], ...(hasGroup && group && { group }) }
   const noSecrets = { sealedUserData: null, sealedPassword: null }
   insertRequestSpecs(tx, [{ serverId: id, spec: kept, hints: {}, ...noSecrets }])
-  setAttempt(tx, view)
   if (view.vmState === 'resized') await setCharge(tx, id, { cores, ramMb, isResizing: true })
   if (hasGroup && group !== undefined)
     await joinServerGroup(tx, { groupId: group.id, userId, servers: [{ id, cellId }] })
@@ -196,6 +195,7 @@ function newServer({
     projectId,
     userId,
     cellId,
+    attempt: view.attempt,
     name,
     hostname,
     description: remarks?.description ?? null,
