@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, inArray, isNotNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId, InstanceId, SagaId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
@@ -112,11 +113,13 @@ interface Row {
   readonly saga_id: SagaId | null
 }
 
-const FIND = statement(
-  builder
-    .select(COLUMNS)
-    .from(instances)
-    .where(eq(instances.serverId, p('id'))),
+const INSTANCES = new Lookup<Row>(
+  (ids) =>
+    builder
+      .select(COLUMNS)
+      .from(instances)
+      .where(inArray(instances.serverId, [...ids])),
+  ({ server_id }) => server_id,
 )
 
 const FIND_BUILD = statement(
@@ -227,7 +230,7 @@ export function queueRemoval(
 }
 
 export async function findInstance(db: Executor, id: InstanceId): Promise<Instance | undefined> {
-  const [row] = await db.rows<Row>(FIND, { id })
+  const row = await INSTANCES.one(db, id)
   return row === undefined ? undefined : fromRow(row)
 }
 

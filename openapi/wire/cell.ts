@@ -52,6 +52,7 @@ export const CELL_OPERATIONS = {
       group: Type.Optional(ServerGroupRule),
       sameHost: Type.Optional(Type.Array(Type.String())),
       differentHost: Type.Optional(Type.Array(Type.String())),
+      needsFirewall: Type.Optional(Type.Literal(true)),
     }),
     answer: Type.Object({ trace: Trace }),
   },

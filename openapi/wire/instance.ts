@@ -128,6 +128,8 @@ export const InstanceBuild = Type.Object({
   sameHost: Type.Optional(Type.Array(Type.String())),
   /** Servers it is to share no host with; absent: none. */
   differentHost: Type.Optional(Type.Array(Type.String())),
+  /** It has security groups besides the project's own `default`, which must have effect; absent: it has none. */
+  needsFirewall: Type.Optional(Type.Literal(true)),
   remarks: Type.Optional(ServerRemarks),
   /** The guest is on its host already, with the server's id, and is taken in as it is; absent: it is built. */
   adopts: Type.Optional(Type.Literal(true)),
