@@ -168,7 +168,7 @@ async function record(
   const action = { action: 'create', message: null, requestId }
   recordActions(tx, [{ serverId: id, projectId, userId, ...action }])
   applyViews(tx, cellId, [view])
-  network.bind(tx, cellId, [view])
+  await network.bind(tx, cellId, [view])
   await chargeQuota(tx, { projectId, userId }, { instances: 1, cores, ram: ramMb })
 }
 
