@@ -2573,7 +2573,7 @@ export interface operations {
                     readonly "application/json": {
                         /** Format: uuid */
                         readonly server_id: string;
-                        /** @description What it is without */
+                        /** @description What it is without, each in words for people. */
                         readonly missing: readonly string[];
                     };
                 };
