@@ -34,6 +34,7 @@ interface Common {
   readonly keypair: InstanceBuild['keypair']
   readonly place: Place
   readonly securityGroups: readonly string[]
+  readonly needsFirewall: boolean
   readonly reservationId: string
   readonly group: ServerGroup | null
   readonly neighbours: ReturnType<typeof neighbourHints>
@@ -74,7 +75,7 @@ export async function planServers(
   const wish = { flavor, image, zone, requestedHost, reaches: nics.reaches, group, sameHost }
   const choices = await chooseCells(compute, db, wish, count)
   const { projectId, userId } = context
-  const { securityGroups } = nics
+  const { securityGroups, needsFirewall } = nics
   const reservationId = newReservationId()
   const common = {
     projectId,
@@ -85,6 +86,7 @@ export async function planServers(
     keypair,
     place,
     securityGroups,
+    needsFirewall,
     reservationId,
     group,
     neighbours,
@@ -160,6 +162,7 @@ function plan(
       reservationId,
       ...(common.group !== null && { group: ruleOf(common.group) }),
       ...common.neighbours,
+      ...(common.needsFirewall && { needsFirewall: true }),
       remarks: { ...remarksOf(request), accessIPv6: canonicalIPv6 },
     },
     trace: choice.trace,
