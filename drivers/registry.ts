@@ -1,17 +1,5 @@
 import type { Logger } from '#common/log.ts'
-import { createBaremetalDriver } from './baremetal/driver.ts'
-import { baremetalSettings } from './baremetal/settings.ts'
-import { createDockerDriver } from './docker/driver.ts'
-import { dockerSettings } from './docker/settings.ts'
 import type { Driver, DriverEnvironment, DriverName } from './driver.ts'
-import { createFakeDriver } from './fake/driver.ts'
-import { fakeSettings } from './fake/settings.ts'
-import { createIronicDriver } from './ironic/driver.ts'
-import { ironicSettings } from './ironic/settings.ts'
-import { createLibvirtDriver } from './libvirt/driver.ts'
-import { libvirtSettings } from './libvirt/settings.ts'
-import { createNestedDriver } from './nested/driver.ts'
-import { nestedSettings } from './nested/settings.ts'
 
 type Settings = Readonly<Record<string, string>>
 type Factory = (
@@ -20,18 +8,43 @@ type Factory = (
   logger: Logger | undefined,
 ) => Promise<Driver>
 
-const FACTORIES: Readonly<Record<DriverName, Factory>> = {
-  baremetal: (environment, settings, logger) =>
-    createBaremetalDriver(environment, baremetalSettings(settings), logger),
-  docker: (environment, settings, logger) =>
-    createDockerDriver(environment, dockerSettings(settings), logger),
-  fake: async (environment, settings) => createFakeDriver(environment, fakeSettings(settings)),
-  ironic: (environment, settings, logger) =>
-    createIronicDriver(environment, ironicSettings(settings), logger),
-  libvirt: (environment, settings, logger) =>
-    createLibvirtDriver(environment, libvirtSettings(settings), logger),
-  nested: (environment, settings, logger) =>
-    createNestedDriver(environment, nestedSettings(settings), logger),
+/** Each loads its driver when it is asked for it: all of them are most of what a compute would load. */
+const FACTORIES: Readonly<Record<DriverName, () => Promise<Factory>>> = {
+  baremetal: async () => {
+    const { createBaremetalDriver } = await import('./baremetal/driver.ts')
+    const { baremetalSettings } = await import('./baremetal/settings.ts')
+    return (environment, settings, logger) =>
+      createBaremetalDriver(environment, baremetalSettings(settings), logger)
+  },
+  docker: async () => {
+    const { createDockerDriver } = await import('./docker/driver.ts')
+    const { dockerSettings } = await import('./docker/settings.ts')
+    return (environment, settings, logger) =>
+      createDockerDriver(environment, dockerSettings(settings), logger)
+  },
+  fake: async () => {
+    const { createFakeDriver } = await import('./fake/driver.ts')
+    const { fakeSettings } = await import('./fake/settings.ts')
+    return async (environment, settings) => createFakeDriver(environment, fakeSettings(settings))
+  },
+  ironic: async () => {
+    const { createIronicDriver } = await import('./ironic/driver.ts')
+    const { ironicSettings } = await import('./ironic/settings.ts')
+    return (environment, settings, logger) =>
+      createIronicDriver(environment, ironicSettings(settings), logger)
+  },
+  libvirt: async () => {
+    const { createLibvirtDriver } = await import('./libvirt/driver.ts')
+    const { libvirtSettings } = await import('./libvirt/settings.ts')
+    return (environment, settings, logger) =>
+      createLibvirtDriver(environment, libvirtSettings(settings), logger)
+  },
+  nested: async () => {
+    const { createNestedDriver } = await import('./nested/driver.ts')
+    const { nestedSettings } = await import('./nested/settings.ts')
+    return (environment, settings, logger) =>
+      createNestedDriver(environment, nestedSettings(settings), logger)
+  },
 }
 
 /**
@@ -44,5 +57,6 @@ export async function createDriver(
   settings: Settings = {},
   logger?: Logger,
 ): Promise<Driver> {
-  return FACTORIES[name](environment, settings, logger)
+  const create = await FACTORIES[name]()
+  return create(environment, settings, logger)
 }

@@ -1,7 +1,5 @@
-import { settleIn } from '#common/settle-in.ts'
-import { untilSignal } from '#common/until-signal.ts'
-import { computeFromEnv } from './from-env.ts'
+import { loadLightly } from '#common/load-lightly.ts'
 
-await using _compute = await computeFromEnv(process.env)
-settleIn()
-await untilSignal()
+loadLightly()
+const { run } = await import('./run.ts')
+await run(process.env)

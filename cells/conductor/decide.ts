@@ -52,7 +52,7 @@ export function decide(
 ): Decision {
   const at = clock.now()
   const began = performance.now()
-  const { image, zone, requestedHost, projectId, flavor, group } = build
+  const { image, zone, requestedHost, projectId, flavor, group, needsFirewall = false } = build
   const request = {
     resources: resourcesOf(build),
     image,
@@ -60,6 +60,7 @@ export function decide(
     projectId,
     zone,
     requestedHost,
+    needsFirewall,
     triedHosts,
     group: group === undefined ? null : { ...group, members: groupMembers ?? new Map() },
     ...neighbours,

@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, inArray, lt, sql } from 'drizzle-orm'
 import type { Executor, Transactional } from '#common/db/database.ts'
+import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { serverMigrations } from './schema/server-migrations.ts'
@@ -59,12 +60,14 @@ const UPDATE = statement(
     ),
 )
 
-const ANY = statement(
-  builder
-    .select({ id: serverMigrations.id })
-    .from(serverMigrations)
-    .where(eq(serverMigrations.serverId, p('serverId')))
-    .limit(1),
+/** Most servers have never moved, and a delete asks for each. */
+const MOVED = new Lookup<{ readonly server_id: string }>(
+  (ids) =>
+    builder
+      .selectDistinct({ server_id: serverMigrations.serverId })
+      .from(serverMigrations)
+      .where(inArray(serverMigrations.serverId, [...ids])),
+  ({ server_id }) => server_id,
 )
 
 /** Throws a duplicate-key error for one that is there already. */
@@ -83,8 +86,7 @@ export async function newestMigration(
   db: Executor,
   serverId: string,
 ): Promise<MigrationView | undefined> {
-  // Most servers have never moved, and a delete asks for each.
-  if ((await db.rows(ANY, { serverId })).length === 0) return undefined
+  if ((await MOVED.one(db, serverId)) === undefined) return undefined
   const [row] = await db.orm
     .select()
     .from(serverMigrations)

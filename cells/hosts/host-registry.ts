@@ -112,6 +112,7 @@ export class HostRegistry {
         isUp: this.isUp(host),
         isDisabled: host.isDisabled,
         simulated: host.simulated,
+        filtersPorts: host.simulated || host.capabilities.includes('firewall'),
         hypervisorType: inventory.hypervisor.type,
         hypervisorHostname: inventory.hypervisor.hostname,
         architecture: inventory.architecture,

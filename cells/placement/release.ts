@@ -1,5 +1,6 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { Lookup } from '#common/db/lookup.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
 import { allocations, groupMembers } from '../db/schema/placement.ts'
@@ -9,9 +10,10 @@ import { type CountedResource, RESOURCE_CLASSES, type Resources } from './resour
 
 const p = sql.placeholder
 
-const ofConsumer = () =>
+const heldWhere = (consumers: SQL | undefined) =>
   builder
     .select({
+      consumer_id: allocations.consumerId,
       provider_id: allocations.providerId,
       resource_class: allocations.resourceClass,
       used: allocations.used,
@@ -20,10 +22,13 @@ const ofConsumer = () =>
     })
     .from(allocations)
     .leftJoin(groupMembers, eq(groupMembers.consumerId, allocations.consumerId))
-    .where(eq(allocations.consumerId, p('consumer')))
+    .where(consumers)
 
-const HELD = statement(ofConsumer())
-const LOCKED = statement(ofConsumer().for('update'))
+const HELD = new Lookup<Held & { readonly consumer_id: string }>(
+  (consumers) => heldWhere(inArray(allocations.consumerId, [...consumers])),
+  ({ consumer_id }) => consumer_id,
+)
+const LOCKED = statement(heldWhere(eq(allocations.consumerId, p('consumer'))).for('update'))
 
 const FORGET = statement(
   builder.delete(allocations).where(eq(allocations.consumerId, p('consumer'))),
@@ -53,7 +58,7 @@ export async function release(tx: Tx, consumer: string): Promise<void> {
 
 /** What the consumer holds now. */
 export function heldBy(db: Executor, consumer: string): Promise<readonly Held[]> {
-  return db.rows<Held>(HELD, { consumer })
+  return HELD.all(db, consumer)
 }
 
 /**

@@ -8,6 +8,7 @@ import { imagePropertiesFilter } from './filters/image-properties.ts'
 import { differentHostFilter, sameHostFilter } from './filters/neighbour.ts'
 import { requestedHostFilter } from './filters/requested-host.ts'
 import { retryFilter } from './filters/retry.ts'
+import { securityGroupFilter } from './filters/security-group.ts'
 import { affinityFilter, antiAffinityFilter } from './filters/server-group.ts'
 
 /** Every filter there is, in the order they run unless configured otherwise: cheap ones first. */
@@ -25,6 +26,7 @@ export const FILTERS: readonly Filter[] = [
   diskFilter,
   resourceClassFilter,
   imagePropertiesFilter,
+  securityGroupFilter,
   aggregateExtraSpecsFilter,
   aggregateTenancyFilter,
 ]

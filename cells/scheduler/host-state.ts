@@ -11,6 +11,8 @@ export interface HostState {
   readonly isDisabled: boolean
   /** No guest really runs there. */
   readonly simulated: boolean
+  /** Security groups have effect there, or there is nothing for them to have effect on. */
+  readonly filtersPorts: boolean
   readonly hypervisorType: string
   readonly hypervisorHostname: string
   readonly architecture: string

@@ -12,6 +12,8 @@ export interface PlacementRequest {
   /** Of the flavor. */
   readonly extraSpecs: Readonly<Record<string, string>>
   readonly projectId: string
+  /** Only a host will do where security groups have effect. */
+  readonly needsFirewall: boolean
   /** Null: any. */
   readonly zone: string | null
   /** By name; null: the scheduler's choice. */

@@ -19,6 +19,7 @@ function host(name: string, change: Partial<HostState> = {}): HostState {
     isUp: true,
     isDisabled: false,
     simulated: false,
+    filtersPorts: true,
     hypervisorType: 'QEMU',
     hypervisorHostname: name,
     architecture: 'x86_64',
@@ -37,6 +38,7 @@ function request(change: Partial<PlacementRequest> = {}): PlacementRequest {
     image: { diskFormat: 'qcow2', properties: {} },
     extraSpecs: {},
     projectId: 'blue',
+    needsFirewall: false,
     zone: null,
     requestedHost: null,
     triedHosts: new Set(),
@@ -55,6 +57,12 @@ const full = { vcpus: 16, memoryMb: 1_024, diskGb: 100 }
 test.each([
   ['ComputeFilter', 'is down', { isUp: false }, {}],
   ['ComputeFilter', 'is disabled', { isDisabled: true }, {}],
+  [
+    'SecurityGroupFilter',
+    'gives no effect to security groups',
+    { filtersPorts: false },
+    { needsFirewall: true },
+  ],
   ['AvailabilityZoneFilter', 'is in zone nova', {}, { zone: 'east' }],
   ['RequestedHostFilter', 'is not the host asked for', {}, { requestedHost: 'other' }],
   ['RamFilter', 'has 0 MiB of memory free, 128 are needed', { used: { ...full, vcpus: 0 } }, {}],

@@ -4,6 +4,7 @@ import { type Bound, COMMIT, compound, type Expected } from './compound.ts'
 import { endSilent } from './end-silent.ts'
 import { execute, simple } from './execute.ts'
 import { databaseFailure, isDeadlock } from './failures.ts'
+import { forgetDefinitions } from './forget-definitions.ts'
 import { boundOf, OpenTransaction } from './open-transaction.ts'
 import { ormOn } from './orm.ts'
 import { sideBySide } from './side-by-side.ts'
@@ -151,6 +152,7 @@ function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
     enableKeepAlive: true,
     maxPreparedStatements: STATEMENTS_PER_CONNECTION_MAX,
   })
+  forgetDefinitions(pool)
   // READ COMMITTED: no gap locks, so conditional updates on neighbouring rows do not deadlock.
   pool.on('connection', (connection) => {
     connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')

@@ -43,6 +43,14 @@ test('what is looked for in one turn is asked for together, and each gets its ow
   expect(asked).toEqual([['c', 'a', 'none', 'b']])
 })
 
+test('each gets all rows with its key', async () => {
+  answer = async () => [{ name: 'a' }, { name: 'b' }, { name: 'a' }]
+  const [a, none] = await Promise.all(['a', 'none'].map((name) => lookup.all(db, name)))
+
+  expect(a).toEqual([{ name: 'a' }, { name: 'a' }])
+  expect(none).toEqual([])
+})
+
 test('what is looked for alone is asked for alone', async () => {
   expect(await lookup.one(db, 'a')).toEqual({ name: 'a' })
   expect(await lookup.one(db, 'none')).toBeUndefined()

@@ -2,7 +2,7 @@ import { type Placeholder, sql } from 'drizzle-orm'
 import type { Executor } from './database.ts'
 import { type Statement, statement } from './statement.ts'
 
-interface Asked<Row> extends PromiseWithResolvers<Row | undefined> {
+interface Asked<Row> extends PromiseWithResolvers<readonly Row[]> {
   readonly key: string
 }
 
@@ -29,9 +29,15 @@ export class Lookup<Row> {
   }
 
   /** The row with this key; undefined when there is none. */
-  one(db: Executor, key: string): Promise<Row | undefined> {
+  async one(db: Executor, key: string): Promise<Row | undefined> {
+    const [row] = await this.all(db, key)
+    return row
+  }
+
+  /** The rows with this key. */
+  all(db: Executor, key: string): Promise<readonly Row[]> {
     const asked = this.#asked.get(db) ?? this.#open(db)
-    const answer = { key, ...Promise.withResolvers<Row | undefined>() }
+    const answer = { key, ...Promise.withResolvers<readonly Row[]>() }
     asked.push(answer)
     return answer.promise
   }
@@ -51,8 +57,8 @@ export class Lookup<Row> {
       const keys = [...new Set(asked.map(({ key }) => key))]
       const size = SIZES.find((each) => each >= keys.length)!
       const found = await db.rows<Row>(this.#statements.get(size)!, valuesOf(keys, size))
-      const rows = new Map(found.map((row) => [this.#keyOf(row), row]))
-      for (const { key, resolve } of asked) resolve(rows.get(key))
+      const rows = Map.groupBy(found, this.#keyOf)
+      for (const { key, resolve } of asked) resolve(rows.get(key) ?? [])
     } catch (error) {
       for (const { reject } of asked) reject(error)
     }

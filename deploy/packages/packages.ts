@@ -10,6 +10,7 @@ export type Purpose =
   | 'docker'
   | 'baremetal'
   | 'machines'
+  | 'ironic'
   | 'clients'
   | 'ansible'
   | 'browser'
@@ -19,7 +20,7 @@ export interface Package {
   readonly purpose: Purpose
   /** A program it brings; where that is found the package is not missing, whoever installed it. */
   readonly program?: string
-  /** Not installed but unpacked below `.weir/`, because installing it would start and enable a system service. */
+  /** Not installed but unpacked below `.weir/`, because installing it would start and enable a system service, or make a user. */
   readonly isUnpacked?: true
 }
 
@@ -44,6 +45,8 @@ export const PACKAGES: readonly Package[] = [
   { name: 'ipmitool', purpose: 'machines', program: 'ipmitool' },
   { name: 'qemu-system-x86', purpose: 'machines', program: 'qemu-system-x86_64' },
   { name: 'ipxe-qemu', purpose: 'machines' },
+  { name: 'python3-ironic', purpose: 'ironic' },
+  { name: 'ironic-common', purpose: 'ironic', program: 'ironic', isUnpacked: true },
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
   { name: 'python3-novaclient', purpose: 'clients' },
   { name: 'python3-openstacksdk', purpose: 'clients' },

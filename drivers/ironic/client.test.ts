@@ -112,6 +112,16 @@ describe('a client of an ironic that trusts a Keystone', () => {
     ])
   })
 
+  test('says so when its user may not', async () => {
+    ironicAnswer = () => ({ status: 403, body: { error_message: 'no' } })
+
+    await expect(client(secret).nodes(signal())).rejects.toMatchObject({
+      kind: 'forbidden',
+      message: 'Ironic does not let this host’s user do this.',
+      detail: expect.stringContaining('no'),
+    })
+  })
+
   test('knows a network that refuses from an ironic that cannot answer', async () => {
     ironicAnswer = () => ({ status: 500, body: { error_message: 'Network operation failure.' } })
     const ironic = client(secret)

@@ -24,6 +24,7 @@ const PAUSE_MS = 500
 const CONFLICTS_MAX = 3
 const DETAIL_MAX = 500
 const UNAUTHENTICATED = 401
+const FORBIDDEN = 403
 const INTERNAL = 500
 const KINDS: Readonly<Record<number, ErrorKind>> = {
   400: 'invalid',
@@ -175,7 +176,7 @@ export class IronicClient implements AsyncDisposable {
       answer = await this.#sendOnce(method, path, body, signal)
     const { statusCode, text } = answer
     if (statusCode < 300) return text
-    throw new Failure(kindOf(method, statusCode), 'Ironic refused.', {
+    throw new Failure(kindOf(method, statusCode), refusalOf(statusCode), {
       detail: `${method} ${path} answered ${statusCode}: ${text.slice(0, DETAIL_MAX)}`,
     })
   }
@@ -213,6 +214,12 @@ export class IronicClient implements AsyncDisposable {
 function kindOf(method: Method, statusCode: number): ErrorKind {
   if (method === 'POST' && statusCode === INTERNAL) return 'internal'
   return KINDS[statusCode] ?? 'unavailable'
+}
+
+function refusalOf(statusCode: number): string {
+  return statusCode === FORBIDDEN
+    ? 'Ironic does not let this host’s user do this.'
+    : 'Ironic refused.'
 }
 
 /** Ironic may know itself under another address than the one it is asked under. */

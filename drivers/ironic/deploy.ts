@@ -1,42 +1,20 @@
-import { Failure } from '#common/errors.ts'
-import type { ImageSpec, InstanceSpec } from '../driver.ts'
-import type { HeldImage } from '../image-cache.ts'
-import { IMAGE_FORMATS, type ImageFormat, imageVirtualSize } from '../image-header.ts'
+import { Failure, isFailure } from '#common/errors.ts'
+import type { InstanceSpec } from '../driver.ts'
 import type { MachineNicMap } from '../machine-nics.ts'
 import { toldOfMachine } from '../told-network.ts'
 import { attachVifs } from './attach-vifs.ts'
+import type { IronicImage } from './deployable.ts'
 import { settledNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
 import type { IronicNode } from './ironic-node.ts'
 
-export interface IronicImage extends HeldImage {
-  readonly format: ImageFormat
-  readonly sizeBytes: number
-}
-
 const GIB = 1024 ** 3
 const DRIVE = 'openstack/latest/'
 
-/** The image's file, verified, and kept until it is disposed. Throws `invalid` when it is not what it was declared to be. */
-export async function deployable(
-  { images }: IronicHost,
-  image: ImageSpec,
-  signal: AbortSignal,
-): Promise<IronicImage> {
-  const format = IMAGE_FORMATS.find((known) => known === image.diskFormat)
-  if (format === undefined)
-    throw new Failure(
-      'invalid',
-      `Image ${image.id} has disk format ${image.diskFormat}; machines boot ${IMAGE_FORMATS.join(' and ')}.`,
-    )
-  await using owned = new AsyncDisposableStack()
-  const { path } = owned.use(await images.hold(image, signal))
-  const sizeBytes = await imageVirtualSize(path, format)
-  const held = owned.move()
-  return { path, format, sizeBytes, [Symbol.asyncDispose]: () => held.disposeAsync() }
-}
-
-/** Afterwards ironic has written the image to the node, which is `active`. Throws `internal` when it could not. */
+/**
+ * Afterwards ironic has given the image to the node, which is `active`. Throws `internal` when it could not, or has not within
+ * the time it may take.
+ */
 export async function deploy(
   host: IronicHost,
   { uuid }: IronicNode,
@@ -46,25 +24,46 @@ export async function deploy(
 ): Promise<IronicNode> {
   const ports = spec.nics.map(({ portId }) => portId)
   const drive = configDrive(spec, await attachVifs(host, uuid, ports, signal))
-  using served = host.imageServer.serve(image.path)
-  const info = {
-    image_source: served.url,
+  using served = new DisposableStack()
+  const serve = (path: string) => served.use(host.imageServer.serve(path)).url
+  const info = { ...instanceInfo(spec, image, serve), display_name: spec.displayName }
+  await host.client.patch(uuid, [{ op: 'add', path: '/instance_info', value: info }], signal)
+  await host.client.provision(uuid, { target, ...drive }, signal)
+  const deadline = Date.now() + host.deployMs
+  const node = await settledNode(host, uuid, signal).catch((error: unknown) => {
+    if (!isFailure(error, 'unavailable') || Date.now() < deadline) throw error
+    // What is known is that it is not deployed; waiting for more would have no end.
+    throw new Failure('internal', error.message, { cause: error })
+  })
+  if (node.provision_state === 'active') return node
+  const why = node.last_error ?? `it is ${node.provision_state}`
+  throw new Failure('internal', `Ironic could not deploy the machine: ${why}`)
+}
+
+/** What ironic is told of the image. */
+function instanceInfo(
+  { flavor, image: { sha256 } }: InstanceSpec,
+  image: IronicImage,
+  serve: (path: string) => string,
+): Readonly<Record<string, string>> {
+  if (image.kind === 'live') {
+    const files = Object.entries(image.files).map(([name, path]) => [name, serve(path)] as const)
+    const { commandLine } = image
+    return {
+      ...Object.fromEntries(files),
+      ...(commandLine === '' ? {} : { kernel_append_params: commandLine }),
+    }
+  }
+  return {
+    image_source: serve(image.path),
     image_type: 'whole-disk-image',
     image_disk_format: image.format,
     image_os_hash_algo: 'sha256',
-    image_os_hash_value: spec.image.sha256,
+    image_os_hash_value: sha256,
     // Ironic knows an image that it fetches itself by its checksum alone.
-    image_checksum: spec.image.sha256,
-    root_gb: String(Math.max(spec.flavor.rootGb, Math.ceil(image.sizeBytes / GIB))),
-    display_name: spec.displayName,
+    image_checksum: sha256,
+    root_gb: String(Math.max(flavor.rootGb, Math.ceil(image.sizeBytes / GIB))),
   }
-  await host.client.patch(uuid, [{ op: 'add', path: '/instance_info', value: info }], signal)
-  await host.client.provision(uuid, { target, ...drive }, signal)
-  const node = await settledNode(host, uuid, signal)
-  if (node.provision_state === 'active') return node
-  throw new Failure('internal', 'Ironic could not deploy the machine.', {
-    detail: `node ${uuid} is ${node.provision_state}: ${node.last_error ?? 'no error'}`,
-  })
 }
 
 /** Ironic makes the drive itself, of the documents it is made of. */

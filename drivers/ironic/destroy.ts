@@ -1,12 +1,14 @@
 import type { InstanceId } from '#common/ids.ts'
 import { detachVifs } from './attach-vifs.ts'
 import type { Patch } from './client.ts'
-import { findHeld, settledNode } from './held-node.ts'
+import { findHeld, isSettled, settledNode, untilNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
 import type { IronicNode } from './ironic-node.ts'
 
+/** In this state ironic waits for the ramdisk of a node, and lets who has it give it up. */
+const WAITING = 'wait call-back'
 /** From these ironic takes a node's instance away. */
-const HELD_STATES = ['active', 'deploy failed', 'error', 'rescue', 'rescue failed']
+const HELD_STATES = ['active', 'deploy failed', 'error', 'rescue', 'rescue failed', WAITING]
 
 /** Afterwards the node is ironic's again, cleaned as ironic does. A spawn under way is ended first. */
 export async function destroy(
@@ -26,7 +28,7 @@ export async function removeInstance(
 ): Promise<void> {
   const held = await findHeld(host, id, signal)
   if (held === undefined) return
-  let node = await settledNode(host, held.uuid, signal)
+  let node = await untilNode(host, held.uuid, isLeft, host.deployMs, signal)
   if (HELD_STATES.includes(node.provision_state ?? '')) {
     await host.client.provision(node.uuid, { target: 'deleted' }, signal)
     node = await settledNode(host, node.uuid, signal)
@@ -39,6 +41,11 @@ export async function removeInstance(
   await detachVifs(host, node.uuid, signal)
   await host.client.patch(node.uuid, forgotten(node, id), signal)
   host.told.delete(id)
+}
+
+/** Nobody is at work on it. */
+function isLeft(node: IronicNode): boolean {
+  return isSettled(node) || (node.provision_state === WAITING && node.reservation === null)
 }
 
 /** Last, so that whoever begins again finds the node. */

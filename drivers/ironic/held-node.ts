@@ -57,12 +57,15 @@ export async function untilNode(
   }
 }
 
+export function isSettled(node: IronicNode): boolean {
+  return !isUnderWay(node) && node.reservation === null
+}
+
 /** The node once nothing is being done to it. Throws as `untilNode`. */
 export function settledNode(
   host: IronicHost,
   uuid: string,
   signal: AbortSignal,
 ): Promise<IronicNode> {
-  const isSettled = (node: IronicNode) => !isUnderWay(node) && node.reservation === null
   return untilNode(host, uuid, isSettled, host.deployMs, signal)
 }

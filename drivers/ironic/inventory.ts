@@ -1,6 +1,7 @@
 import type { HostInventory } from '../driver.ts'
 import { IMAGE_FORMATS } from '../image-header.ts'
 import type { MachineClass } from '../machine-class.ts'
+import { fits, ISO } from './deployable.ts'
 import { heldNodes } from './held-node.ts'
 import type { IronicHost } from './host.ts'
 import { classOf, type IronicNode, isFree } from './ironic-node.ts'
@@ -26,9 +27,13 @@ export async function inventory(host: IronicHost, signal: AbortSignal): Promise<
       features: [],
       topology: { sockets: Math.max(1, offered.length), cores: 1, threads: 1 },
     },
-    imageFormats: IMAGE_FORMATS,
+    imageFormats: [...IMAGE_FORMATS, ...(offered.some(isLiveOnly) ? [ISO] : [])],
     traits: commonTraits(offered),
   }
+}
+
+function isLiveOnly(node: IronicNode): boolean {
+  return fits(node, { kind: 'live' })
 }
 
 /** Nodes of one class stand in for each other, so each counts as the least of them. */

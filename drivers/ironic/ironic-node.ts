@@ -22,6 +22,8 @@ export const IronicNode = Type.Object({
     local_gb: Type.Optional(Amount),
     cpu_arch: Type.Optional(Text),
   }),
+  /** How it is deployed; `ramdisk` writes no disk. */
+  deploy_interface: Text,
   provision_state: Text,
   target_provision_state: Text,
   power_state: Text,

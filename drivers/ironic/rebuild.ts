@@ -1,5 +1,6 @@
 import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
-import { deploy, deployable } from './deploy.ts'
+import { deploy } from './deploy.ts'
+import { deployable, refuseUnfit } from './deployable.ts'
 import { getHeld, settledNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
 import { powerOff, powerOn } from './power.ts'
@@ -20,9 +21,10 @@ async function rebuild(
   { runs }: RebuildOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { uuid } = await getHeld(host, spec.id, signal)
-  await using image = await deployable(host, spec.image, signal)
-  const node = await settledNode(host, uuid, signal)
+  const held = await getHeld(host, spec.id, signal)
+  await using image = await deployable(host, spec, signal)
+  refuseUnfit(held, spec.image, image)
+  const node = await settledNode(host, held.uuid, signal)
   const active = await deploy(host, node, spec, { image, target: 'rebuild' }, signal)
   await (runs ? powerOn(host, active, signal) : powerOff(host, active, 0, signal))
 }

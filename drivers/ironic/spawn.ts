@@ -3,7 +3,8 @@ import { errorFields } from '#common/log.ts'
 import type { InstanceSpec } from '../driver.ts'
 import { storageFailure } from '../storage-failure.ts'
 import { wantedClass } from '../wanted-class.ts'
-import { deploy, deployable } from './deploy.ts'
+import { deploy } from './deploy.ts'
+import { deployable, fits, type IronicImage, refuseUnfit } from './deployable.ts'
 import { removeInstance } from './destroy.ts'
 import { findHeld, settledNode } from './held-node.ts'
 import type { IronicHost } from './host.ts'
@@ -37,22 +38,24 @@ async function build(host: IronicHost, spec: InstanceSpec, signal: AbortSignal):
   if (held !== undefined) held = await settledNode(host, held.uuid, signal)
   if (held?.provision_state === 'active') return powerOn(host, held, signal)
   const resourceClass = wantedClass(spec.flavor)
-  await using image = await deployable(host, spec.image, signal)
-  const node = held ?? (await claim(host, spec, resourceClass, signal))
+  await using image = await deployable(host, spec, signal)
+  const node = held ?? (await claim(host, spec, { resourceClass, image }, signal))
   const deployed = await deploy(host, node, spec, { image, target: 'active' }, signal)
   await powerOn(host, deployed, signal)
 }
 
-/** Afterwards the server has a node of the class. Throws `no-capacity` when none is free. */
+/** Afterwards the server has a node of the class. Throws `no-capacity` when none is free, `invalid` when none can have the image. */
 async function claim(
   { client, owner }: IronicHost,
-  { id }: InstanceSpec,
-  resourceClass: string,
+  spec: InstanceSpec,
+  { resourceClass, image }: { readonly resourceClass: string; readonly image: IronicImage },
   signal: AbortSignal,
 ): Promise<IronicNode> {
+  const { id } = spec
   const weir = { cell: owner.cellId, host: owner.hostId, instance: id }
-  for (const node of await client.nodes(signal)) {
-    if (!isFree(node) || classOf(node) !== resourceClass) continue
+  const all = await client.nodes(signal)
+  const free = all.filter((node) => isFree(node) && classOf(node) === resourceClass)
+  for (const node of free.filter((each) => fits(each, image))) {
     try {
       // Ironic lets nobody have a node that has an instance.
       await client.patch(
@@ -68,6 +71,7 @@ async function claim(
       if (!isFailure(error, 'conflict', 'not-found')) throw error
     }
   }
+  for (const node of free) refuseUnfit(node, spec.image, image)
   throw new Failure('no-capacity', `No node of class ${resourceClass} is free here.`)
 }
 

@@ -7,8 +7,14 @@ import { storageFailure } from '../storage-failure.ts'
 import { instanceOfDomain, isOwn } from './domains/own-domains.ts'
 import { powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
-import { domainSubject, removeInstanceFiles, writeInstanceRecord } from './instance-record.ts'
+import {
+  domainSubject,
+  type InstanceRecord,
+  removeInstanceFiles,
+  writeInstanceRecord,
+} from './instance-record.ts'
 import { ownerMark } from './ownership.ts'
+import { placementInXml } from './placement/placement-in-xml.ts'
 import type { DomainRef } from './rpc/domain-ref.ts'
 import { renderXml } from './xml/element.ts'
 import { parseXml, textAt } from './xml/parse.ts'
@@ -58,9 +64,17 @@ async function adopt(
   const powerState = powerStateOf(await host.domains.state(domain, signal))
   if (await isOwn(host.domains, host.owner, domain, signal)) return powerState
   const { nics, image } = spec
-  const record = { version: 1, domain: domainSubject(spec), imageSha256: image.sha256 } as const
+  const placement = placementInXml(parseXml(await host.devices.xml(domain, signal)))
+  const record: InstanceRecord = {
+    version: 1,
+    isAdopted: true,
+    domain: domainSubject(spec),
+    imageSha256: image.sha256,
+    nics,
+    ...(Object.keys(placement).length > 0 && { placement }),
+  }
   try {
-    await writeInstanceRecord(filesOf(host, spec.id), { ...record, nics, isAdopted: true })
+    await writeInstanceRecord(filesOf(host, spec.id), record)
     await host.domains.setMetadata(domain, renderXml(ownerMark(host.owner, spec.id)), signal)
   } catch (error) {
     if (!isFailure(error, 'unavailable') || host.session.connected)

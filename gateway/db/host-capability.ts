@@ -17,6 +17,29 @@ const FIND = statement(
     ),
 )
 
+const FIND_UNFILTERED = statement(
+  builder
+    .select({ found: sql`1` })
+    .from(hostIndex)
+    .where(
+      and(
+        eq(hostIndex.cellId, sql.placeholder('cellId')),
+        eq(hostIndex.hostId, sql.placeholder('hostId')),
+        sql`json_contains(${hostIndex.view}, 'false', '$.simulated')`,
+        sql`not json_contains(${hostIndex.view}, '"firewall"', '$.capabilities')`,
+      ),
+    ),
+)
+
+/** True for a host with real guests on which security groups have no effect, as far as it is known. */
+export async function hostFiltersNothing(
+  db: Executor,
+  cellId: CellId,
+  hostId: HostId,
+): Promise<boolean> {
+  return (await db.rows(FIND_UNFILTERED, { cellId, hostId })).length > 0
+}
+
 /** True when the host's driver was last known to have this optional part. */
 export async function hostHasCapability(
   db: Executor,

@@ -128,11 +128,26 @@ export const InstanceBuild = Type.Object({
   sameHost: Type.Optional(Type.Array(Type.String())),
   /** Servers it is to share no host with; absent: none. */
   differentHost: Type.Optional(Type.Array(Type.String())),
+  /** It has security groups besides the project's own `default`, which must have effect; absent: it has none. */
+  needsFirewall: Type.Optional(Type.Literal(true)),
   remarks: Type.Optional(ServerRemarks),
   /** The guest is on its host already, with the server's id, and is taken in as it is; absent: it is built. */
   adopts: Type.Optional(Type.Literal(true)),
 })
 export type InstanceBuild = Static<typeof InstanceBuild>
+
+const ImageFileRecord = Type.Omit(ImageFile, ['ticket'])
+
+/** What a cell keeps of a build for as long as it has the instance: all but what nobody may know afterwards. */
+export const InstanceRecord = Type.Object({
+  ...Type.Omit(InstanceBuild, ['userData', 'adminPassword']).properties,
+  image: Type.Object({
+    ...Type.Omit(ImageSnapshot, ['ticket']).properties,
+    kernel: Type.Optional(ImageFileRecord),
+    ramdisk: Type.Optional(ImageFileRecord),
+  }),
+})
+export type InstanceRecord = Static<typeof InstanceRecord>
 
 export const Fault = Type.Object({
   code: Type.Integer(),

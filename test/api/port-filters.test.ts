@@ -145,3 +145,24 @@ test('a port without port security lets everything through, and a new address is
   })
   await until('both addresses', ({ nic }) => nic.fixedIps.length === 2)
 })
+
+test('a server on a host where groups have no effect is given none', async () => {
+  const { db } = world.api.gateway
+  const id = await activeServer(world, alice)
+  const { hostId } = (await findServer(db, id))!
+  const web = { name: 'web', description: '' }
+  const made = await alice.call('createProxiedSecurityGroup', { body: { security_group: web } })
+  expect(made.status).toBe(200)
+  const add = () =>
+    alice.call('addServerSecurityGroup', {
+      params: { server_id: id },
+      body: { addSecurityGroup: { name: 'web' } },
+    })
+  const view = sampleHost(`host-${hostId}`, { hostId: hostId!, simulated: false })
+  world.cell.say([{ kind: 'host', view }])
+
+  await expect.poll(add, { timeout: LIMIT_MS }).toMatchObject({
+    status: 400,
+    body: { badRequest: { message: expect.stringContaining('have no effect on the host') } },
+  })
+})

@@ -59,6 +59,7 @@ describe.skipIf(why !== undefined)(
       const { stdout } = await run('setpriv', [...OBEYING, ...script, ...args], options)
       return stdout.trim()
     }
+    /** What it is made with where its backend is the socket. */
     const settingsOf: Readonly<Record<string, () => object>> = {
       docker: () => ({ endpoint: `unix://${socketPath}` }),
       libvirt: () => ({
@@ -77,10 +78,10 @@ describe.skipIf(why !== undefined)(
       },
     )
 
-    test.each(Object.keys(settingsOf))(
+    test.each([...Object.keys(settingsOf), 'fake'])(
       '%s does not start over a folder where it may not write, and names it',
       async (driver) => {
-        const answer = await said(driver, 'theirs/state', settingsOf[driver]!())
+        const answer = await said(driver, 'theirs/state', settingsOf[driver]?.() ?? {})
 
         expect(answer).toContain('EACCES')
         expect(answer).toContain(join(folder, 'theirs'))

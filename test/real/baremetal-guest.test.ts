@@ -1,5 +1,4 @@
-import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { instanceSpec } from '#cells/compute/instance-spec.ts'
@@ -8,14 +7,13 @@ import { waitFor } from '#common/wait-for.ts'
 import { buildGuestImage } from '#deploy/guest/build-guest-image.ts'
 import { guestDirectory } from '#deploy/paths.ts'
 import type { Driver } from '#drivers/driver.ts'
-import { run } from '#drivers/run.ts'
 import { instanceSpec as plainSpec } from '#drivers/testing/instance-spec.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { sampleBuild } from '../env/sample-build.ts'
 import { PUBLIC_KEY } from '../env/sample-key.ts'
 import { type BaremetalHarness, startBaremetalHarness } from './baremetal-harness.ts'
-import { echoDisk } from './machine/echo-disk.ts'
+import { bootableCd } from './machine/bootable-cd.ts'
 import { whyNoGuests } from './requirements.ts'
 
 const PROGRAMS = ['ipmi_sim', 'ipmitool', 'qemu-system-x86_64', 'qemu-img', 'cpio', 'depmod']
@@ -110,14 +108,3 @@ describe.skipIf(why !== undefined)(`a guest of a machine of its own${skipped}`, 
     return log()
   }
 })
-
-/** Boots what an echoing disk boots. */
-async function bootableCd(): Promise<Buffer> {
-  await using folder = await mkdtempDisposable(join(tmpdir(), 'weir-cd-'))
-  const [files, cd] = [join(folder.path, 'files'), join(folder.path, 'cd.iso')]
-  await mkdir(files)
-  await writeFile(join(files, 'boot'), Buffer.concat([echoDisk(), Buffer.alloc(1536)]))
-  const boot = ['-b', 'boot', '-c', 'catalog', '-no-emul-boot', '-boot-load-size', '4']
-  await run('genisoimage', ['-quiet', '-o', cd, ...boot, files], { timeoutMs: 20_000 })
-  return readFile(cd)
-}

@@ -83,6 +83,18 @@ describe.skipIf(why !== undefined)(
       expect(await find('second')).toBeUndefined()
     })
 
+    test('a server that counts on a security group is built on no engine, and none is given to one that is', async () => {
+      const what = ['--image', 'tiny', '--flavor', 'm1.tiny', '--network', 'private']
+      await openstack('security', 'group', 'create', 'web')
+      await openstack('server', 'create', ...what, '--security-group', 'web', 'third')
+      await untilStatus('third', 'ERROR')
+      const shown = await openstack('server', 'show', 'third', '-f', 'json')
+      expect(shown).toContain('gives no effect to security groups')
+      const adding = openstack('server', 'add', 'security', 'group', 'first', 'web')
+      await expect(adding).rejects.toThrow('have no effect on the host')
+      await openstack('server', 'delete', '--wait', 'third')
+    })
+
     test('servers run again after their engine went away and came back', async () => {
       await engine.shutDown()
       await engine.start()

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type InstanceId, newId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
 import { programPath } from '#deploy/process/find-program.ts'
-import type { Driver, NicSpec } from '#drivers/driver.ts'
+import type { Driver, InstanceReport, NicSpec } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { driversContract } from '../contract/drivers.contract.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { type IronicHarness, REFUSED_BY_IRONIC, startIronicHarness } from './ironic-harness.ts'
+import { bootableCd } from './machine/bootable-cd.ts'
 import { type SimulatedMachine, startMachine } from './machine/simulated-machine.ts'
 
 const nic = (nth: number): NicSpec => ({
@@ -16,7 +18,6 @@ const nic = (nth: number): NicSpec => ({
   fixedIps: [],
 })
 
-// Its packages bring system services, so nobody but the operator installs them: ironic-api and ironic-conductor.
 const why = !isFullRun ? 'without --all' : programPath('ironic') ? undefined : 'no ironic installed'
 const OPERATION_MS = 120_000
 
@@ -83,6 +84,24 @@ describe.skipIf(why !== undefined)(`ironic${why === undefined ? '' : ` (skipped:
       expect(node).toMatchObject({ provision_state: 'available', driver: 'ipmi' })
     }, 300_000)
 
+    test('an ironic that ends in the midst of a deploy is asked again once it is back', async () => {
+      const plain = instanceSpec(harness.image)
+      const spec = { ...plain, flavor: { ...plain.flavor, extraSpecs: { ...harness.extraSpecs } } }
+      const spawning = driver.spawn(spec, signal())
+      const broken = expect(spawning).rejects.toMatchObject({ kind: 'unavailable' })
+      const isTaken = async () =>
+        (await harness.nodes()).some((each) => each.provision_state === 'deploying')
+      await waitFor('the deploy to begin', isTaken, OPERATION_MS)
+      await harness.kill()
+      await broken
+      await harness.start()
+
+      await driver.spawn(spec, signal())
+      expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+      await driver.destroy(spec.id, signal())
+      expect(await harness.leftovers(spec.id)).toEqual([])
+    }, 300_000)
+
     test('the ports of a server are NICs of its node', async () => {
       const nics = [1, 2].map((nth) => nic(nth))
       const ports = nics.map(({ portId }) => portId)
@@ -109,6 +128,64 @@ describe.skipIf(why !== undefined)(`ironic${why === undefined ? '' : ` (skipped:
       for (const { id } of [spec, wide]) expect(await harness.leftovers(id)).toEqual([])
     }, 300_000)
 
+    test('a machine of hardware type ipmi is deployed over the network, and boots what it is given', async () => {
+      const macAddress = '52:54:00:12:34:0a'
+      const nicArgument = `user,model=virtio-net-pci,mac=${macAddress},bootfile=${harness.bootUrl}`
+      await using booting = await startMachine({ diskMb: 1, qemu: ['-nic', nicArgument] })
+      await harness.offer(booting, macAddress, 'ramdisk')
+      const image = harness.shelve(await bootableCd(), 'iso')
+      const port = nic(1)
+      const plain = instanceSpec(image, { nics: [port] })
+      const extraSpecs = { 'resources:CUSTOM_RAMDISK': '1' }
+      const spec = { ...plain, flavor: { ...plain.flavor, extraSpecs } }
+      expect((await driver.inventory(signal())).imageFormats).toContain('iso')
+      const onDisk = { ...spec, id: newId<InstanceId>(), image: harness.image }
+      await expect(driver.spawn(onDisk, signal())).rejects.toMatchObject({ kind: 'invalid' })
+
+      await driver.spawn(spec, signal())
+      expect(await booting.ipmitool('power', 'status')).toContain('is on')
+      await waitFor(
+        'the machine to greet',
+        async () => /READY/.test(await booting.consoleLog()),
+        OPERATION_MS,
+      )
+      const nics = await driver.machineNics!.macAddresses(spec.id, [port.portId], signal())
+      expect([...nics.values()]).toEqual([macAddress])
+
+      await driver.destroy(spec.id, signal())
+      expect(await booting.ipmitool('power', 'status')).toContain('is off')
+      for (const { id } of [spec, onDisk]) expect(await harness.leftovers(id)).toEqual([])
+    }, 400_000)
+
+    test('a machine whose ramdisk never calls back is given up, and given back before that', async () => {
+      await using mute = await startMachine({ diskMb: 1 })
+      const uuid = await harness.offer(mute, '52:54:00:12:34:0b', 'direct')
+      const stateOf = async () =>
+        (await harness.nodes()).find((each) => each.uuid === uuid)!.provision_state
+      const newSpec = () => {
+        const plain = instanceSpec(harness.image)
+        const extraSpecs = { 'resources:CUSTOM_DIRECT': '1' }
+        return { ...plain, flavor: { ...plain.flavor, extraSpecs } }
+      }
+      const [lasting, ended] = [newSpec(), newSpec()]
+
+      await expect(driver.spawn(lasting, signal())).rejects.toThrow(
+        /^Ironic could not deploy the machine: .*timeout/i,
+      )
+      expect(await harness.leftovers(lasting.id)).toEqual([])
+
+      const spawning = driver.spawn(ended, signal())
+      const over = expect(spawning).rejects.toThrow()
+      const waits = async () => (await stateOf()) === 'wait call-back'
+      await waitFor('ironic to wait for the ramdisk', waits, OPERATION_MS)
+      expect(await mute.ipmitool('power', 'status')).toContain('is on')
+      await driver.destroy(ended.id, signal())
+      await over
+      expect(await stateOf()).toBe('available')
+      expect(await harness.leftovers(ended.id)).toEqual([])
+      expect(await mute.ipmitool('power', 'status')).toContain('is off')
+    }, 400_000)
+
     test('a silent ironic is not known to have done anything, and goes on where it was', async () => {
       const spec = instanceSpec(harness.image)
       const extraSpecs = { ...harness.extraSpecs }
@@ -118,11 +195,22 @@ describe.skipIf(why !== undefined)(`ironic${why === undefined ? '' : ` (skipped:
       await harness.kill()
       const silent = { kind: 'unavailable' }
       await expect(driver.inventory(signal())).rejects.toMatchObject(silent)
+      // A host that starts meanwhile says so, and goes on by itself.
+      await driver[Symbol.asyncDispose]()
+      driver = await harness.open()
+      await expect(driver.inventory(signal())).rejects.toMatchObject(silent)
       await expect(driver.stop(spec.id, 0, signal())).rejects.toMatchObject(silent)
       await expect(driver.destroy(spec.id, signal())).rejects.toMatchObject(silent)
       await harness.start()
 
       expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+      const seen: InstanceReport[] = []
+      await using _watching = driver.watch((report) => seen.push(report))
+      const [node] = (await harness.nodes()).filter((each) => each.instance_uuid === spec.id)
+      await harness.power(node!.uuid, 'power off')
+      const off = { id: spec.id, powerState: 'shutdown' }
+      await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toEqual(off)
+
       await driver.destroy(spec.id, signal())
       expect(await driver.list(signal())).toEqual([])
       expect(await harness.leftovers(spec.id)).toEqual([])

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { type CellId, type HostId, type InstanceId, newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
+import { findProgram } from '#deploy/process/find-program.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { createIronicDriver } from '#drivers/ironic/driver.ts'
 import { ironicSettings } from '#drivers/ironic/settings.ts'
@@ -13,6 +14,7 @@ import { run } from '#drivers/run.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { qcow2Header } from '#drivers/testing/qcow2-header.ts'
 import type { DriverHarness } from '../contract/drivers.contract.ts'
+import { serveFolder } from './machine/serve-folder.ts'
 import type { SimulatedMachine } from './machine/simulated-machine.ts'
 
 /** Images that a host must refuse, by what is wrong with them. */
@@ -38,6 +40,12 @@ export interface IronicHarness extends DriverHarness {
    * server of the drivers' host: it has no ramdisk here that could deploy one.
    */
   adopt(machine: SimulatedMachine, id: InstanceId): Promise<string>
+  /** As machines of QEMU's reach what ironic has them boot. */
+  readonly bootUrl: string
+  /** Afterwards ironic has one more node, of its hardware type `ipmi`, which it deploys in this way. */
+  offer(machine: SimulatedMachine, macAddress: string, by: 'ramdisk' | 'direct'): Promise<string>
+  /** As somebody else would switch a node. */
+  power(uuid: string, target: 'power on' | 'power off'): Promise<void>
   /** Kills ironic, or starts it again. */
   kill(): Promise<void>
   start(): Promise<void>
@@ -53,9 +61,16 @@ export async function startIronicHarness(): Promise<IronicHarness> {
   const directory = await mkdtemp(join(tmpdir(), 'weir-ironic-'))
   const url = `http://127.0.0.1:${await freePort()}`
   const config = join(directory, 'ironic.conf')
-  await writeFile(config, configOf(directory, url))
+  const boots = join(directory, 'http')
+  for (const folder of [boots, join(directory, 'tftp')]) await mkdir(folder)
+  await writeFile(join(boots, 'agent'), Buffer.alloc(512))
+  const bootPort = await freePort()
+  // QEMU's own network: machines there reach this one as 10.0.2.2.
+  const bootUrl = `http://10.0.2.2:${bootPort}`
+  const served = await serveFolder(boots, bootPort)
+  await writeFile(config, configOf(directory, url, bootUrl))
   const options = { timeoutMs: START_MS }
-  await run('ironic-dbsync', ['--config-file', config, 'create_schema'], options)
+  await run(findProgram('ironic-dbsync'), ['--config-file', config, 'create_schema'], options)
   let process = startIronic(config)
   const call = caller(url)
   const isUp = () => call<object>('GET', '/').catch(() => undefined)
@@ -63,8 +78,8 @@ export async function startIronicHarness(): Promise<IronicHarness> {
   for (let nth = 0; nth < NODES; nth += 1) await addNode(call, fakeNode(nth))
   const shelf = new ImageShelf()
   const image = shelf.add(Buffer.alloc(512, 'x'))
-  const settings = () =>
-    ironicSettings({ url, image_url: 'http://127.0.0.1', image_port: '0', hostname: 'irons' })
+  const imageUrl = `http://127.0.0.1:${await freePort()}`
+  const settings = () => ironicSettings({ url, image_url: imageUrl, hostname: 'irons' })
   const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const stateDirectory = join(directory, 'state')
   const nodes = async () =>
@@ -80,6 +95,12 @@ export async function startIronicHarness(): Promise<IronicHarness> {
       process = startIronic(config)
       await waitFor('ironic', isUp, START_MS)
     },
+    bootUrl: `${bootUrl}/boot.ipxe`,
+    offer: (machine, macAddress, by) => {
+      const agent = `http://127.0.0.1:${bootPort}/agent`
+      return addNode(call, deployedBy(machine, { macAddress, by, agent }))
+    },
+    power: (uuid, target) => call('PUT', `/nodes/${uuid}/states/power`, { target }),
     enrol: async (machine) => addNode(call, ipmiNode(machine)),
     adopt: async (machine, instance) => {
       const weir = { cell: owner.cellId, host: owner.hostId, instance }
@@ -106,6 +127,7 @@ export async function startIronicHarness(): Promise<IronicHarness> {
         .map(({ uuid, provision_state }) => `node ${uuid}, ${provision_state}`),
     async [Symbol.asyncDispose]() {
       await kill()
+      await served[Symbol.asyncDispose]()
       await rm(directory, { recursive: true, force: true })
     },
   }
@@ -132,7 +154,7 @@ function caller(url: string): Call {
 }
 
 function startIronic(config: string): ChildProcess {
-  return spawn('ironic', ['--config-file', config], { stdio: 'ignore' })
+  return spawn(findProgram('ironic'), ['--config-file', config], { stdio: 'ignore' })
 }
 
 /** Targets, and the states that they lead to. */
@@ -217,6 +239,30 @@ function typedNode(machine: SimulatedMachine): NewIronicNode {
   }
 }
 
+/** What calls back once it has written a disk is none of Debian's: in its place is what says nothing. */
+function deployedBy(
+  machine: SimulatedMachine,
+  {
+    macAddress,
+    by,
+    agent,
+  }: { readonly macAddress: string; readonly by: string; readonly agent: string },
+): NewIronicNode {
+  return {
+    name: `by-${by}`,
+    driver: 'ipmi',
+    boot_interface: 'ipxe',
+    deploy_interface: by,
+    inspect_interface: 'no-inspect',
+    storage_interface: 'noop',
+    resource_class: by,
+    automated_clean: false,
+    properties: PROPERTIES,
+    driver_info: { ...bmcInfo(machine), deploy_kernel: agent, deploy_ramdisk: agent },
+    macAddresses: [macAddress],
+  }
+}
+
 function bmcInfo({ bmc }: SimulatedMachine): object {
   return {
     ipmi_address: bmc.address,
@@ -227,7 +273,7 @@ function bmcInfo({ bmc }: SimulatedMachine): object {
   }
 }
 
-function configOf(directory: string, url: string): string {
+function configOf(directory: string, url: string, bootUrl: string): string {
   const { port } = new URL(url)
   return `[DEFAULT]
 auth_strategy = noauth
@@ -236,8 +282,8 @@ host = metal
 my_ip = 127.0.0.1
 state_path = ${directory}
 enabled_hardware_types = fake-hardware,ipmi
-enabled_boot_interfaces = fake,pxe
-enabled_deploy_interfaces = fake,direct
+enabled_boot_interfaces = fake,ipxe,pxe
+enabled_deploy_interfaces = fake,direct,ramdisk
 enabled_inspect_interfaces = fake,no-inspect
 enabled_management_interfaces = fake,ipmitool
 enabled_network_interfaces = noop
@@ -248,6 +294,18 @@ port = ${port}
 api_workers = 1
 [conductor]
 automated_clean = true
+deploy_callback_timeout = 40
+check_provision_state_interval = 5
+[service_catalog]
+endpoint_override = ${url}
+[deploy]
+http_url = ${bootUrl}
+http_root = ${directory}/http
+[pxe]
+tftp_root = ${directory}/tftp
+tftp_master_path = ${directory}/masters
+images_path = ${directory}/images
+instance_master_path = ${directory}/instances
 [dhcp]
 dhcp_provider = none
 [database]

@@ -18,6 +18,8 @@ export const rebuildEffects: ActEffects<ActNamed<'rebuild'>> = {
       projectId: instance.projectId,
       // It stays where its group has allowed it to be.
       group: null,
+      // Its ports are as they were.
+      needsFirewall: false,
       besideHosts: null,
       apartHosts: new Set<HostId>(),
       zone: null,

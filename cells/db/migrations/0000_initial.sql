@@ -56,7 +56,8 @@ CREATE TABLE `instances` (
 	`fault` json,
 	`launched_at` datetime(3),
 	`saga_id` char(36) character set ascii collate ascii_bin,
-	`sealed_build` mediumtext,
+	`sealed_record` mediumtext NOT NULL,
+	`sealed_secrets` mediumtext,
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
 	CONSTRAINT `instances_server_id` PRIMARY KEY(`server_id`)

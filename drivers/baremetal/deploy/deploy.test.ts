@@ -89,6 +89,49 @@ describe.concurrent('a deploy', { timeout: LIMIT_MS }, () => {
     expect(await metal.driver.list(signal())).toEqual([])
   })
 
+  test('that the BMC’s user may not do fails, and the machine is given to nobody until he may', async ({
+    expect,
+  }) => {
+    await using metal = await startMetal()
+    const { machine, shelf } = metal
+    const spec = metal.spec(shelf.add(IMAGE))
+    machine.isLookedAtOnly = true
+
+    await expect(metal.driver.spawn(spec, signal())).rejects.toMatchObject({
+      kind: 'forbidden',
+      message: 'The BMC does not let its user do this: it needs more privilege.',
+    })
+
+    const { instance, failure } = await metal.untilNode('clean-failed')
+    expect({ instance, failure }).toEqual({
+      instance: null,
+      failure: expect.stringContaining('more privilege'),
+    })
+    expect(machine.disk.length).toBe(0)
+    machine.isLookedAtOnly = false
+    await metal.driver.nodes!.inspect('machine', signal())
+    await metal.untilNode('available')
+    await metal.driver.spawn(spec, signal())
+
+    // A server that is deleted is gone then as well, and its machine is out of service with what it left.
+    await metal.driver.stop(spec.id, 0, signal())
+    machine.isLookedAtOnly = true
+    await metal.driver.destroy(spec.id, signal())
+    expect(await metal.driver.list(signal())).toEqual([])
+    expect(await metal.node()).toMatchObject({ state: 'clean-failed', instance: null })
+  })
+
+  test('of an image that nobody has takes no machine', async ({ expect }) => {
+    await using metal = await startMetal()
+    const { machine, shelf } = metal
+    const spec = metal.spec({ ...shelf.add(IMAGE), id: newId<ImageId>() })
+
+    await expect(metal.driver.spawn(spec, signal())).rejects.toMatchObject({ kind: 'not-found' })
+
+    expect(machine.tasks).toEqual(['inspect', 'clean'])
+    expect(await metal.node()).toMatchObject({ state: 'available', instance: null })
+  })
+
   test('that its host’s stop ends is left as it is, and goes on when the host is back', async ({
     expect,
   }) => {

@@ -14,6 +14,8 @@ export const COMPLETIONS = {
   tooLong: 0xca,
   notPresent: 0xcb,
   invalidField: 0xcc,
+  /** The user may not, or not in a session of this privilege. */
+  noPrivilege: 0xd4,
   notNow: 0xd5,
 } as const
 
@@ -23,6 +25,7 @@ const KINDS: Readonly<Record<number, ErrorKind>> = {
   [COMPLETIONS.timeout]: 'unavailable',
   [COMPLETIONS.outOfSpace]: 'unavailable',
   [COMPLETIONS.notPresent]: 'not-found',
+  [COMPLETIONS.noPrivilege]: 'forbidden',
   [COMPLETIONS.notNow]: 'conflict',
 }
 
@@ -31,11 +34,17 @@ export class BmcRefusal extends Failure {
   readonly completion: number
 
   constructor(command: number, completion: number) {
-    super(KINDS[completion] ?? 'internal', 'The BMC refused a command.', {
+    super(KINDS[completion] ?? 'internal', messageOf(completion), {
       detail: `command 0x${command.toString(16)}: completion code 0x${completion.toString(16)}`,
     })
     this.completion = completion
   }
+}
+
+function messageOf(completion: number): string {
+  if (completion === COMPLETIONS.noPrivilege)
+    return 'The BMC does not let its user do this: it needs more privilege.'
+  return 'The BMC refused a command.'
 }
 
 /** True for a refusal with one of these completion codes. */

@@ -22,7 +22,7 @@ export async function cleanNode(
         cleanMachine(patient(machineOf(node), host.silenceMs), host.bootServer, taskSignal),
       )
   } catch (error) {
-    if (!isFailure(error, 'internal')) throw error
+    if (!isFailure(error, 'internal', 'forbidden')) throw error
     host.logger?.error({ ...errorFields(error), node: node.name }, 'machine could not be cleaned')
     return host.nodes.move(node, 'fail', { instance: null, failure: errorChain(error) })
   }

@@ -95,6 +95,11 @@ test('nodes come and go while it is open, and what was decided of them is kept',
   expect(both[0]).toBe(both[1])
   const twin = pool.add({ ...node('twin'), macAddress: added.macAddress })
   await expect(twin).rejects.toMatchObject({ kind: 'conflict' })
+  const secondary = { ...node('secondary'), bmc: { ...added.bmc, password: 'another' } }
+  await expect(pool.add(secondary)).rejects.toMatchObject({
+    kind: 'conflict',
+    message: expect.stringContaining('Node added has this name, MAC address or BMC.'),
+  })
   await expect(pool.add(node('../etc'))).rejects.toMatchObject({ kind: 'invalid' })
   await pool.maintain(pool.named('added'), 'loud')
   await pool.add(node('gone'))

@@ -47,18 +47,16 @@ export class NodePool implements AsyncDisposable {
     return pool
   }
 
-  /** Afterwards the node is listed. Throws `conflict` for a name or MAC address that another has, `invalid`. */
+  /** Afterwards the node is listed. Throws `conflict` for a name, MAC address or BMC that another has, `invalid`. */
   async add(added: NewNode): Promise<Node> {
     const enrolled = enrolledNode(added, this.#secrets)
     const node = await this.#open(enrolled)
-    const same = this.#nodes.find(
-      (node) => node.name === added.name || node.enrolled.macAddress === enrolled.macAddress,
-    )
+    const same = this.#nodes.find((node) => overlaps(node.enrolled, enrolled))
     if (same !== undefined) {
       if (isSameNode(same.enrolled, added, this.#secrets)) return same
       throw new Failure(
         'conflict',
-        `Node ${same.name} has this name or MAC address. Remove it first, or give others.`,
+        `Node ${same.name} has this name, MAC address or BMC. Remove it first, or give others.`,
       )
     }
     this.#nodes = [...this.#nodes, node]
@@ -187,6 +185,13 @@ export class NodePool implements AsyncDisposable {
   get #recordsPath(): string {
     return join(this.#folder, 'nodes')
   }
+}
+
+/** One BMC switches one machine, and would switch it under the server of the other node. */
+function overlaps(one: EnrolledNode, other: EnrolledNode): boolean {
+  if (one.name === other.name || one.macAddress === other.macAddress) return true
+  const [bmc, same] = [one.bmc, other.bmc]
+  return bmc !== undefined && bmc.address === same?.address && bmc.port === same.port
 }
 
 async function refuseForgotten(folder: string, enrolled: readonly EnrolledNode[]): Promise<void> {

@@ -12,6 +12,7 @@ const NETWORK = 0x04
 const DEVICES = 0x3c
 const PERSISTENT = 0x40
 const UNKNOWN = 0xc1
+const NO_PRIVILEGE = 0xd4
 const LOST_FOR_GOOD = Number.POSITIVE_INFINITY
 const DISK_BYTES = 4 * 1024 ** 3
 
@@ -24,6 +25,8 @@ export class TestMachine implements AsyncDisposable {
   #isPersistent = false
   #boots = 0
   isOn = false
+  /** Its BMC's user may look, and switch nothing. */
+  isLookedAtOnly = false
   /** What its disk begins with; empty while it is clean. */
   disk: Buffer = Buffer.alloc(0)
   /** What it was told when it last booted from the network. */
@@ -79,6 +82,7 @@ export class TestMachine implements AsyncDisposable {
   #answer({ netFunction, code, data }: TestCommand): readonly number[] {
     if (netFunction !== CHASSIS) return [UNKNOWN]
     if (code === STATUS) return [0, this.isOn ? 1 : 0, 0, 0]
+    if (this.isLookedAtOnly) return [NO_PRIVILEGE]
     if (code === CONTROL) {
       this.#switch(data[0] ?? 0)
       return [0]

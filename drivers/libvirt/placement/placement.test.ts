@@ -3,12 +3,14 @@ import { ImageShelf } from '../../testing/image-shelf.ts'
 import { instanceSpec } from '../../testing/instance-spec.ts'
 import { domainSubject } from '../instance-record.ts'
 import { element, renderXml } from '../xml/element.ts'
+import { parseXml } from '../xml/parse.ts'
 import { askedPlacement } from './asked-placement.ts'
 import { cpuElement, cpuList, refuseUnknownModel } from './cpu-settings.ts'
 import { hostNodes } from './host-nodes.ts'
 import { devicesByClass, lentDevices, pciDevices } from './pci-devices.ts'
 import { type HostPlaces, placeGuest } from './place-guest.ts'
 import { lentElements, placementElements, seenElements } from './placement-elements.ts'
+import { placementInXml } from './placement-in-xml.ts'
 
 const image = new ImageShelf().add(Buffer.alloc(1))
 const node = (id: number, cpus: readonly number[], large: number) =>
@@ -114,6 +116,19 @@ describe('a guest', () => {
   ])('that asks for %j is refused', (extraSpecs) => {
     expect(() => asked(extraSpecs)).toThrow(expect.objectContaining({ kind: 'invalid' }))
   })
+})
+
+test('what a domain of another making has to itself is read from its XML', () => {
+  const devices = ['0000:3b:00.1']
+  const ours = [
+    element('devices', {}, ...lentElements({ devices })),
+    ...placementElements({ pins: [1, 4] }),
+  ]
+  const xml = renderXml(element('domain', {}, ...ours))
+  expect(placementInXml(parseXml(xml))).toEqual({ pins: [1, 4], devices })
+  const range = "<domain><cputune><vcpupin vcpu='0' cpuset='0-3,^2'/></cputune></domain>"
+  expect(placementInXml(parseXml(range))).toEqual({ pins: [0, 1, 3] })
+  expect(placementInXml(parseXml('<domain/>'))).toEqual({})
 })
 
 test('its XML names the devices it is lent', () => {

@@ -12,6 +12,7 @@ import { CELLS_TRIED_MAX } from '../sagas/next-cell.ts'
 import { groupForBoot, ruleOf } from '../server-groups/group-for-boot.ts'
 import type { Boot } from '../servers/boot.ts'
 import { neighbourHints } from '../servers/neighbour-hints.ts'
+import { refuseImageAgainstFlavor } from '../servers/refuse-image-against-flavor.ts'
 import type { Reach } from '../servers/server-network.ts'
 import { placeOf } from '../servers/server-place.ts'
 import { idOf } from './named.ts'
@@ -81,6 +82,7 @@ async function planned(
   const imageId = await idOf(db, 'image', question.image)
   const { diskFormat, minDiskGb, properties } = await imageForBoot(images, context, imageId, flavor)
   const image = { diskFormat, minDiskGb, properties }
+  refuseImageAgainstFlavor(image, flavor)
   const group = await groupForBoot(db, context, hints['group'])
   const neighbours = neighbourHints(hints)
   const where = { flavor, image, zone: place.zone, requestedHost: place.host }

@@ -1,7 +1,8 @@
+import { findSecurityGroups } from '../../db/security-groups.ts'
 import { bindPortsToHosts } from '../../db/server-ports.ts'
 import { nicsReach } from '../networks/cells-reaching.ts'
 import type { Networks } from '../networks/networks.ts'
-import type { NicRequest } from '../networks/nic-request.ts'
+import type { NicPlan, NicRequest } from '../networks/nic-request.ts'
 import { nicSpecs, serverAddresses } from '../networks/nic-views.ts'
 import { planNics } from '../networks/plan-nics.ts'
 import { releasePort } from '../networks/release-port.ts'
@@ -41,6 +42,7 @@ export async function planEmbeddedNics(
   return {
     reaches: (cellId) => nicsReach(plan.nics, cellId),
     securityGroups: plan.securityGroups.map(({ name }) => name),
+    needsFirewall: await needsFirewall(networks, plan),
     allocate: async (tx, serverId, zone) => {
       const now = new Date(networks.clock.now())
       const server = { serverId, zone: zone ?? '', nicsBefore: 0, now }
@@ -48,4 +50,15 @@ export async function planEmbeddedNics(
       return { nics: [...nicSpecs(nics)], addresses: serverAddresses(nics) }
     },
   }
+}
+
+/** Every server has the default group, whether it wants it or not: only another one says that someone counts on groups. */
+async function needsFirewall(
+  { db }: Networks,
+  { nics, securityGroups }: NicPlan,
+): Promise<boolean> {
+  const isOther = ({ name }: { readonly name: string }) => name !== 'default'
+  if (nics.some(({ kind }) => kind === 'new') && securityGroups.some(isOther)) return true
+  const ofPorts = nics.flatMap((nic) => (nic.kind === 'existing' ? nic.port.securityGroupIds : []))
+  return ofPorts.length > 0 && (await findSecurityGroups(db, ofPorts)).some(isOther)
 }

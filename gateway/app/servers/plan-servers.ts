@@ -16,6 +16,7 @@ import { planEmbeddedNics } from './embedded-network.ts'
 import { noValidHost } from './faults.ts'
 import { limitMetadata } from './limit-metadata.ts'
 import { neighbourHints } from './neighbour-hints.ts'
+import { refuseImageAgainstFlavor } from './refuse-image-against-flavor.ts'
 import { refuseBlankBeyond } from './requested-disks.ts'
 import { serverName } from './server-names.ts'
 import type { PlannedServer, ServerOrder } from './server-order.ts'
@@ -33,6 +34,7 @@ interface Common {
   readonly keypair: InstanceBuild['keypair']
   readonly place: Place
   readonly securityGroups: readonly string[]
+  readonly needsFirewall: boolean
   readonly reservationId: string
   readonly group: ServerGroup | null
   readonly neighbours: ReturnType<typeof neighbourHints>
@@ -57,6 +59,7 @@ export async function planServers(
   const flavor = await flavorForBoot(db, context, request.flavorRef)
   refuseBlankBeyond(request.disks, flavor)
   const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
+  refuseImageAgainstFlavor(image, flavor)
   const keypair =
     request.keyName === null ? null : await keypairForBoot(db, context, request.keyName)
   await limitMetadata(db, context, request.metadata)
@@ -72,7 +75,7 @@ export async function planServers(
   const wish = { flavor, image, zone, requestedHost, reaches: nics.reaches, group, sameHost }
   const choices = await chooseCells(compute, db, wish, count)
   const { projectId, userId } = context
-  const { securityGroups } = nics
+  const { securityGroups, needsFirewall } = nics
   const reservationId = newReservationId()
   const common = {
     projectId,
@@ -83,6 +86,7 @@ export async function planServers(
     keypair,
     place,
     securityGroups,
+    needsFirewall,
     reservationId,
     group,
     neighbours,
@@ -158,6 +162,7 @@ function plan(
       reservationId,
       ...(common.group !== null && { group: ruleOf(common.group) }),
       ...common.neighbours,
+      ...(common.needsFirewall && { needsFirewall: true }),
       remarks: { ...remarksOf(request), accessIPv6: canonicalIPv6 },
     },
     trace: choice.trace,

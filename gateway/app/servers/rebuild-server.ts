@@ -13,6 +13,7 @@ import { buildAnew } from './build-anew.ts'
 import type { BuildSpec } from './build-spec.ts'
 import { limitMetadata } from './limit-metadata.ts'
 import { refuseAction } from './refuse-action.ts'
+import { refuseImageAgainstFlavor } from './refuse-image-against-flavor.ts'
 import { refuseUnkept } from './refuse-unsupported.ts'
 import { sanitizeHostname } from './server-names.ts'
 import type { ServerRecord } from './server-record.ts'
@@ -90,6 +91,7 @@ async function wanted(
   const { server, before, request } = of
   const { flavor } = server
   const image = await imageForBoot(images, context, request.imageRef, flavor)
+  refuseImageAgainstFlavor(image, flavor)
   const { keyName = server.keyName } = request
   const keypair =
     request.keyName === undefined

@@ -19,6 +19,8 @@ export interface NicsPlan {
   readonly reaches: Reach
   /** Names, as the server shows them. */
   readonly securityGroups: readonly string[]
+  /** True when some of them, or of a user's ports, is not the project's `default`. */
+  readonly needsFirewall: boolean
   /** Part of the caller's transaction. Throws `conflict` when an address or port was taken meanwhile, `over-quota`. */
   allocate(tx: Tx, serverId: string, zone: string | null): Promise<ServerNics>
 }

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Database } from '#common/db/database.ts'
+import type { CellId } from '#common/ids.ts'
 import { secretsOf } from '#common/secrets.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { callApi, type Session } from '#deploy/api/session.ts'
@@ -26,6 +27,18 @@ export interface CellsWanted {
   readonly hostsPerCell: number
 }
 
+/** A cell as it may be entered from here, as another process of its own. */
+export interface AddedCell {
+  readonly id: CellId
+  readonly databaseUrlFile: string
+  readonly credentialsFile: string
+}
+
+export interface Added {
+  readonly cells: readonly AddedCell[]
+  readonly processes: Readonly<Record<string, ProcessIdentity>>
+}
+
 /** As many servers as anybody asks for: only their number is to count. */
 const CAPACITY = { vcpus: '4096', memory_mb: '67108864', disk_gb: '1000000' } as const
 /** So that all of them stay below what MariaDB takes. */
@@ -38,7 +51,7 @@ export async function addCells(
   product: Product,
   admin: Session,
   wanted: CellsWanted,
-): Promise<Readonly<Record<string, ProcessIdentity>>> {
+): Promise<Added> {
   const { name, hostsPerCell } = wanted
   const gatewayKey = keyPair(product.nats.keys.gatewaySeed).getPublicKey()
   const cells = await Promise.all(
@@ -55,23 +68,33 @@ export async function addCells(
     () => areWhole(admin, wanted),
     READY_LIMIT_MS,
   )
-  return processes
+  return { cells: programs.added, processes }
 }
 
 /** Afterwards databases, accounts and credentials of the cells are there. */
 async function programsOf(
   { layout, mariadb, nats }: Product,
   cells: readonly CellRecord[],
-): Promise<{ readonly cells: readonly Program[]; readonly computes: readonly Program[] }> {
+): Promise<{
+  readonly added: readonly AddedCell[]
+  readonly cells: readonly Program[]
+  readonly computes: readonly Program[]
+}> {
   const state = { ...existingState(layout), cells }
   const databases = { cells: await prepareCellDatabases(layout, mariadb, state) }
   const secrets = secretsOf(readFileSync(await gatewayKeyFile(layout), 'utf8'))
   await using db = new Database({ url: mariadb.rootUrl(GLOBAL_DATABASE), connectionsMax: 2 })
   await fillGlobalDatabase(layout, state, db, secrets)
   await keepAccounts(nats, db)
-  const wiring = { nats, databases, credentials: { of: await issueCellCredentials(layout, state) } }
+  const credentials = await issueCellCredentials(layout, state)
+  const wiring = { nats, databases, credentials: { of: credentials } }
   const settings = new Map(cells.flatMap(({ hosts }) => hosts.map(({ id }) => [id, CAPACITY])))
   return {
+    added: cells.map(({ id }) => ({
+      id,
+      databaseUrlFile: databases.cells.get(id)!,
+      credentialsFile: credentials.get(id)!,
+    })),
     cells: (await cellPrograms(layout, state, wiring)).map((program) =>
       withSettings(program, { CELL_DATABASE_CONNECTIONS_MAX: CELL_CONNECTIONS }),
     ),

@@ -5,9 +5,10 @@ import { type Machine, thisMachine } from '../machine.ts'
 import { type IdleFigures, measureIdle } from '../phases/idle.ts'
 import { bootStorm } from '../phases/storms.ts'
 import { adminOf, type Product, SERVERS, startProduct } from '../product.ts'
-import { addCells } from './add-cells.ts'
+import { type AddedCell, addCells } from './add-cells.ts'
 import { type JoinFigures, joinOneMore } from './join-one-more.ts'
 import { type FakeFigures, measureFake } from './measure-fake.ts'
+import { type FeedFigures, measureFeed } from './measure-feed.ts'
 import { type ListFigures, measureLists } from './measure-lists.ts'
 import type { Options } from './options.ts'
 import { makeProject, type Project } from './project.ts'
@@ -29,6 +30,8 @@ export interface Results {
   /** While nobody asks anything: with one cell, and with all of them. */
   readonly idleWithOne: Readonly<Record<string, IdleFigures>>
   readonly idleWithAll: Readonly<Record<string, IdleFigures>>
+  /** While servers change in all cells, at rates that stay the same. */
+  readonly feed: readonly FeedFigures[]
   readonly join: JoinFigures
 }
 
@@ -41,6 +44,12 @@ interface World {
   readonly admin: Session
   /** Everything that runs, by what it is called in the results. */
   readonly processes: Record<string, ProcessIdentity>
+}
+
+interface Filled {
+  readonly project: Project
+  readonly cells: readonly AddedCell[]
+  readonly bootsPerSecond: number
 }
 
 /** Booted, and waited for, at once. */
@@ -72,6 +81,8 @@ export async function measureFederation(
   progress('Measuring with all cells ...')
   const [listOfOne, listOfAll] = await measureLists([inOne.project, inAll.project])
   const idleWithAll = await measureIdle({ processes })
+  progress('Changing servers at a steady rate ...')
+  const feed = await measureFeed(product, inAll.cells, processes)
   const choices = await readChoices(product, inAll.project)
   progress('Letting more cells in, and one join ...')
   const { session: member } = inAll.project
@@ -89,20 +100,18 @@ export async function measureFederation(
     choices,
     idleWithOne,
     idleWithAll,
+    feed,
     join,
   }
 }
 
 /** Afterwards these cells are there, too, and a project whose servers run in them: all others are smaller or fuller. */
-async function fill(
-  world: World,
-  name: string,
-  cells: readonly string[],
-): Promise<{ readonly project: Project; readonly bootsPerSecond: number }> {
+async function fill(world: World, name: string, cells: readonly string[]): Promise<Filled> {
   const { owned, options, progress, product, admin, processes } = world
   progress(`Adding ${cells.length} cells of ${options.hosts} hosts ...`)
   const wanted = { name, cells, hostsPerCell: options.hosts }
-  Object.assign(processes, await addCells(owned, product, admin, wanted))
+  const added = await addCells(owned, product, admin, wanted)
+  Object.assign(processes, added.processes)
   const project = await makeProject(owned, product, admin, `in-${name}`)
   const { servers } = options
   const startedAt = performance.now()
@@ -110,7 +119,8 @@ async function fill(
     progress(`Booted ${made} of ${servers} servers ...`)
     await bootStorm(project, Math.min(BATCH, servers - made), `bench-${made}`)
   }
-  return { project, bootsPerSecond: (servers * 1_000) / (performance.now() - startedAt) }
+  const bootsPerSecond = (servers * 1_000) / (performance.now() - startedAt)
+  return { project, cells: added.cells, bootsPerSecond }
 }
 
 async function someServer(session: Session): Promise<string> {

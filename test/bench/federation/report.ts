@@ -2,6 +2,10 @@ import type { IdleFigures } from '../phases/idle.ts'
 import { table } from '../table.ts'
 import type { Noticed } from './join-one-more.ts'
 import type { Results } from './measure-federation.ts'
+import type { FeedFigures } from './measure-feed.ts'
+
+/** Of a second of one core. */
+const US_PER_PERCENT = 10_000
 
 /** The results for people: lines of text. */
 export function report(results: Results): readonly string[] {
@@ -17,6 +21,8 @@ export function report(results: Results): readonly string[] {
     ...choices(results),
     '',
     ...idle(results),
+    '',
+    ...feed(results),
     '',
     ...joining(results),
     '',
@@ -61,6 +67,25 @@ function idle({ idleWithOne, idleWithAll }: Results): readonly string[] {
   )
 }
 
+function feed({ idleWithAll, feed }: Results): readonly string[] {
+  const names = Object.keys(idleWithAll)
+  const rates = feed.map(({ changesPerSecond }) => `${changesPerSecond} a second`)
+  const usPerChange = ({ changesPerSecond, cpuPercent }: FeedFigures, name: string) =>
+    ((cpuPercent[name]! - idleWithAll[name]!.cpuPercent) * US_PER_PERCENT) / changesPerSecond
+  return table(
+    [
+      'while servers change',
+      ...rates.map((each) => `CPU % at ${each}`),
+      ...rates.map(() => 'us each'),
+    ],
+    names.map((name) => [
+      name,
+      ...feed.map(({ cpuPercent }) => cpuPercent[name]!.toFixed(1)),
+      ...feed.map((figures) => usPerChange(figures, name).toFixed(0)),
+    ]),
+  )
+}
+
 function joining({ join }: Results): readonly string[] {
   const row = (when: string, { read, asked }: Noticed) => [
     when,
@@ -77,6 +102,7 @@ function joining({ join }: Results): readonly string[] {
         row('before', join.before),
         row('while five are let in', join.whileLetIn),
         row('while one joins', join.whileJoining),
+        row('while one joins niced', join.whileJoiningElsewhere),
       ],
     ),
   ]

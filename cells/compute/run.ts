@@ -1,0 +1,11 @@
+import type { Env } from '#common/env.ts'
+import { settleIn } from '#common/settle-in.ts'
+import { untilSignal } from '#common/until-signal.ts'
+import { computeFromEnv } from './from-env.ts'
+
+/** A compute from its start to its end, which a signal asks for. */
+export async function run(env: Env): Promise<void> {
+  await using _compute = await computeFromEnv(env)
+  settleIn()
+  await untilSignal()
+}
