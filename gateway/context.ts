@@ -78,6 +78,8 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
 
   const access = await openAccess(parts, config, db, log)
+  const watchersMax = config.eventWatchersMax
+  const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
   const compute = await openBus(parts, config, log, (nats) =>
     openCompute({
       db,
@@ -93,12 +95,11 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       processName: config.processName,
       cellDeadlineMs: config.cellDeadlineMs,
       retention: config.retention,
+      onNumbered: () => events.nudge(),
     }),
   )
 
   const audit = parts.use(new AuditTrail({ db, clock: systemClock, log }))
-  const watchersMax = config.eventWatchersMax
-  const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
   observeMissing(metrics.registry, compute)
   const certificate = openCertificate(parts, config, log)
   const verifier = openVerifier(parts, config) ?? identity

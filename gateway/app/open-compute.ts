@@ -12,6 +12,7 @@ import { CellRegistry } from '../cells/registry.ts'
 import { runningAmong } from '../db/running-operations.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { numberNewEvents } from './events/number-events.ts'
+import { seldom } from './events/seldom.ts'
 import { Feeds } from './feed/feeds.ts'
 import { OperationWatch } from './operations/operation-watch.ts'
 import type { Retention } from './purge.ts'
@@ -51,6 +52,8 @@ export interface ComputeOptions {
   /** A cell silent for longer is dark; absent: the registry's usual. */
   readonly cellDeadlineMs?: number
   readonly retention: Retention
+  /** Called when there are events that can be read. */
+  readonly onNumbered: () => void
   /** From 0 to below 1; absent: chance. */
   readonly random?: () => number
 }
@@ -117,15 +120,17 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     filterPorts(compute),
     purgeOld(compute, options.retention),
     drainHosts(compute),
-    numberNewEvents(compute, newId()),
   ].map(run)
-  const feeds = parts.use(new Feeds({ deps, nats, processName, onNotBuilt: () => retries.nudge() }))
+  const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
+  const onApplied = seldom(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
+  const onNotBuilt = () => retries.nudge()
+  const feeds = parts.use(new Feeds({ deps, nats, processName, onApplied, onNotBuilt }))
   const owned = parts.move()
   return {
     ...compute,
     reconnected: () => feeds.reconnected(),
     status: () => [
-      ...[recovery, retries, ...others].map((each) => each.status()),
+      ...[recovery, retries, numbering, ...others].map((each) => each.status()),
       ...feeds.status(),
     ],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -133,3 +138,5 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
 }
 
 const RECOVER_MS = 1_000
+/** As often as without being told of anything, once there is much to tell. */
+const NUMBERED_AT_MOST = { everyMs: 200, burst: 5 } as const

@@ -136,6 +136,19 @@ export const InstanceBuild = Type.Object({
 })
 export type InstanceBuild = Static<typeof InstanceBuild>
 
+const ImageFileRecord = Type.Omit(ImageFile, ['ticket'])
+
+/** What a cell keeps of a build for as long as it has the instance: all but what nobody may know afterwards. */
+export const InstanceRecord = Type.Object({
+  ...Type.Omit(InstanceBuild, ['userData', 'adminPassword']).properties,
+  image: Type.Object({
+    ...Type.Omit(ImageSnapshot, ['ticket']).properties,
+    kernel: Type.Optional(ImageFileRecord),
+    ramdisk: Type.Optional(ImageFileRecord),
+  }),
+})
+export type InstanceRecord = Static<typeof InstanceRecord>
+
 export const Fault = Type.Object({
   code: Type.Integer(),
   /** From the fixed catalogue that users may see. */

@@ -106,6 +106,7 @@ export class CoreEnv implements AsyncDisposable {
       secrets: new Secrets([this.#key]),
       network: NO_NETWORK,
       imageTicket: () => 'ticket',
+      onNumbered: () => {},
       images: NO_IMAGES,
       dueTimes: { resizeConfirmWindowS: 0, shelvedOffloadTimeS: -1 },
       reclaimIntervalS: 0,

@@ -14,6 +14,7 @@ export const CloudServer = Type.Object({
   status: Type.String(),
   metadata: Texts,
   created: Type.String(),
+  updated: Type.Optional(Type.String()),
   fault: Type.Optional(Type.Object({ code: Type.Number(), message: Type.String() })),
   /** Embedded since 2.47, and without its id. */
   flavor: Type.Object({

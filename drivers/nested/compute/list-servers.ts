@@ -10,7 +10,10 @@ const Page = Type.Object({
 
 export interface ServerList {
   readonly servers: readonly CloudServer[]
-  /** When the cloud began to answer, by its own clock, in epoch milliseconds; undefined when it does not say. */
+  /**
+   * When the cloud began to answer, by its own clock, in epoch milliseconds; of one that does not say, when a server was
+   * last changed. Undefined when nothing says.
+   */
   readonly at: number | undefined
 }
 
@@ -38,15 +41,20 @@ export async function listServers(
       microversion: asked.microversion,
       signal,
     })
-    if (page === 0) at = timeOf(headers['date'])
+    if (page === 0) at = timeOf(String(headers['date']))
     servers.push(...body.servers)
     const hasMore = body.servers_links?.some(({ rel }) => rel === 'next') === true
-    if (!hasMore || body.servers.length === 0) return { servers, at }
+    if (!hasMore || body.servers.length === 0) return { servers, at: at ?? lastChange(servers) }
   }
   throw new Failure('unavailable', 'The list of servers of the cloud below does not end.')
 }
 
-function timeOf(date: string | string[] | undefined): number | undefined {
-  const time = Date.parse(String(date))
+function timeOf(date: string): number | undefined {
+  const time = Date.parse(date)
   return Number.isNaN(time) ? undefined : time
+}
+
+function lastChange(servers: readonly CloudServer[]): number | undefined {
+  const times = servers.flatMap(({ updated = '' }) => timeOf(updated) ?? [])
+  return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b))
 }

@@ -157,8 +157,8 @@ export class ServerView implements AsyncDisposable {
     if (isWhole) this.#strangers.clear()
     for (const server of servers) this.#noteStranger(server)
     if (isWhole) await this.#strike(new Set(seen.map(({ id }) => id)))
-    // A cloud that does not tell the time is asked for everything each time.
-    this.#since = at === undefined ? undefined : at - OVERLAP_MS
+    // A cloud that tells no time at all is asked for everything each time.
+    this.#since = at === undefined ? since : Math.max(at - OVERLAP_MS, since ?? 0)
     if (isWhole) this.#wholeAt = this.#begunAt
     this.#options.onList?.(this)
   }

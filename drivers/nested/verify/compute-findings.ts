@@ -34,7 +34,8 @@ export function findClock(cloud: Cloud, signal: AbortSignal): Promise<Finding> {
   return finding('clock', async () => {
     const { headers } = await cloud.ask(Type.Unknown(), 'compute', 'GET', '/', { signal })
     const time = Date.parse(String(headers['date']))
-    if (Number.isNaN(time)) return warning('it does not tell the time: every list is a whole one')
+    if (Number.isNaN(time))
+      return warning('it does not tell the time: changes are asked for since the newest there is')
     const aheadMs = time - Date.now()
     const what = `${(Math.abs(aheadMs) / 1_000).toFixed(0)} s ${aheadMs < 0 ? 'behind' : 'ahead'}`
     return Math.abs(aheadMs) > CLOCK_MS ? warning(what) : what

@@ -10,10 +10,10 @@ function databaseWith(last: () => number): Executor {
   return { rows } as unknown as Executor
 }
 
-const tail = (watchersMax: number, last = () => 0) =>
+const tail = (watchersMax: number, last = () => 0, clock = systemClock) =>
   new EventTail({
     db: databaseWith(last),
-    clock: systemClock,
+    clock,
     log: createLogger('test', 'error'),
     watchersMax,
   })
@@ -44,4 +44,23 @@ test('one who comes when nobody was left is told of what is new', async () => {
 
   expect(until.aborted).toBe(false)
   second.end()
+})
+
+test('what was numbered here is told of without waiting', async () => {
+  let last = 0
+  const forEver = {
+    now: () => 0,
+    sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(60_000, signal),
+  }
+  await using watched = tail(1, () => last, forEver)
+  const until = AbortSignal.timeout(10_000)
+  const watcher = watched.watch(until)
+
+  last = 1
+  watched.nudge()
+  await watcher.beyond(0, until)
+
+  expect(until.aborted).toBe(false)
+  watcher.end()
+  watched.nudge()
 })

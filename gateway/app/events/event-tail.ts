@@ -1,9 +1,10 @@
-import type { Clock } from '#common/clock.ts'
+import { type Clock, WOKEN } from '#common/clock.ts'
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { readEventState } from '../../db/events.ts'
 
+/** For what other gateways have numbered. */
 const POLL_MS = 100
 
 export interface EventTailOptions {
@@ -20,6 +21,7 @@ export class EventTail implements AsyncDisposable {
   readonly #watchers = new Set<Watcher>()
   #loop: Promise<void> | undefined
   #isClosed = false
+  #pause = new AbortController()
 
   constructor(options: EventTailOptions) {
     this.#options = options
@@ -36,6 +38,11 @@ export class EventTail implements AsyncDisposable {
     return watcher
   }
 
+  /** There are new events: they are looked at now. */
+  nudge(): void {
+    this.#pause.abort(WOKEN)
+  }
+
   /** Afterwards nobody watches, and nobody can begin to. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true
@@ -46,13 +53,15 @@ export class EventTail implements AsyncDisposable {
   async #run(): Promise<void> {
     const { db, clock, log } = this.#options
     while (this.#watchers.size > 0) {
+      // Before the look: what is told of during it is looked at again.
+      this.#pause = new AbortController()
       try {
         const { last } = await readEventState(db)
         for (const watcher of this.#watchers) watcher.tell(last)
       } catch (error) {
         log.warn(errorFields(error), 'events not looked at')
       }
-      await clock.sleep(POLL_MS)
+      await clock.sleep(POLL_MS, this.#pause.signal).catch(() => {})
     }
     // In the same breath as nobody was seen to be left: whoever comes next begins anew.
     this.#loop = undefined

@@ -9,6 +9,8 @@ export interface FeedsOptions {
   /** Stable over restarts: a restarted process goes on with its predecessor's feeds at once. */
   readonly processName: string
   readonly nats: NatsConnection
+  /** Called after changes of a cell have been applied. */
+  readonly onApplied: () => void
   /** Called after servers were given up by a cell. */
   readonly onNotBuilt: () => void
 }
@@ -55,7 +57,7 @@ export class Feeds implements AsyncDisposable {
   }
 
   #start({ id, name }: CellRef): void {
-    const { deps, nats, onNotBuilt, processName } = this.#options
+    const { deps, nats, onApplied, onNotBuilt, processName } = this.#options
     const feed = new CellFeed({
       deps,
       nats,
@@ -64,7 +66,12 @@ export class Feeds implements AsyncDisposable {
       onNotBuilt,
       nudge: () => this.#feeds.get(id)?.running.nudge(),
     })
-    const reconciler = { name: `feed of ${name}`, everyMs: EVERY_MS, round: () => feed.round() }
+    const round = async () => {
+      const report = await feed.round()
+      if ((report['rows'] ?? 0) > 0) onApplied()
+      return report
+    }
+    const reconciler = { name: `feed of ${name}`, everyMs: EVERY_MS, round }
     const running = new RunningReconciler(reconciler, deps.clock, deps.log)
     this.#feeds.set(id, { feed, running })
   }
