@@ -11,6 +11,8 @@ import type { MachineNics } from './machine-nics.ts'
 import type { LiveMove, Move } from './move.ts'
 import type { Nodes } from './nodes.ts'
 import type { ServerRemarks } from './server-remarks.ts'
+import type { Topology } from './topology.ts'
+import type { Uptime } from './uptime.ts'
 
 /**
  * What a compute backend can do: a core that every driver has, and optional parts that are present exactly
@@ -49,6 +51,7 @@ export interface Driver extends AsyncDisposable {
   readonly password?: Password
   readonly crashDump?: CrashDump
   readonly diagnostics?: Diagnostics
+  readonly topology?: Topology
   readonly uptime?: Uptime
   readonly interfaces?: Interfaces
   readonly firewall?: Firewall
@@ -77,6 +80,7 @@ export const CAPABILITIES = [
   'password',
   'crashDump',
   'diagnostics',
+  'topology',
   'uptime',
   'interfaces',
   'firewall',
@@ -146,11 +150,6 @@ export interface CrashDump {
 export interface Diagnostics {
   /** What the guest has used so far. Throws `conflict` when it is not running. */
   read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
-}
-
-export interface Uptime {
-  /** How long the host's machine has been up and how busy it is, as its command `uptime` prints it. */
-  read(signal: AbortSignal): Promise<string>
 }
 
 export interface Interfaces {

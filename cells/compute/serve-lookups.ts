@@ -1,7 +1,8 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { ImageId, InstanceId } from '#common/ids.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
-import { LOOKUP_OPERATIONS } from '#openapi/wire/lookup.ts'
+import type { GuestTopology } from '#drivers/topology.ts'
+import { LOOKUP_OPERATIONS, type WireTopology } from '#openapi/wire/lookup.ts'
 import type { Compute } from './compute.ts'
 import { driverPart } from './driver-part.ts'
 import { serveDirectly } from './serve-directly.ts'
@@ -19,9 +20,24 @@ export function serveLookups(compute: Compute, nats: NatsConnection): readonly A
       const guest = (await driver.list(signal)).find(({ id }) => id === serverId)
       return { powerState: guest === undefined ? null : POWER_STATES[guest.powerState] }
     },
+    topology: async ({ serverId }, signal) => {
+      const found = await driverPart(driver, 'topology').read(serverId as InstanceId, signal)
+      return { topology: found === null ? null : wireTopology(found) }
+    },
     'server-below': async ({ serverId }, signal) => {
       const ids = await driverPart(driver, 'below').chain(serverId as InstanceId, signal)
       return { ids: [...ids] }
     },
   })
+}
+
+function wireTopology({ pageKib, nodes }: GuestTopology): WireTopology {
+  return {
+    pageKib,
+    nodes: nodes.map(({ vcpus, pins, ...node }) => ({
+      ...node,
+      vcpus: [...vcpus],
+      pins: [...pins],
+    })),
+  }
 }

@@ -20,6 +20,7 @@ import type { FakeSettings } from './settings.ts'
 import { fakeSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { fakeSuspend } from './suspend.ts'
+import { fakeTopology } from './topology.ts'
 import { fakeUptime } from './uptime.ts'
 
 export interface FakeDriver extends Driver {
@@ -81,6 +82,7 @@ export function createFakeDriver(
     password: fakePassword(host),
     crashDump: fakeCrashDump(host),
     diagnostics: fakeDiagnostics(host),
+    topology: fakeTopology(host),
     uptime: fakeUptime(host),
     interfaces: fakeInterfaces(host),
     consoleLog: fakeConsoleLog(host),

@@ -22,6 +22,7 @@ const FAULTY_METHODS = [
   'setPassword',
   'crashDump',
   'diagnostics',
+  'topology',
   'uptime',
   'attachNic',
   'detachNic',

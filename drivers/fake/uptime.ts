@@ -1,4 +1,4 @@
-import type { Uptime } from '../driver.ts'
+import type { Uptime } from '../uptime.ts'
 import type { FakeHost } from './host.ts'
 
 /** Always the same. */

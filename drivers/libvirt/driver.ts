@@ -39,6 +39,7 @@ import { LibvirtSession } from './session.ts'
 import { libvirtSnapshot } from './snapshot.ts'
 import { spawn } from './spawn.ts'
 import { libvirtSuspend } from './suspend.ts'
+import { libvirtTopology } from './topology.ts'
 import { libvirtUptime } from './uptime.ts'
 import { parseLibvirtUri, parsePeerUri, usualPeerUri } from './uri.ts'
 import { probeVirtType } from './virt-type.ts'
@@ -99,6 +100,7 @@ export async function createLibvirtDriver(
     password: libvirtPassword(host),
     crashDump: libvirtCrashDump(host),
     diagnostics: libvirtDiagnostics(host),
+    topology: libvirtTopology(host),
     uptime: libvirtUptime,
     interfaces: libvirtInterfaces(host),
     firewall: libvirtFirewall(host),

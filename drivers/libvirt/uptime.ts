@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Uptime } from '../driver.ts'
+import type { Uptime } from '../uptime.ts'
 
 const run = promisify(execFile)
 

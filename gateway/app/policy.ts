@@ -56,6 +56,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
 
   // Nova's.
   'compute:aggregates:images': 'admin',
+  'compute:server:topology:host:index': 'admin',
   'compute:server:topology:index': 'reader',
   'compute:servers:create:requested_destination': 'admin',
   'os_compute_api:extensions': 'authenticated',

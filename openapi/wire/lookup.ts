@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Nullable, Uuid } from './scalars.ts'
 
+const Count = Type.Integer({ minimum: 0 })
+
 /**
  * Subjects below `cell.<cell>.host.<host>.`, beside those of consoles: what a host alone knows, asked for when somebody
  * wants to see it. A host without the part that this needs answers `unsupported`.
@@ -34,8 +36,31 @@ export const LOOKUP_OPERATIONS = {
     /** The nearest first. */
     answer: Type.Object({ ids: Type.Array(Uuid) }),
   },
+  /** Null: the guest lies wherever its host puts it. */
+  topology: {
+    ask: Type.Object({ serverId: Uuid }),
+    answer: Type.Object({
+      topology: Nullable(
+        Type.Object({
+          pageKib: Nullable(Count),
+          nodes: Type.Array(
+            Type.Object({
+              vcpus: Type.Array(Count),
+              memoryMb: Count,
+              hostNode: Nullable(Count),
+              /** The host's CPU for each of `vcpus`; empty: any that are shared. */
+              pins: Type.Array(Count),
+            }),
+          ),
+        }),
+      ),
+    }),
+  },
 } as const
 export type LookupOperation = keyof typeof LOOKUP_OPERATIONS
 export type WireImageCopy = NonNullable<
   Static<(typeof LOOKUP_OPERATIONS)['image-find']['answer']>['copy']
+>
+export type WireTopology = NonNullable<
+  Static<(typeof LOOKUP_OPERATIONS)['topology']['answer']>['topology']
 >

@@ -129,6 +129,16 @@ describe('hosts of room for two', () => {
       .poll(() => get(`${at}/usages`), { timeout: 15_000 })
       .toMatchObject({ usages: { PCPU: 2, CUSTOM_PCI_GPU: 1, CUSTOM_HUGEPAGE_MB: 64 } })
 
+    const topology = `${SERVERS}/${servers[0]!.id}/topology`
+    const node = { memory_mb: 64, siblings: [], vcpu_set: [0, 1] }
+    expect((await demo.get(topology, { version: '2.78' })).body).toEqual({
+      nodes: [node],
+      pagesize_kb: null,
+    })
+    expect((await admin.get(topology, { version: '2.78' })).body).toEqual({
+      nodes: [{ ...node, host_node: 0, cpu_pinning: { 0: 0, 1: 1 } }],
+      pagesize_kb: null,
+    })
     await demo.delete(`${SERVERS}/${servers[0]!.id}`)
     await untilGone(demo, servers[0]!.id)
     await demo.post(`${SERVERS}/${plain.id}/action`, { resize: { flavorRef: 'special' } })

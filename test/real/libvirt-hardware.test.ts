@@ -89,6 +89,11 @@ describe.skipIf(why !== undefined)(
       await driver.spawn(first!, signal())
       expect(await harness.virsh('vcpupin', `weir-${first!.id}`)).toMatch(/0\s+1/)
       expect(new Set(await cpusOfThreads(harness, first!))).toEqual(new Set(['1']))
+      const { memoryMb } = first!.flavor
+      expect(await driver.topology!.read(first!.id, signal())).toEqual({
+        pageKib: null,
+        nodes: [{ vcpus: [0], memoryMb, hostNode: null, pins: [1] }],
+      })
 
       const taken = driver.spawn(second!, signal())
       await expect(taken).rejects.toMatchObject({ kind: 'no-capacity', message: /0 of 1/ })

@@ -1,9 +1,12 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { showServer } from '../../../app/servers/show-server.ts'
+import { isAllowed } from '../../../app/policy.ts'
+import { serverTopology } from '../../../app/servers/server-topology.ts'
 import type { Handler } from '../../../http/operation.ts'
+import { topologyView } from '../../../views/topology.ts'
 
-/** No driver lays guests out on nodes: it is left to the host, which Nova shows so. */
 export const showServerTopology: Handler<operations['showServerTopology']> = async (call) => {
-  await showServer(call.app.db, call.context, call.params.server_id)
-  return { body: { nodes: [], pagesize_kb: null } }
+  const { app, context, params } = call
+  const topology = await serverTopology(app.compute, context, params.server_id)
+  const showsHost = isAllowed(context, 'compute:server:topology:host:index')
+  return { body: topologyView(topology, showsHost) }
 }
