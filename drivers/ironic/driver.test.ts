@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type ImageId, newId } from '#common/ids.ts'
+import { type CellId, type HostId, type ImageId, newId } from '#common/ids.ts'
 import type { Driver } from '../driver.ts'
 import { ImageShelf } from '../testing/image-shelf.ts'
 import { instanceSpec } from '../testing/instance-spec.ts'
@@ -49,7 +49,7 @@ beforeEach(async () => {
   const url = `http://127.0.0.1:${port}`
   const image = { image_url: 'http://images.invalid', image_address: '127.0.0.1', image_port: '0' }
   shelf = new ImageShelf()
-  const owner = { cellId: newId(), hostId: newId() } as const
+  const owner = { cellId: newId<CellId>(), hostId: newId<HostId>() }
   const environment = { owner, stateDirectory: folder.path, images: shelf }
   driver = await createIronicDriver(environment, ironicSettings({ url, ...image }))
 })
