@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { createConnection } from 'mysql2/promise'
 import { waitFor } from '#common/wait-for.ts'
 import { accountsSql } from './mariadb/accounts-sql.ts'
-import { createData } from './mariadb/create-data.ts'
+import { createData, creatingData, stopCreating } from './mariadb/create-data.ts'
 import { mariadbConfig } from './mariadb/mariadb-config.ts'
 import { findProgram } from './process/find-program.ts'
 import { freePort } from './process/free-port.ts'
@@ -41,7 +41,7 @@ export async function startMariadb(directory: string, lifetime: Lifetime): Promi
   const old = loadSettings(home)
   if (old?.process !== undefined && isRunning(old.process))
     return whenReady(handle(old, old.process), home)
-  await createData(`${home}/data`)
+  await createData(home)
   const settings: Settings = {
     port: await freePort(old?.port),
     rootPassword: old?.rootPassword ?? randomBytes(24).toString('hex'),
@@ -68,8 +68,14 @@ export function runningMariadb(directory: string): Mariadb | undefined {
   return handle(settings, settings.process)
 }
 
-/** Afterwards no MariaDB serves `directory`; its data stay. */
+/** True while a MariaDB serves the directory, or its tables are being made. */
+export function isMariadbAtWork(directory: string): boolean {
+  return runningMariadb(directory) !== undefined || creatingData(resolve(directory)) !== undefined
+}
+
+/** Afterwards no MariaDB serves `directory`, and nothing makes its tables; its data stay. */
 export async function stopMariadb(directory: string): Promise<void> {
+  await stopCreating(resolve(directory))
   const running = runningMariadb(directory)
   if (running !== undefined) await stopProcess(running.process)
   rmSync(`${resolve(directory)}/mariadbd.pid`, { force: true })

@@ -673,6 +673,31 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/cells/{cell}/orphans/{orphan}/adopt": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+                /** @description The id of a server that is nobody's. */
+                readonly orphan: components["parameters"]["orphan"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Takes in a server that is nobody's, as its cell remembers it.
+         * @description Its project is charged for it. It is as it was built, in the state that its cell says; what was changed here since, and what is no longer there, is missing.
+         */
+        readonly post: operations["adoptOrphan"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2509,6 +2534,49 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly adoptOrphan: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id or the name of a cell. */
+                readonly cell: components["parameters"]["cell"];
+                /** @description The id of a server that is nobody's. */
+                readonly orphan: components["parameters"]["orphan"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Its id or name; absent: the one it was built for. */
+                    readonly project?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description It is a server again; Location says where to ask for it. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** Format: uuid */
+                        readonly server_id: string;
+                        /** @description What it is without, each in words for people. */
+                        readonly missing: readonly string[];
+                    };
+                };
             };
             readonly 400: components["responses"]["Fault"];
             readonly 401: components["responses"]["Fault"];

@@ -1,8 +1,8 @@
 import type { Executor } from '#common/db/database.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { Secrets } from '#common/secrets.ts'
-import type { InstanceBuild } from '#openapi/wire/instance.ts'
-import { findSealedBuild } from '../db/instances.ts'
+import type { ImageFile, InstanceBuild, InstanceRecord } from '#openapi/wire/instance.ts'
+import { findSealedBuild, type SealedBuild } from '../db/instances.ts'
 
 export interface Attempt {
   readonly id: InstanceId
@@ -12,7 +12,8 @@ export interface Attempt {
 /**
  * What running boots are to build. The row is the copy that counts, and is what a saga taken up after a crash
  * reads; this one spares the usual boot reading and opening it. The row is sealed as a whole: user data and
- * password are secrets, and so are what the image is fetched with and whatever metadata a user hides something in.
+ * password are secrets, and so are what the image is fetched with and whatever metadata a user hides something in. What may
+ * be known afterwards is sealed apart, and stays.
  */
 export class Builds {
   readonly #secrets: Secrets
@@ -41,15 +42,47 @@ export class Builds {
     const kept = this.#byAttempt.get(key(attempt))
     if (kept !== undefined) return kept.build
     const sealed = await findSealedBuild(db, attempt)
-    if (sealed === undefined) return undefined
-    return JSON.parse(this.#secrets.open(sealed, purpose(attempt))) as InstanceBuild
+    if (sealed === undefined || sealed.secrets === null) return undefined
+    const secrets = this.#open<Secret>(sealed.secrets, secretsPurpose(attempt))
+    return { ...this.#open<InstanceRecord>(sealed.record, purpose(attempt)), ...secrets }
+  }
+
+  /** What an instance that is here was built from; undefined for one that is not. */
+  async record(db: Executor, attempt: Attempt): Promise<InstanceRecord | undefined> {
+    const sealed = await findSealedBuild(db, attempt)
+    return sealed && this.#open<InstanceRecord>(sealed.record, purpose(attempt))
   }
 
   /** The kept build as it may be stored. */
-  sealed(attempt: Attempt): string {
+  sealed(attempt: Attempt): SealedBuild {
     const kept = this.#byAttempt.get(key(attempt))
     if (kept === undefined) throw new Error('A build must be kept before it is stored')
-    return this.#secrets.seal(JSON.stringify(kept.build), purpose(attempt))
+    const { userData, adminPassword, image, ...record } = kept.build
+    const secrets: Secret = { userData, adminPassword, image }
+    return {
+      record: this.#seal({ ...record, image: withoutTickets(image) }, purpose(attempt)),
+      secrets: this.#seal(secrets, secretsPurpose(attempt)),
+    }
+  }
+
+  #open<T>(sealed: string, what: string): T {
+    return JSON.parse(this.#secrets.open(sealed, what)) as T
+  }
+
+  #seal(value: InstanceRecord | Secret, what: string): string {
+    return this.#secrets.seal(JSON.stringify(value), what)
+  }
+}
+
+/** The image is among them for the tickets that its files are fetched with. */
+type Secret = Pick<InstanceBuild, 'userData' | 'adminPassword' | 'image'>
+
+function withoutTickets({ ticket: _ticket, kernel, ramdisk, ...image }: InstanceBuild['image']) {
+  const file = ({ ticket: _fileTicket, ...rest }: ImageFile) => rest
+  return {
+    ...image,
+    ...(kernel && { kernel: file(kernel) }),
+    ...(ramdisk && { ramdisk: file(ramdisk) }),
   }
 }
 
@@ -57,7 +90,11 @@ function key({ id, attempt }: Attempt): string {
   return `${id} ${attempt}`
 }
 
-/** Binds a sealed build to its attempt, so that it opens in no other row. */
+/** Binds what is sealed to its attempt, so that it opens in no other row. */
 function purpose(attempt: Attempt): string {
   return `build of ${key(attempt)}`
+}
+
+function secretsPurpose(attempt: Attempt): string {
+  return `secrets of ${key(attempt)}`
 }

@@ -27,13 +27,14 @@ const INSERT = statement(
     fault: null,
     launchedAt: null,
     sagaId: p('sagaId'),
-    sealedBuild: p('sealedBuild'),
+    sealedRecord: p('sealedRecord'),
+    sealedSecrets: p('sealedSecrets'),
     createdAt: now,
     updatedAt: now,
   }),
 )
 
-/** Everything that may change, in one statement; `sealed_build` only goes away. */
+/** Everything that may change, in one statement; `sealed_secrets` only goes away. */
 const CHANGE = {
   version: sql`${p('version')}`,
   vmState: sql`${p('vmState')}`,
@@ -49,7 +50,7 @@ const CHANGE = {
   fault: sql`${p('fault')}`,
   launchedAt: sql`${p('launchedAt')}`,
   sagaId: sql`${p('sagaId')}`,
-  sealedBuild: sql`if(${p('keepsBuild')}, sealed_build, null)`,
+  sealedSecrets: sql`if(${p('keepsSecrets')}, sealed_secrets, null)`,
   updatedAt: now,
 }
 
@@ -123,7 +124,10 @@ const INSTANCES = new Lookup<Row>(
 )
 
 const FIND_BUILD = statement(
-  builder.select({ sealed_build: instances.sealedBuild }).from(instances).where(isThis),
+  builder
+    .select({ sealed_record: instances.sealedRecord, sealed_secrets: instances.sealedSecrets })
+    .from(instances)
+    .where(isThis),
 )
 
 const LOCK_OWN = statement(
@@ -157,14 +161,22 @@ const PAGE = statement(
 )
 
 /** Throws a duplicate-key error when the cell has a row of this server already. */
-export function insertInstance(tx: Tx, instance: Instance, sealedBuild: string): void {
-  tx.queue(INSERT, { ...instance, ...instance.placed, sealedBuild })
+export function insertInstance(tx: Tx, instance: Instance, sealed: SealedBuild): void {
+  const { record: sealedRecord, secrets: sealedSecrets } = sealed
+  tx.queue(INSERT, { ...instance, ...instance.placed, sealedRecord, sealedSecrets })
 }
 
-/** What a saga leaves an instance like. `keepsBuild`: a host may still have to be asked to build it. */
+/** What an instance is built from, in two parts. */
+export interface SealedBuild {
+  readonly record: string
+  /** Null once they are no longer needed. */
+  readonly secrets: string | null
+}
+
+/** What a saga leaves an instance like. `keepsSecrets`: a host may still have to be asked to build it. */
 export interface InstanceChange {
   readonly to: Instance
-  readonly keepsBuild?: boolean
+  readonly keepsSecrets?: boolean
 }
 
 /** Writes the instance if `owner` is still the saga that may change it; false when it was taken from it. */
@@ -234,13 +246,16 @@ export async function findInstance(db: Executor, id: InstanceId): Promise<Instan
   return row === undefined ? undefined : fromRow(row)
 }
 
-/** What the attempt is to be built from, as it was stored; undefined once that is no longer known. */
+/** What the attempt is, or was, built from, as it was stored; undefined where the cell does not have it. */
 export async function findSealedBuild(
   db: Executor,
   { id, attempt }: Pick<Instance, 'id' | 'attempt'>,
-): Promise<string | undefined> {
-  const [row] = await db.rows<{ sealed_build: string | null }>(FIND_BUILD, { id, attempt })
-  return row?.sealed_build ?? undefined
+): Promise<SealedBuild | undefined> {
+  const [row] = await db.rows<{
+    readonly sealed_record: string
+    readonly sealed_secrets: string | null
+  }>(FIND_BUILD, { id, attempt })
+  return row && { record: row.sealed_record, secrets: row.sealed_secrets }
 }
 
 /** True when `owner` is the saga that may change the attempt, which then stays so until the transaction ends. */
@@ -293,7 +308,7 @@ export async function instancePage(
   return (await db.rows<Row>(PAGE, { after, max: String(max) })).map(fromRow)
 }
 
-function changeValues({ to, keepsBuild = false }: InstanceChange): Record<string, unknown> {
+function changeValues({ to, keepsSecrets = false }: InstanceChange): Record<string, unknown> {
   return {
     ...to,
     ...(to.placed ?? NOWHERE),
@@ -301,7 +316,7 @@ function changeValues({ to, keepsBuild = false }: InstanceChange): Record<string
     machineNics: to.machineNics === null ? null : JSON.stringify(to.machineNics),
     fault: to.fault === null ? null : JSON.stringify(to.fault),
     launchedAt: to.launchedAt === null ? null : new Date(to.launchedAt),
-    keepsBuild,
+    keepsSecrets,
   }
 }
 

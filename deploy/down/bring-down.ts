@@ -1,7 +1,7 @@
 import type { Layout } from '../deployment/layout.ts'
 import { loadState, saveState } from '../deployment/state.ts'
 import { stopHosts } from '../hypervisors/stop-hosts.ts'
-import { runningMariadb, stopMariadb } from '../mariadb.ts'
+import { isMariadbAtWork, stopMariadb } from '../mariadb.ts'
 import { runningNats, stopNats } from '../nats.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { stopProcess } from '../process/stop-process.ts'
@@ -20,8 +20,8 @@ export async function bringDown(
   const state = loadState(layout)
   const states = state === undefined ? [] : await processStates(layout, state)
   // An `up` that was killed early has left these and no state.
-  const services = [runningMariadb(layout.mariadb), runningNats(layout.nats)]
-  const ran = [...states.map(({ pid }) => pid), ...services].some((each) => each !== undefined)
+  const isServed = isMariadbAtWork(layout.mariadb) || runningNats(layout.nats) !== undefined
+  const ran = isServed || states.some(({ pid }) => pid !== undefined)
   const running = Object.entries(state?.processes ?? {}).filter(([, each]) => isRunning(each))
   for (const prefix of ORDER) {
     const group = running.filter(([name]) => name.startsWith(prefix))

@@ -1,31 +1,51 @@
-import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { promisify } from 'node:util'
+import { Failure } from '#common/errors.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { isRunning, type ProcessIdentity } from '../process/process-identity.ts'
+import { logTail, startProcess } from '../process/start-process.ts'
+import { stopGroup } from '../process/stop-process.ts'
+import { writeFileAtomically } from '../process/write-file-atomically.ts'
 
 const INSTALL_TIMEOUT_MS = 120_000
 /** MariaDB's bootstrap has been seen to crash on a busy machine, once in many starts. */
 const TRIES_MAX = 2
 
-/** Afterwards `dataDirectory` holds MariaDB's system tables: whole, or not at all when this was interrupted. */
-export async function createData(dataDirectory: string): Promise<void> {
-  if (existsSync(dataDirectory)) return
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await create(dataDirectory)
-    } catch (error) {
-      if (tries === TRIES_MAX) throw error
-    }
+/** Afterwards `data` under `home` holds MariaDB's system tables: whole, or not at all when this was interrupted. */
+export async function createData(home: string): Promise<void> {
+  await stopCreating(home)
+  for (let tries = 1; !existsSync(`${home}/data`); tries += 1) {
+    if (tries > TRIES_MAX)
+      throw new Failure('unavailable', `MariaDB's tables were not made: ${logTail(logFile(home))}`)
+    await create(home)
   }
 }
 
-async function create(dataDirectory: string): Promise<void> {
-  const draft = `${dataDirectory}.new`
+/** What makes the tables now; undefined when nothing does. */
+export function creatingData(home: string): ProcessIdentity | undefined {
+  const file = recordFile(home)
+  if (!existsSync(file)) return undefined
+  const recorded = JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity
+  return isRunning(recorded) ? recorded : undefined
+}
+
+/** Afterwards nothing makes the tables any more, whoever began to. */
+export async function stopCreating(home: string): Promise<void> {
+  const running = creatingData(home)
+  if (running !== undefined) await stopGroup(running)
+  rmSync(recordFile(home), { force: true })
+}
+
+async function create(home: string): Promise<void> {
+  const draft = `${home}/data.new`
   rmSync(draft, { recursive: true, force: true })
   mkdirSync(draft, { recursive: true, mode: 0o700 })
-  await promisify(execFile)(
-    'mariadb-install-db',
-    [
+  const identity = await startProcess({
+    command: '/bin/sh',
+    args: [
+      '-c',
+      'mariadb-install-db "$@" && mv "$0.new" "$0"',
+      `${home}/data`,
       '--no-defaults',
       `--datadir=${draft}`,
       `--user=${userInfo().username}`,
@@ -36,7 +56,21 @@ async function create(dataDirectory: string): Promise<void> {
       // In the shared /tmp two of these at once meet in a temporary table of one name.
       `--tmpdir=${draft}`,
     ],
-    { timeout: INSTALL_TIMEOUT_MS },
-  )
-  renameSync(draft, dataDirectory)
+    env: process.env,
+    directory: home,
+    logFile: logFile(home),
+    lifetime: 'detached',
+    record: (started) => writeFileAtomically(recordFile(home), JSON.stringify(started)),
+  })
+  const isOver = () => !isRunning(identity)
+  await waitFor("MariaDB's tables to be made", isOver, INSTALL_TIMEOUT_MS).catch(() => {})
+  await stopCreating(home)
+}
+
+function recordFile(home: string): string {
+  return `${home}/creating.json`
+}
+
+function logFile(home: string): string {
+  return `${home}/mariadb-install.log`
 }

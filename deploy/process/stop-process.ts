@@ -1,5 +1,6 @@
 import { waitFor } from '#common/wait-for.ts'
-import { isRunning, type ProcessIdentity } from './process-identity.ts'
+import { isRunning, type ProcessIdentity, processIdentity } from './process-identity.ts'
+import { processTree } from './process-tree.ts'
 
 const KILL_WAIT_MS = 5_000
 
@@ -15,6 +16,14 @@ export async function stopProcess(identity: ProcessIdentity, graceMs = 10_000): 
     signal(identity, 'SIGKILL')
     await waitFor(`process ${identity.pid} to die`, () => !isRunning(identity), KILL_WAIT_MS)
   }
+}
+
+/** Afterwards neither the process runs nor anything of its group, which it leads. They are killed. */
+export async function stopGroup(leader: ProcessIdentity): Promise<void> {
+  if (!isRunning(leader)) return
+  const group = processTree(leader.pid).flatMap(({ pid }) => processIdentity(pid) ?? [])
+  process.kill(-leader.pid, 'SIGKILL')
+  await waitFor(`process ${leader.pid} to die`, () => !group.some(isRunning), KILL_WAIT_MS)
 }
 
 function signal(identity: ProcessIdentity, name: NodeJS.Signals): boolean {

@@ -8,6 +8,7 @@ import {
   FlavorSnapshot,
   ImageSnapshot,
   InstanceBuild,
+  InstanceRecord,
   InstanceView,
   Nic,
   OperationRef,
@@ -75,10 +76,17 @@ export const CELL_OPERATIONS = {
     }),
     answer: Type.Object({}),
   },
-  /** What the cell has written down; `view` is null where it has no such server, `heldOn` the hosts with room held for it. */
+  /**
+   * What the cell has written down; `view` is null where it has no such server, `heldOn` the hosts with room held for it,
+   * `record` what it was built from, where that is asked for.
+   */
   'instance.audit': {
-    ask: Type.Object({ serverId: Uuid }),
-    answer: Type.Object({ view: Nullable(InstanceView), heldOn: Type.Array(Uuid) }),
+    ask: Type.Object({ serverId: Uuid, withRecord: Type.Optional(Type.Boolean()) }),
+    answer: Type.Object({
+      view: Nullable(InstanceView),
+      heldOn: Type.Array(Uuid),
+      record: Type.Optional(InstanceRecord),
+    }),
   },
   'instance.diagnostics': { ask: Type.Object({ serverId: Uuid }), answer: GuestFigures },
   'instance.move-progress': { ask: Type.Object({ serverId: Uuid }), answer: MoveProgress },

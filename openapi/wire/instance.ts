@@ -70,12 +70,7 @@ export const Nic = Type.Object({
 export const MachineNic = Type.Object({ portId: Uuid, macAddress: MacAddress })
 export type MachineNic = Static<typeof MachineNic>
 
-export const GROUP_POLICIES = [
-  'affinity',
-  'anti-affinity',
-  'soft-affinity',
-  'soft-anti-affinity',
-] as const
+const GROUP_POLICIES = ['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'] as const
 export type GroupPolicy = (typeof GROUP_POLICIES)[number]
 
 /** What the servers of a group have to do with one another. */
@@ -135,6 +130,19 @@ export const InstanceBuild = Type.Object({
   adopts: Type.Optional(Type.Literal(true)),
 })
 export type InstanceBuild = Static<typeof InstanceBuild>
+
+const ImageFileRecord = Type.Omit(ImageFile, ['ticket'])
+
+/** What a cell keeps of a build for as long as it has the instance: all but what nobody may know afterwards. */
+export const InstanceRecord = Type.Object({
+  ...Type.Omit(InstanceBuild, ['userData', 'adminPassword']).properties,
+  image: Type.Object({
+    ...Type.Omit(ImageSnapshot, ['ticket']).properties,
+    kernel: Type.Optional(ImageFileRecord),
+    ramdisk: Type.Optional(ImageFileRecord),
+  }),
+})
+export type InstanceRecord = Static<typeof InstanceRecord>
 
 export const Fault = Type.Object({
   code: Type.Integer(),

@@ -141,6 +141,11 @@ describe('./weir', () => {
       const path = join(other.home, file)
       return existsSync(path) && readFileSync(path, 'utf8').includes(text)
     }
+    const isBeingMade = () => existsSync(join(other.home, 'mariadb/data.new/mysql'))
+    await other.killed(isBeingMade, 'up', '--driver', 'fake', ...options)
+    expect(other.left().join()).toContain('mariadb-install-db')
+    expect(await other.succeed('down')).toContain('Weir is down')
+    expect(other.left()).toEqual([])
     await other.killed(kept('mariadb/settings.json', 'pid'), 'up', '--driver', 'fake', ...options)
     await other.succeed('down')
     expect(other.left()).toEqual([])

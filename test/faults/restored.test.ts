@@ -90,6 +90,10 @@ test('gateways restored from an older copy learn what cells have done since', as
   await until(stopped.id, 'SHUTOFF')
   await deleteServer(demo, gone.id)
   const later = await activeServer(cloud, demo)
+  const kept = await activeServer(cloud, demo, {
+    name: 'kept',
+    metadata: { of: 'the time between' },
+  })
   const token = await cloud.login('demo')
 
   await cloud.gateways[0]!.stop()
@@ -108,13 +112,30 @@ test('gateways restored from an older copy learn what cells have done since', as
   const orphans = () => admin.json<readonly object[]>(`cell orphans ${name}`)
   const isHeard = async () => (await admin.run(`cell orphans ${name}`)).code === 0
   await waitFor('the cell to be heard', isHeard, LIMIT_MS)
-  expect(await orphans()).toMatchObject([{ id: later.id, state: 'active' }])
+  const both = [later, kept].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  expect(await orphans()).toMatchObject(both.map(({ id }) => ({ id, state: 'active' })))
+  const adopt = (id: string) => admin.run(`cell orphans ${name} --adopt ${id} -o json`)
+  const adopted = await adopt(kept.id)
+  expect(adopted).toMatchObject({ code: 0 })
+  expect(JSON.parse(adopted.out)).toMatchObject({ server_id: kept.id, missing: expect.any(Array) })
+  expect((await adopt(kept.id)).code).toBe(1)
+  expect((await adopt('kept')).code).toBe(3)
+  const again = (await (await asked(`${SERVERS}/${kept.id}`, fresh)).json()) as object
+  const { name: called, addresses, metadata, flavor, image, status } = kept
+  const same = { name: called, addresses, metadata, flavor, image, status }
+  expect(again).toMatchObject({ server: same })
   expect((await admin.run(`cell orphans ${name} --end ${later.id}`)).code).toBe(2)
   expect(await cloud.hosts[0]!.guests()).toContain(later.id)
   expect((await admin.run(`cell orphans ${name} --end ${stopped.id} --yes`)).code).toBe(1)
   expect((await admin.run(`cell orphans ${name} --end ${later.id} --yes`)).code).toBe(0)
   await waitFor('it to be gone', async () => (await orphans()).length === 0, LIMIT_MS)
   expect(await cloud.hosts[0]!.guests()).not.toContain(later.id)
+  await expectInvariants(cloud, LIMIT_MS)
+  // It is one like the others.
+  demo.logOut()
+  await stop(kept.id)
+  await until(kept.id, 'SHUTOFF')
+  await deleteServer(demo, kept.id)
   await expectInvariants(cloud, LIMIT_MS)
   const shown = await asked(`${SERVERS}/${stopped.id}`, fresh)
   expect(await shown.json()).toMatchObject({ server: { status: 'SHUTOFF' } })

@@ -56,7 +56,8 @@ CREATE TABLE `instances` (
 	`fault` json,
 	`launched_at` datetime(3),
 	`saga_id` char(36) character set ascii collate ascii_bin,
-	`sealed_build` mediumtext,
+	`sealed_record` mediumtext NOT NULL,
+	`sealed_secrets` mediumtext,
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
 	CONSTRAINT `instances_server_id` PRIMARY KEY(`server_id`)
@@ -105,15 +106,6 @@ CREATE TABLE `group_members` (
 	`group_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`host_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	CONSTRAINT `group_members_consumer_id` PRIMARY KEY(`consumer_id`)
-);
---> statement-breakpoint
-CREATE TABLE `inventories` (
-	`provider_id` char(36) character set ascii collate ascii_bin NOT NULL,
-	`resource_class` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`total` bigint NOT NULL,
-	`reserved` bigint NOT NULL,
-	`allocation_ratio` double NOT NULL,
-	CONSTRAINT `inventories_provider_id_resource_class_pk` PRIMARY KEY(`provider_id`,`resource_class`)
 );
 --> statement-breakpoint
 CREATE TABLE `resource_providers` (

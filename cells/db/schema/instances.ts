@@ -37,8 +37,10 @@ export const instances = mysqlTable(
     launchedAt: time('launched_at'),
     /** The saga that is changing it; null when none is. */
     sagaId: uuid('saga_id'),
-    /** InstanceBuild, sealed, for as long as the boot may have to ask a host again; then null. */
-    sealedBuild: mediumtext('sealed_build'),
+    /** InstanceRecord, sealed: what it was built from, for as long as it is here. */
+    sealedRecord: mediumtext('sealed_record').notNull(),
+    /** The rest of its InstanceBuild, sealed, for as long as the boot may have to ask a host again; then null. */
+    sealedSecrets: mediumtext('sealed_secrets'),
     createdAt: time('created_at').notNull(),
     updatedAt: time('updated_at').notNull(),
   },

@@ -29,6 +29,7 @@ import { updateNode } from './nodes/update-node.ts'
 import { cancelOperation } from './operations/cancel-operation.ts'
 import { listOperations } from './operations/list-operations.ts'
 import { showOperation } from './operations/show-operation.ts'
+import { adoptOrphan } from './orphans/adopt-orphan.ts'
 import { endOrphan } from './orphans/end-orphan.ts'
 import { listOrphans } from './orphans/list-orphans.ts'
 import { explainPlacement } from './placements/explain-placement.ts'
@@ -43,6 +44,7 @@ import { listVersions } from './versions/list-versions.ts'
 /** A handler for every operation of openapi/federation.yaml. */
 export const federationHandlers: Handlers = {
   adoptGuest,
+  adoptOrphan,
   addNode,
   cancelIntent,
   cancelOperation,

@@ -30,6 +30,7 @@ export const FEDERATION_POLICY = {
   'federation:operations:list': 'system-reader',
   'federation:operations:show': 'system-reader',
   'federation:placements:explain': 'admin',
+  'federation:orphans:adopt': 'admin',
   'federation:orphans:end': 'admin',
   'federation:orphans:list': 'admin',
   'federation:servers:chain': 'reader',

@@ -1,6 +1,6 @@
 import type { WorkContext } from '#common/context.ts'
 import { Failure } from '#common/errors.ts'
-import { newId } from '#common/ids.ts'
+import { isUuid, newId } from '#common/ids.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
 import { knownServers } from '../../db/known-servers.ts'
 import type { ComputeDeps } from '../compute.ts'
@@ -51,10 +51,18 @@ export async function endOrphan(
   const cell = reachable(heard)
   if ((await knownServers(db, [serverId])).has(serverId))
     throw new Failure('conflict', `Server ${serverId} is a project's: delete it as such.`)
+  if (!isUuid(serverId)) throw noOrphan(cell.name, serverId)
   const { view } = await askCell(cell, 'instance.audit', { serverId }, { work })
-  if (view === null)
-    throw new Failure('not-found', `Cell ${cell.name} has no server ${serverId} of nobody.`)
+  if (view === null) throw noOrphan(cell.name, serverId)
   const operation = { id: newId<string>(), serverId, attempt: view.attempt }
   await askCell(cell, 'instance.delete', { operation }, { work })
   log.warn({ cell: cell.name, instance: serverId }, 'instance of nobody was ended')
+}
+
+/** With what tells which there are. */
+export function noOrphan(cell: string, serverId: string): Failure {
+  return new Failure(
+    'not-found',
+    `Cell ${cell} has no server ${serverId} of nobody. See: ./weir cell orphans ${cell}`,
+  )
 }

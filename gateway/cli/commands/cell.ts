@@ -23,9 +23,12 @@ export function addCellCommands(program: Command, operator: Operator): void {
   withExamples(
     withWatch(withView(cell.command('orphans <cell>'))),
     './weir cell orphans north',
+    './weir cell orphans north --adopt 01a1ff41-2069-4605-8cdc-5e0eef8ca4a4',
     './weir cell orphans north --end 01a1ff41-2069-4605-8cdc-5e0eef8ca4a4 --yes',
   )
     .description('servers it has that are nobody’s, after the gateways were restored from a backup')
+    .option('--adopt <server>', 'take this one in again, as the cell remembers it')
+    .option('--project <project>', 'whose it becomes (default: the one it was built for)')
     .option('--end <server>', 'have it end this one, with its disks')
     .option('--yes', 'do it: what is on its disks is gone then')
     .action(async (name: string, options: OrphanOptions) => {

@@ -49,7 +49,7 @@ async function moveOn(tx: Tx, call: BootCall, nth: number): Promise<Claimed> {
   addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
   if (placed === undefined) return { outcome: 'none', reason: noHostReason(decision.selection) }
   const to = building(params, placed, before.version + 1, sagaId)
-  await updateOwnInstance(tx, sagaId, { to, keepsBuild: true })
+  await updateOwnInstance(tx, sagaId, { to, keepsSecrets: true })
   addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
   return { outcome: 'claimed', placed: { ...placed }, version: to.version, lost }
 }
