@@ -71,5 +71,5 @@ export interface CarriedBytes {
   readonly remaining: number
 }
 
-export const STEER_KINDS = ['abort', 'complete'] as const
+const STEER_KINDS = ['abort', 'complete'] as const
 export type SteerKind = (typeof STEER_KINDS)[number]

@@ -36,14 +36,12 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   allocations: 'its server, or the audit',
   group_members: 'its server; of users: the user or the group',
   group_hosts: 'its last member',
-  inventories: 'its provider',
   custom_resources: 'its provider',
 }
 
 const KEPT: Readonly<Record<string, string>> = {
   [MIGRATIONS]: 'one row per migration',
   leases: NOT_GROWING,
-  settings: NOT_GROWING,
   revocation_counter: 'one row',
   feed_state: 'one row',
   event_state: 'one row',

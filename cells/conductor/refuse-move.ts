@@ -19,8 +19,9 @@ const FAULT_CODE = 500
 const NO_VALID_HOST = 'No valid host was found. There are not enough hosts available.'
 
 /**
- * Afterwards it is on record that the scheduler found the instance no other host. As in Nova the instance has a fault, stays as it was, and is in ERROR where it was to be evacuated. Returns
- * undefined when the instance changed meanwhile. Throws `invalid` where the answer is waited for.
+ * Afterwards it is on record that the scheduler found the instance no other host. As in Nova the instance has a fault,
+ * stays as it was, and is in ERROR where it was to be evacuated. Returns undefined when the instance changed meanwhile.
+ * Throws `invalid` where the answer is waited for.
  */
 export async function refuseMove(
   { db, clock, feedChanged }: Conductor,

@@ -3,12 +3,7 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
 import { instances } from '../db/schema/instances.ts'
-import {
-  allocations,
-  customResources,
-  inventories,
-  resourceProviders,
-} from '../db/schema/placement.ts'
+import { allocations, customResources, resourceProviders } from '../db/schema/placement.ts'
 
 /**
  * Afterwards nothing can be claimed of the host. Throws `conflict`, in Nova's words (`os-services` delete), while
@@ -40,7 +35,6 @@ export async function deleteProvider(tx: Tx, id: HostId): Promise<void> {
       'conflict',
       'Unable to delete compute service that has in-progress migrations. Complete the migrations or delete the instances first.',
     )
-  await tx.orm.delete(inventories).where(eq(inventories.providerId, id))
   await tx.orm.delete(customResources).where(eq(customResources.providerId, id))
   await tx.orm.delete(resourceProviders).where(eq(resourceProviders.id, id))
 }

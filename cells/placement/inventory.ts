@@ -2,9 +2,9 @@ import { eq, sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
-import { customResources, inventories, resourceProviders } from '../db/schema/placement.ts'
+import { customResources, resourceProviders } from '../db/schema/placement.ts'
 import { type AllocationRatios, limitsOf } from './ratios.ts'
-import { type CountedResource, RESOURCE_CLASSES, type Resources } from './resources.ts'
+import type { Resources } from './resources.ts'
 
 const p = sql.placeholder
 
@@ -26,24 +26,6 @@ const PUT_PROVIDER = statement(
         vcpusLimit: sql`values(vcpus_limit)`,
         memoryMbLimit: sql`values(memory_mb_limit)`,
         diskGbLimit: sql`values(disk_gb_limit)`,
-      },
-    }),
-)
-
-const PUT_INVENTORY = statement(
-  builder
-    .insert(inventories)
-    .values({
-      providerId: p('provider'),
-      resourceClass: p('resourceClass'),
-      total: p('total'),
-      reserved: 0,
-      allocationRatio: p('ratio'),
-    })
-    .onDuplicateKeyUpdate({
-      set: {
-        total: sql`values(total)`,
-        allocationRatio: sql`values(allocation_ratio)`,
       },
     }),
 )
@@ -74,14 +56,6 @@ export interface ProviderInventory {
 export async function putInventory(tx: Tx, inventory: ProviderInventory): Promise<void> {
   const { provider, name, total, ratios } = inventory
   await tx.run(PUT_PROVIDER, { provider, name, ...limitsOf(total, ratios) })
-  for (const amount of Object.keys(RESOURCE_CLASSES) as CountedResource[]) {
-    await tx.run(PUT_INVENTORY, {
-      provider,
-      resourceClass: RESOURCE_CLASSES[amount],
-      total: total[amount],
-      ratio: ratios[amount],
-    })
-  }
   if (total.custom === undefined) return
   await tx.run(WITHDRAW_CUSTOM, { provider })
   for (const [resourceClass, limit] of Object.entries(total.custom))

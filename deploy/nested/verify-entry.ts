@@ -1,5 +1,6 @@
+import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '#drivers/driver.ts'
-import { nestedSettings } from '#drivers/nested/settings.ts'
+import { type NestedSettings, nestedSettings } from '#drivers/nested/settings.ts'
 import type { Finding } from '#drivers/nested/verify/finding.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
 import { callApi, type Session } from '../api/session.ts'
@@ -15,19 +16,31 @@ interface FlavorAnswer {
   readonly swap: number | ''
 }
 
-/** What a host with this entry's settings would find there, for the cells and flavors that the endpoint has. */
+/**
+ * What a host with this entry's settings would find there, for the cells and flavors that the endpoint has. Throws
+ * `invalid`, naming every problem, for settings that are wrong.
+ */
 export async function verifyEntry(
   admin: Session,
   { login, settings }: CloudEntry,
 ): Promise<readonly Finding[]> {
+  const read = settingsOf({ ...settings, ...login })
   const get = <Answer>(path: string) => callApi<Answer>(admin, { method: 'GET', path })
   const { cells } = await get<{ cells: readonly { id: string }[] }>('/federation/v1/cells')
   const { flavors } = await get<{ flavors: readonly FlavorAnswer[] }>(
     '/compute/v2.1/flavors/detail',
   )
   const ids = cells.map(({ id }) => id)
-  const read = nestedSettings({ ...settings, ...login })
   return verifyCloud(read, { cells: ids, flavors: flavors.map(flavorSpec) })
+}
+
+function settingsOf(texts: Readonly<Record<string, string>>): NestedSettings {
+  try {
+    return nestedSettings(texts)
+  } catch (cause) {
+    const problems = (cause as Error).message.replace(/^Configuration:\s*/, '')
+    throw new Failure('invalid', `These settings, as --set gives them, are wrong:\n  ${problems}`)
+  }
 }
 
 function flavorSpec(flavor: FlavorAnswer): FlavorSpec {

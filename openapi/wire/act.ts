@@ -3,7 +3,7 @@ import { FlavorSnapshot, InstanceBuild } from './instance.ts'
 import { Nullable, OneOf, Uuid } from './scalars.ts'
 
 /** What is done to a guest and needs to be told nothing but its name. */
-export const PLAIN_ACTS = [
+const PLAIN_ACTS = [
   'start',
   'stop',
   'reboot-soft',
@@ -27,7 +27,7 @@ export type PlainAct = (typeof PLAIN_ACTS)[number]
 export const ImageTarget = Type.Object({ imageId: Uuid, ticket: Type.String() })
 
 /** Acts that save a guest's disk; `shelve` stops the guest before. */
-export const SAVING_ACTS = ['create-image', 'create-backup', 'shelve'] as const
+const SAVING_ACTS = ['create-image', 'create-backup', 'shelve'] as const
 export type SavingAct = (typeof SAVING_ACTS)[number]
 
 /** One thing that is done to a guest. A `build` is all that there is to know of the server as it shall be then. */
@@ -58,7 +58,7 @@ export type ActName = Act['name']
 export type ActNamed<N extends ActName> = Extract<Act, { name: N }>
 
 /** What else a host is asked for: its part in a change of host. */
-export const MOVE_ACTS = ['pack', 'unpack', 'announce'] as const
+const MOVE_ACTS = ['pack', 'unpack', 'announce'] as const
 export const HostMoveAct = Type.Union([
   Type.Object({ name: OneOf(MOVE_ACTS) }),
   Type.Object({ name: OneOf(['arrive', 'evacuate', 'land'] as const), build: InstanceBuild }),

@@ -70,12 +70,7 @@ export const Nic = Type.Object({
 export const MachineNic = Type.Object({ portId: Uuid, macAddress: MacAddress })
 export type MachineNic = Static<typeof MachineNic>
 
-export const GROUP_POLICIES = [
-  'affinity',
-  'anti-affinity',
-  'soft-affinity',
-  'soft-anti-affinity',
-] as const
+const GROUP_POLICIES = ['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'] as const
 export type GroupPolicy = (typeof GROUP_POLICIES)[number]
 
 /** What the servers of a group have to do with one another. */

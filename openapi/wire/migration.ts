@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { Nullable, OneOf, Time, Uuid } from './scalars.ts'
 
-export const MIGRATION_TYPES = ['migration', 'resize', 'live-migration', 'evacuation'] as const
+const MIGRATION_TYPES = ['migration', 'resize', 'live-migration', 'evacuation'] as const
 export type MigrationType = (typeof MIGRATION_TYPES)[number]
 
 /** Nova's words (nova/objects/fields.py and what its computes write). */
-export const MIGRATION_STATUSES = [
+const MIGRATION_STATUSES = [
   'accepted',
   'queued',
   'preparing',

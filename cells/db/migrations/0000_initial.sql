@@ -108,15 +108,6 @@ CREATE TABLE `group_members` (
 	CONSTRAINT `group_members_consumer_id` PRIMARY KEY(`consumer_id`)
 );
 --> statement-breakpoint
-CREATE TABLE `inventories` (
-	`provider_id` char(36) character set ascii collate ascii_bin NOT NULL,
-	`resource_class` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`total` bigint NOT NULL,
-	`reserved` bigint NOT NULL,
-	`allocation_ratio` double NOT NULL,
-	CONSTRAINT `inventories_provider_id_resource_class_pk` PRIMARY KEY(`provider_id`,`resource_class`)
-);
---> statement-breakpoint
 CREATE TABLE `resource_providers` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,

@@ -1,9 +1,9 @@
-import { bigint, double, int, mysqlTable, primaryKey } from 'drizzle-orm/mysql-core'
+import { bigint, int, mysqlTable, primaryKey } from 'drizzle-orm/mysql-core'
 import { time, token, uuid } from '#common/db/columns.ts'
 
 /**
  * One per host, under the host's id. `used*` are the sums of its allocations; a claim raises them by one conditional
- * update against `*Limit`, which is (total - reserved) * ratio of the inventory, rounded down.
+ * update against `*Limit`, which is what the host has, times its allocation ratio, rounded down.
  */
 export const resourceProviders = mysqlTable('resource_providers', {
   id: uuid('id').primaryKey(),
@@ -18,18 +18,6 @@ export const resourceProviders = mysqlTable('resource_providers', {
   diskGbUsed: bigint('disk_gb_used', { mode: 'number' }).notNull().default(0),
   instances: int('instances').notNull().default(0),
 })
-
-export const inventories = mysqlTable(
-  'inventories',
-  {
-    providerId: uuid('provider_id').notNull(),
-    resourceClass: token('resource_class').notNull(),
-    total: bigint('total', { mode: 'number' }).notNull(),
-    reserved: bigint('reserved', { mode: 'number' }).notNull(),
-    allocationRatio: double('allocation_ratio').notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.providerId, t.resourceClass] })],
-)
 
 /** What a host has and uses of classes that operators named. `used` is the sum of its allocations, as above. */
 export const customResources = mysqlTable(

@@ -126,6 +126,16 @@ describe('a BMC', () => {
     await expect(silent).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
+  test('whose name nobody knows is unavailable, and says which', async () => {
+    const bmc = connect(await start(), { address: 'nowhere.invalid' })
+
+    await expect(isPoweredOn(bmc, signal())).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'The BMC has no address.',
+      cause: { message: expect.stringContaining('nowhere.invalid') },
+    })
+  })
+
   test('is switched and told what to boot from', async () => {
     const told: string[] = []
     const bmc = connect(

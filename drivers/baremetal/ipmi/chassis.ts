@@ -9,7 +9,7 @@ const SET_BOOT_OPTIONS = 0x08
 const GET_BOOT_OPTIONS = 0x09
 const IS_ON = 0x01
 
-export const POWER_ACTIONS = {
+const POWER_ACTIONS = {
   off: 0,
   on: 1,
   cycle: 2,

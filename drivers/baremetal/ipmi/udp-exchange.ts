@@ -29,7 +29,9 @@ export class UdpExchange implements Disposable {
     const exchange = new UdpExchange(socket)
     const connected = Promise.withResolvers<void>()
     socket.once('error', connected.reject)
-    socket.connect(port, address, connected.resolve)
+    // A callback would be called with the error as well.
+    socket.once('connect', connected.resolve)
+    socket.connect(port, address)
     try {
       await abortable(connected.promise, signal)
       socket.off('error', connected.reject)

@@ -84,11 +84,7 @@ export class EngineNetworks {
  * The body of `POST /networks/create`. A network without gateway has no way out. The engine's bridge needs an address
  * all the same: it gets the last one of the subnet, and whoever asks for that one is refused by the engine.
  */
-export function networkBody(
-  name: string,
-  labels: Readonly<Record<string, string>>,
-  nic: NicSpec,
-): object {
+function networkBody(name: string, labels: Readonly<Record<string, string>>, nic: NicSpec): object {
   if (nic.fixedIps.length === 0)
     throw new Failure('unsupported', 'A container needs a fixed address on each of its networks.')
   return {

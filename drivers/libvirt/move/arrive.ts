@@ -41,7 +41,7 @@ export async function arrive(
 }
 
 /** Afterwards the instance whose disks are in their places has a domain, which runs if it shall. */
-export async function moveIn(
+async function moveIn(
   host: LibvirtHost,
   spec: InstanceSpec,
   runs: boolean,

@@ -13,6 +13,7 @@ import { cloudFailure } from './cloud-failure.ts'
 import { RateLimit } from './rate-limit.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { type Access, type Message, type Sent, Session } from './session.ts'
+import { silence } from './silence.ts'
 
 export interface CloudRequest {
   readonly query?: Readonly<Record<string, string>>
@@ -63,7 +64,7 @@ export class Cloud implements AsyncDisposable {
     this.#agent = new Agent({
       connections: CONNECTIONS_MAX,
       connect: {
-        timeout: CONNECT_TIMEOUT_MS,
+        timeout: Math.min(CONNECT_TIMEOUT_MS, settings.requestTimeoutMs),
         lookup: checkedLookup(settings),
         ...(settings.caFile === undefined ? {} : { ca: pemFile('ca_file', settings.caFile) }),
       },
@@ -143,7 +144,7 @@ export class Cloud implements AsyncDisposable {
       const { statusCode: status, headers, body } = await this.#begin(message, signal)
       return status === 200
         ? { status, headers, body }
-        : { status, headers, text: await textOf(body, signal) }
+        : { status, headers, text: await textOf(body, message.url.origin, signal) }
     })
     if ('body' in sent) return sent.body
     throw cloudFailure({
@@ -214,7 +215,7 @@ export class Cloud implements AsyncDisposable {
 
   async #whole(message: Message, signal: AbortSignal): Promise<Sent> {
     const { statusCode, headers, body } = await this.#begin(message, signal)
-    return { status: statusCode, headers, text: await textOf(body, signal) }
+    return { status: statusCode, headers, text: await textOf(body, message.url.origin, signal) }
   }
 
   async #begin(
@@ -238,17 +239,21 @@ export class Cloud implements AsyncDisposable {
     } catch (cause) {
       signal.throwIfAborted()
       // What the content itself says against being read goes on as it is.
-      throw isFailure(cause) ? cause : silent(cause)
+      throw isFailure(cause) ? cause : silence(cause, url.origin)
     }
   }
 }
 
-async function textOf(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<string> {
+async function textOf(
+  body: Dispatcher.ResponseData['body'],
+  where: string,
+  signal: AbortSignal,
+): Promise<string> {
   try {
     return await body.text()
   } catch (cause) {
     signal.throwIfAborted()
-    throw silent(cause)
+    throw silence(cause, where)
   }
 }
 
@@ -276,8 +281,4 @@ function versionHeaders(microversion: string): Readonly<Record<string, string>> 
 
 function nonsense(detail: string, cause: unknown): Failure {
   return new Failure('unavailable', 'The cloud below answers nonsense.', { cause, detail })
-}
-
-function silent(cause: unknown): Failure {
-  return new Failure('unavailable', 'The cloud below does not answer.', { cause })
 }

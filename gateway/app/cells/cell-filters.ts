@@ -26,7 +26,7 @@ export interface CellRequest {
 export type CellFilter = (cell: Cell, request: CellRequest) => string | undefined
 
 /** The hypervisor type that marks an image as made for simulated cells. */
-export const SIMULATED = 'fake'
+const SIMULATED = 'fake'
 
 /** In the order they run: cheap and telling ones first. Names are Nova's where Nova has the filter. */
 export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {

@@ -48,11 +48,7 @@ export async function oneProject(
 }
 
 /** Throws `forbidden` for a project, or domain, that the rule does not let the caller reach. */
-export function enforceProject(
-  caller: Caller,
-  rule: string,
-  project: Project | Domain | undefined,
-): void {
+function enforceProject(caller: Caller, rule: string, project: Project | Domain | undefined): void {
   enforceInDomain(caller, rule, isProject(project) ? project.domain.id : project?.id)
 }
 

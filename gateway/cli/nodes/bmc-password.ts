@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Operator } from '../operator.ts'
 
-export const PASSWORD_VARIABLE = 'WEIR_BMC_PASSWORD'
+const PASSWORD_VARIABLE = 'WEIR_BMC_PASSWORD'
 
 /**
  * The password of a BMC: from the file named, else from the environment, else as it is typed or comes in at standard

@@ -91,12 +91,6 @@ CREATE TABLE `join_tokens` (
 	CONSTRAINT `join_tokens_secret_hash_unique` UNIQUE(`secret_hash`)
 );
 --> statement-breakpoint
-CREATE TABLE `settings` (
-	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`value` text NOT NULL,
-	CONSTRAINT `settings_name` PRIMARY KEY(`name`)
-);
---> statement-breakpoint
 CREATE TABLE `traces` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`attempt` int NOT NULL,

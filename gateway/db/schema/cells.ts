@@ -115,9 +115,3 @@ export const traces = mysqlTable(
     index('traces_created').on(t.createdAt),
   ],
 )
-
-/** Words of operators and processes that must outlive them, such as this gateway's id. */
-export const settings = mysqlTable('settings', {
-  name: token('name').primaryKey(),
-  value: text('value').notNull(),
-})

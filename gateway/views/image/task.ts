@@ -3,7 +3,7 @@ import type { ImageTask } from '../../db/image-tasks.ts'
 import { zonedTime } from '../time.ts'
 
 /** A task as lists of all tasks show it. */
-export function taskStubView(task: ImageTask) {
+function taskStubView(task: ImageTask) {
   return {
     id: task.id,
     type: TASK_TYPE,

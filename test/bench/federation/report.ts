@@ -102,6 +102,7 @@ function joining({ join }: Results): readonly string[] {
         row('before', join.before),
         row('while five are let in', join.whileLetIn),
         row('while one joins', join.whileJoining),
+        row('while one joins niced', join.whileJoiningElsewhere),
       ],
     ),
   ]

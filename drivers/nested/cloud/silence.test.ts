@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { silence } from './silence.ts'
+
+test.each([
+  ['CERT_HAS_EXPIRED', 'The certificate of the cloud below is not believed.', 'it has expired'],
+  ['CERT_NOT_YET_VALID', 'The certificate of the cloud below is not believed.', 'not valid yet'],
+  ['UND_ERR_HEADERS_TIMEOUT', 'The cloud below does not answer.', 'in time'],
+  ['SOMETHING_NEW', 'The cloud below does not answer.', 'what it says itself'],
+])('silence() of %s', (code, message, why) => {
+  const cause = Object.assign(new Error('what it says itself'), { code })
+  const failure = silence(cause, 'https://cloud.example')
+
+  expect(failure).toMatchObject({ kind: 'unavailable', message, cause })
+  expect(failure.detail).toContain(`https://cloud.example: `)
+  expect(failure.detail).toContain(why)
+})

@@ -1,0 +1,79 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer } from 'node:https'
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { nestedSettings } from '#drivers/nested/settings.ts'
+import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
+import { type Certificates, makeCertificates, type Pair } from '../real/certificates.ts'
+
+describe('a cloud that is looked at is said to', () => {
+  let directory: string
+  let certificates: Certificates
+  const servers: { close(): unknown; closeAllConnections(): void }[] = []
+  const portOf = async (server: Server) => {
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    return (server.address() as AddressInfo).port
+  }
+  const serving = async ({ cert, key }: Pair) => {
+    const pair = { cert: readFileSync(cert), key: readFileSync(key) }
+    const server = createServer(pair, (_request, response) => void response.end('<html></html>'))
+    servers.push(server)
+    return portOf(server)
+  }
+  /** What is said of the login. */
+  const look = async (where: string, more: Readonly<Record<string, string>> = {}) => {
+    const settings = nestedSettings({
+      auth_url: `https://${where}`,
+      application_credential_id: 'id',
+      application_credential_secret: 'secret',
+      projects: 'any',
+      networks: '127.0.0.0/8,::1/128',
+      request_timeout_ms: '500',
+      ...more,
+    })
+    const [{ result, detail } = { result: 'ok', detail: '' }, ...others] = await verifyCloud(
+      settings,
+      { cells: [], flavors: [] },
+    )
+    expect([result, others]).toEqual(['failed', []])
+    return detail
+  }
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'weir-certificates-'))
+    certificates = await makeCertificates(directory)
+  })
+  afterAll(() => {
+    for (const server of servers) {
+      server.closeAllConnections()
+      server.close()
+    }
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  test('show a certificate that is not believed, and why', async () => {
+    const ca_file = certificates.ca
+    const port = await serving(certificates.server)
+    const strangers = await serving(certificates.stranger)
+
+    expect(await look(`127.0.0.1:${port}`)).toContain('nobody who is believed has signed it')
+    expect(await look(`127.0.0.1:${strangers}`, { ca_file })).toContain('nobody who is believed')
+    expect(await look(`localhost:${port}`, { ca_file })).toContain('it is for another name')
+    expect(await look(`127.0.0.1:${port}`, { ca_file })).toContain('<html></html>')
+  })
+
+  test('speak no TLS, say nothing, or not be there', async () => {
+    const plain = createHttpServer()
+    servers.push(plain)
+    expect(await look(`127.0.0.1:${await portOf(plain)}`)).toContain('there is no TLS')
+    const silent = createTcpServer()
+    const port = await portOf(silent)
+    expect(await look(`127.0.0.1:${port}`)).toMatch(/in time|broke/)
+    silent.close()
+    expect(await look('127.0.0.1:1')).toContain('nothing listens there')
+    expect(await look('no-such-cloud.invalid')).toMatch(/no such name|looked up/)
+  })
+})

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { problemsOf } from './env/invariants/problems.ts'
+import type { CellSnapshot, InstanceRow, MappingRow, Snapshot } from './env/invariants/snapshot.ts'
+
+// Goal: what the fault tests and the simulation end with can fail, for every invariant that it looks at.
+
+const MAPPING: MappingRow = {
+  server_id: 's',
+  project_id: 'p',
+  cell_id: 'north',
+  attempt: 1,
+  cores: 2,
+  ram_mb: 64,
+  is_charged: 1,
+  is_deleting: 0,
+  saga_id: null,
+}
+const INSTANCE: InstanceRow = {
+  server_id: 's',
+  attempt: 1,
+  version: 2,
+  vm_state: 'active',
+  task_state: null,
+  host_id: 'h',
+  host: 'host',
+  saga_id: null,
+}
+const CELL: CellSnapshot = {
+  id: 'north',
+  name: 'north',
+  instances: [INSTANCE],
+  providers: [
+    {
+      ...{ id: 'h', name: 'host', VCPU: 2, MEMORY_MB: 64, DISK_GB: 1, instances: 1 },
+      ...{ vcpus_limit: 4, memory_mb_limit: 128, disk_gb_limit: 10 },
+    },
+  ],
+  allocations: [
+    { consumer_id: 's', provider_id: 'h', resource_class: 'VCPU', used: 2 },
+    { consumer_id: 's', provider_id: 'h', resource_class: 'MEMORY_MB', used: 64 },
+    { consumer_id: 's', provider_id: 'h', resource_class: 'DISK_GB', used: 1 },
+  ],
+  sagas: [],
+  guests: new Map([['h', ['s']]]),
+}
+const SOUND: Snapshot = {
+  mappings: [MAPPING],
+  index: [{ ...INSTANCE, cell_id: 'north' }],
+  usages: [
+    { owner_id: 'p', resource: 'instances', used: 1 },
+    { owner_id: 'p', resource: 'cores', used: 2 },
+    { owner_id: 'p', resource: 'ram', used: 64 },
+  ],
+  ports: [{ id: 'port', device_id: 's' }],
+  sagas: [],
+  cells: [CELL],
+}
+
+const cell = (change: Partial<CellSnapshot>): Partial<Snapshot> => ({
+  cells: [{ ...CELL, ...change }],
+})
+const second: CellSnapshot = { ...CELL, id: 'south', name: 'south' }
+
+test('a cloud in which all is well has no problems', () => {
+  expect(problemsOf(SOUND)).toEqual([])
+})
+
+test.each<[what: string, Partial<Snapshot>, problem: string]>([
+  ['runs in two cells', { cells: [CELL, second] }, 'south holds s at attempt 1'],
+  ['runs on two hosts', cell({ guests: new Map([...CELL.guests, ['i', ['s']]]) }), 'runs s, which'],
+  ['runs nowhere', cell({ guests: new Map() }), 'north holds s and its host does not'],
+  ['is in no cell', cell({ instances: [], guests: new Map() }), 's is mapped to a cell without it'],
+  ['is not shown', { index: [] }, 's is mapped and not shown'],
+  ['is shown and nowhere', { mappings: [] }, 's is shown and not mapped'],
+  ['has an older attempt in its cell', { mappings: [{ ...MAPPING, attempt: 2 }] }, 'at attempt 1'],
+  ['is shown as it is not', cell({ instances: [{ ...INSTANCE, host: 'x' }] }), 'the index shows s'],
+  ['is still changing', { mappings: [{ ...MAPPING, saga_id: 'x' }] }, 's is still being changed'],
+  ['has a stuck saga', { sagas: [{ name: 'boot', state: 'stuck', subject: 's' }] }, 'is stuck'],
+  ['has no allocation', cell({ allocations: [] }), 'north holds s without allocation'],
+  ['left an allocation', cell({ instances: [] }), 'allocates for s, which is not on'],
+  ['is counted wrongly', cell({ allocations: CELL.allocations.slice(1) }), 'counts 2 VCPU, held'],
+  ['is not charged', { usages: SOUND.usages.slice(1) }, 'counts 0 instances, promised are 1'],
+  ['left a port', { ports: [{ id: 'port', device_id: 'gone' }] }, 'port port belongs to gone'],
+])('a server that %s is a problem', (_what, change, problem) => {
+  expect(problemsOf({ ...SOUND, ...change }).join('\n')).toContain(problem)
+})
+
+test('a provider above its limit is a problem', () => {
+  const providers = CELL.providers.map((provider) => ({ ...provider, vcpus_limit: 1 }))
+
+  expect(problemsOf({ ...SOUND, ...cell({ providers }) })).toEqual(['host is over its VCPU'])
+})
