@@ -254,7 +254,11 @@ export interface paths {
         /** Whether all who know of a server say the same of it. Changes nothing. */
         readonly get: operations["verifyServer"];
         readonly put?: never;
-        readonly post?: never;
+        /**
+         * Has what is shown of a server be what its cell says. Does nothing where it is so.
+         * @description Quotas, allocations and what hosts have are repaired by the gateways and cells themselves, each minute.
+         */
+        readonly post: operations["repairServer"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -702,6 +706,23 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        readonly ServerVerification: {
+            /** Format: uuid */
+            readonly server_id: string;
+            readonly findings: readonly {
+                /**
+                 * @description mapping: the cell that it is said to be in; cell: what that has written down; claim: the room held for it; guest: what its host has.
+                 * @enum {string}
+                 */
+                readonly check: "mapping" | "cell" | "claim" | "guest";
+                /**
+                 * @description unknown: nobody can be asked now, or it is being changed.
+                 * @enum {string}
+                 */
+                readonly result: "ok" | "failed" | "unknown";
+                readonly detail: string;
+            }[];
+        };
         /** Format: date-time */
         readonly Time: string;
         /** @description Memory in MiB, disk in GiB. */
@@ -1060,6 +1081,7 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type ServerVerification = components['schemas']['ServerVerification'];
 export type Time = components['schemas']['Time'];
 export type Resources = components['schemas']['Resources'];
 export type Cell = components['schemas']['Cell'];
@@ -1637,23 +1659,33 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": {
-                        /** Format: uuid */
-                        readonly server_id: string;
-                        readonly findings: readonly {
-                            /**
-                             * @description mapping: the cell that it is said to be in; cell: what that has written down; claim: the room held for it; guest: what its host has.
-                             * @enum {string}
-                             */
-                            readonly check: "mapping" | "cell" | "claim" | "guest";
-                            /**
-                             * @description unknown: nobody can be asked now, or it is being changed.
-                             * @enum {string}
-                             */
-                            readonly result: "ok" | "failed" | "unknown";
-                            readonly detail: string;
-                        }[];
-                    };
+                    readonly "application/json": components["schemas"]["ServerVerification"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly repairServer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a server. */
+                readonly server: components["parameters"]["server"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What is found afterwards. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ServerVerification"];
                 };
             };
             readonly 401: components["responses"]["Fault"];

@@ -8,6 +8,7 @@ import { Faults, type FaultTarget, type FaultyMethod } from './faults.ts'
 import { FaultsFile } from './faults-file.ts'
 import { withEvent } from './guest.ts'
 import { FakeGuests } from './guests.ts'
+import { IncomingGuests } from './incoming-guests.ts'
 import type { FakeSettings } from './settings.ts'
 
 /** What every operation of the fake driver works with. */
@@ -20,15 +21,16 @@ export class FakeHost {
   readonly strangers = new Map<InstanceId, Stranger>()
   /** Images it has made guests from, by their SHA-256. */
   readonly images = new Map<string, ImageCopy>()
-  /** What has come of guests that are to arrive. */
-  readonly incoming = new Map<InstanceId, Buffer>()
+  readonly incoming: IncomingGuests
   /** Guests that are being sent, each with what calls it off. */
   readonly leaving = new Map<InstanceId, AbortController>()
   readonly #faultsFile: FaultsFile | undefined
 
   constructor(stateDirectory: string, settings: FakeSettings) {
     this.settings = settings
-    this.guests = new FakeGuests(settings.persist ? stateDirectory : undefined)
+    const kept = settings.persist ? stateDirectory : undefined
+    this.guests = new FakeGuests(kept)
+    this.incoming = new IncomingGuests(kept)
     this.faults = new Faults(settings.faults)
     if (settings.faultsFile !== undefined) this.#faultsFile = new FaultsFile(settings.faultsFile)
   }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { verifyBoot } from '#deploy/nested/verify-boot.ts'
 import { createServer, untilStatus } from '#test/env/api/servers.ts'
@@ -86,6 +87,16 @@ describe('the weir command', () => {
     expect(await admin.json('server verify named.once')).toMatchObject({
       findings: ['mapping', 'cell', 'claim', 'guest'].map((check) => ({ check, result: 'ok' })),
     })
+    const database = await createConnection({ uri: cloud.foundation.databaseUrl })
+    await database.execute("update server_index set vm_state = 'error' where server_id = ?", [id])
+    await database.end()
+    const wrong = await admin.run('server verify named.once --fix --dry-run')
+    expect(wrong).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('shown is attempt 1, error'),
+    })
+    expect((await admin.run('server verify named.once')).code).toBe(1)
+    expect((await admin.run('server verify named.once --fix')).code).toBe(0)
     expect(await admin.json<Rows>('verify')).toContainEqual(
       expect.objectContaining({ check: `host ${String(place['host'])}`, result: 'ok' }),
     )

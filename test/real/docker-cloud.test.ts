@@ -89,7 +89,7 @@ describe.skipIf(why !== undefined)(
       await openstack('server', 'create', ...what, '--security-group', 'web', 'third')
       await untilStatus('third', 'ERROR')
       const shown = await openstack('server', 'show', 'third', '-f', 'json')
-      expect(shown).toContain('gives no effect to security groups')
+      expect(shown).toContain('SecurityGroupFilter removed the last host')
       const adding = openstack('server', 'add', 'security', 'group', 'first', 'web')
       await expect(adding).rejects.toThrow('have no effect on the host')
       await openstack('server', 'delete', '--wait', 'third')

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { callApi } from '#deploy/api/session.ts'
+import { callApi, type Session } from '#deploy/api/session.ts'
+import { startLibvirtHost } from '#deploy/libvirt-host/libvirt-host.ts'
 import { Checkout } from '../env/checkout.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { whyNoGuests } from './requirements.ts'
@@ -10,6 +13,11 @@ const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'dnsmasq', 'syslinu
 const COMMAND_MS = 180_000
 const WAIT = { timeout: 150_000, interval: 2_000 }
 const why = isFullRun ? whyNoGuests(COMMANDS) : 'only in the long run'
+
+interface Hypervisor {
+  readonly service: { readonly host: string }
+  readonly vcpus_used: number
+}
 
 describe.skipIf(why !== undefined)(
   `a cell of two libvirt hosts${why === undefined ? '' : ` (skipped: ${why})`}`,
@@ -75,5 +83,80 @@ describe.skipIf(why !== undefined)(
       await untilConsole('READY')
       expect(await openstack('console', 'log', 'show', id)).not.toContain('boot 2')
     }, 900_000)
+
+    const act = async (body: object) =>
+      callApi(await checkout.signIn('weir-admin'), {
+        method: 'POST',
+        path: `/compute/v2.1/servers/${id}/action`,
+        body,
+        headers: { 'openstack-api-version': 'compute 2.34' },
+      })
+    /** Without the client, which takes seconds to start: what is waited for here is over sooner. */
+    const taskOf = async (session: Session) => {
+      type Shown = { readonly server: { readonly 'OS-EXT-STS:task_state': string | null } }
+      const path = `/compute/v2.1/servers/${id}`
+      const shown = await callApi<Shown>(session, { method: 'GET', path })
+      return shown.server['OS-EXT-STS:task_state']
+    }
+    /** By host: the vCPUs that are promised there, and the domains of the server that are. */
+    const places = async () => {
+      type Found = { readonly hypervisors: readonly Hypervisor[] }
+      const { hypervisors } = await callApi<Found>(await checkout.signIn('weir-admin'), {
+        method: 'GET',
+        path: '/compute/v2.1/os-hypervisors/detail',
+      })
+      const found = hypervisors.map(async ({ service: { host }, vcpus_used }) => {
+        const directory = join(checkout.home, 'hosts', host, 'libvirt')
+        const daemon = await startLibvirtHost({ directory, name: host })
+        const { stdout } = await daemon.run('virsh', ['-q', 'list', '--all', '--name'], {
+          timeoutMs: 20_000,
+        })
+        const domains = stdout.split('\n').filter((name) => name === `weir-${id}`).length
+        return [host, { vcpus: vcpus_used, domains }] as const
+      })
+      return Object.fromEntries(await Promise.all(found))
+    }
+
+    test.each([
+      ['cold', 'source'],
+      ['cold', 'dest'],
+      ['live', 'source'],
+      ['live', 'dest'],
+    ] as const)(
+      'a %s move whose %s host’s compute is killed in the midst of it ends on one host',
+      async (how, killed) => {
+        const source = await hostOf()
+        const dest = source === 'north-1' ? 'north-2' : 'north-1'
+        const victim = `compute-${killed === 'source' ? source : dest}`
+        const pid = (await checkout.processes()).get(victim)
+        const admin = await checkout.signIn('weir-admin')
+        const live = { 'os-migrateLive': { host: null, block_migration: 'auto' } }
+
+        await act(how === 'live' ? live : { migrate: null })
+        const folder = join(checkout.home, 'hosts', dest)
+        const isInTheMidst = {
+          'cold source': async () => (await taskOf(admin)) === 'resize_prep',
+          'cold dest': async () => existsSync(join(folder, 'instances', id)),
+          'live source': async () => readdirSync(join(folder, 'in')).length > 0,
+          'live dest': async () => readdirSync(join(folder, 'in')).length > 0,
+        }[`${how} ${killed}` as const]
+        await expect.poll(isInTheMidst, { timeout: WAIT.timeout, interval: 5 }).toBe(true)
+        process.kill(pid!, 'SIGKILL')
+        await checkout.succeed('up')
+
+        await expect.poll(() => taskOf(admin), WAIT).toBeNull()
+        if ((await statusOf()) === 'VERIFY_RESIZE')
+          await openstack('server', 'resize', 'confirm', id)
+        await expect.poll(statusOf, WAIT).toBe('ACTIVE')
+        const place = await hostOf()
+        const other = place === source ? dest : source
+        await expect.poll(places, WAIT).toEqual({
+          [place]: { vcpus: 1, domains: 1 },
+          [other]: { vcpus: 0, domains: 0 },
+        })
+        if (how === 'cold') await untilConsole('READY')
+      },
+      900_000,
+    )
   },
 )

@@ -5,6 +5,7 @@ import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
 import type { AdoptOptions } from '../servers/adopt-guest.ts'
+import type { VerifyOptions } from '../servers/verify-server.ts'
 
 export function addServerCommands(program: Command, operator: Operator): void {
   const server = noun(program, 'server', 'where a server is, and what was done to it')
@@ -29,9 +30,18 @@ export function addServerCommands(program: Command, operator: Operator): void {
       const { listActions } = await import('../servers/list-actions.ts')
       await listActions(operator, name, options)
     })
-  withExamples(withWatch(withView(server.command('verify <server>'))), './weir server verify web')
+  withExamples(
+    withWatch(withView(server.command('verify <server>'))),
+    './weir server verify web',
+    './weir server verify web --fix',
+  )
     .description('whether gateway, cell and host say the same of it; exit code 1 when not')
-    .action(async (name: string, options: ViewOptions) => {
+    .option(
+      '--fix',
+      'have what is shown of it be what its cell says; the rest is put right by itself',
+    )
+    .option('--dry-run', 'with --fix: change nothing')
+    .action(async (name: string, options: VerifyOptions) => {
       const { verifyServer } = await import('../servers/verify-server.ts')
       await verifyServer(operator, name, options)
     })

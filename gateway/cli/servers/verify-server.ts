@@ -4,17 +4,21 @@ import { present, type ViewOptions } from '../output/present.ts'
 import { listView } from '../output/view.ts'
 import { findServer } from './find-server.ts'
 
-/** Shows whether all who know of a server say the same of it; fails where they do not. */
+export interface VerifyOptions extends ViewOptions {
+  readonly fix?: true
+  readonly dryRun?: true
+}
+
+/** Shows whether all who know of a server say the same of it; fails where they do not. With `fix` what is shown is put right first. */
 export async function verifyServer(
   operator: Operator,
   wanted: string,
-  options: ViewOptions,
+  options: VerifyOptions,
 ): Promise<void> {
   await present(operator, options, async (session) => {
     const path = { server: await findServer(session, wanted) }
-    const answer = await session.federation.ask('get', '/v1/servers/{server}/verification', {
-      path,
-    })
+    const how = options.fix === true && options.dryRun !== true ? 'post' : 'get'
+    const answer = await session.federation.ask(how, '/v1/servers/{server}/verification', { path })
     endOfFindings(operator, answer.findings)
     return { ...listView(answer.findings, FINDINGS), data: answer }
   })
