@@ -89,7 +89,7 @@ async function remove({ images, logger, settings }: NestedHost, id: string): Pro
     try {
       await images.remove(id, signal)
     } catch (error) {
-      if (!isFailure(error, 'unavailable')) throw error
+      if (!isFailure(error)) throw error
       await sleep(settings.pollMs, undefined, { signal }).catch(() => signal.throwIfAborted())
       return removed()
     }

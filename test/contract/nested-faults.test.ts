@@ -21,12 +21,14 @@ const ACTS_MS = 30
 const ANY = /./
 /** Those that are answered with more than that it is done. */
 const ANSWERED = /^GET|^POST (?!.*\/action$)/
+/** Of one thing a cloud is believed that it is gone. */
+const NOT_OF_ONE = /^POST|^GET .*\/(detail|images|networks|subnets|ports|limits|os-interface)$/
 /** What may happen to any request. */
 const FAULTS: Readonly<Record<string, { readonly does: Disturbance; readonly to?: RegExp }>> = {
   '400': { does: { answer: 400 } },
   '401': { does: { answer: 401 } },
   '403': { does: { answer: 403 } },
-  '404': { does: { answer: 404 } },
+  '404': { does: { answer: 404 }, to: NOT_OF_ONE },
   '404 in HTML': { does: { answer: 404, ...HTML } },
   '409': { does: { answer: 409 } },
   '413': { does: { answer: 413 } },
