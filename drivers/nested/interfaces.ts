@@ -8,6 +8,7 @@ import { restingServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 import type { InstanceRecord } from './records.ts'
 
+const Attached = Type.Object({ interfaceAttachment: Type.Object({ port_id: Type.String() }) })
 const Attachments = Type.Object({
   interfaceAttachments: Type.Array(Type.Object({ port_id: Type.String() })),
 })
@@ -36,7 +37,7 @@ export function nestedInterfaces(host: NestedHost): Interfaces {
         const port = await networks.ensurePort(nic, signal)
         if (await has(server, port, signal)) return
         const body = { interfaceAttachment: { port_id: port } }
-        await cloud.call('compute', 'POST', pathOf(server), { body, signal })
+        await cloud.ask(Attached, 'compute', 'POST', pathOf(server), { body, signal })
       }),
     detach: (id, nic, signal) =>
       host.locks.run(id, signal, async () => {
