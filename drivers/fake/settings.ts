@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { EnvReader } from '#common/env.ts'
+import { resourceAmounts } from '../resource-amounts.ts'
 import { type Fault, parseFaults } from './faults.ts'
 
 export interface FakeSettings {
@@ -26,8 +27,8 @@ export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSe
     vcpus: reader.integer('vcpus', 64, 1),
     memoryMb: reader.integer('memory_mb', 262_144, 1),
     diskGb: reader.integer('disk_gb', 10_000, 1),
-    machines: amountsFrom('machines', reader.list('machines')),
-    resources: amountsFrom('resources', reader.list('resources')),
+    machines: resourceAmounts('machines', reader.list('machines')),
+    resources: resourceAmounts('resources', reader.list('resources')),
     hostname: reader.text('hostname', hostname()),
     persist: reader.boolean('persist', true),
     faults: parseFaults(reader.text('faults', '[]')),
@@ -35,16 +36,4 @@ export function fakeSettings(settings: Readonly<Record<string, string>>): FakeSe
   }
   reader.finish()
   return read
-}
-
-/** From `CUSTOM_GOLD=2` pairs. */
-function amountsFrom(name: string, pairs: readonly string[]): ReadonlyMap<string, number> {
-  return new Map(
-    pairs.map((pair) => {
-      const [resourceClass = '', total = ''] = pair.split('=')
-      if (!/^(?:PCPU|CUSTOM_[A-Z0-9_]+)$/.test(resourceClass) || !/^\d{1,6}$/.test(total))
-        throw new Error(`Configuration:\n  ${name}: ${pair} is not like CUSTOM_GOLD=2`)
-      return [resourceClass, Number(total)]
-    }),
-  )
 }

@@ -35,6 +35,7 @@ export async function inventory(host: NestedHost, signal: AbortSignal): Promise<
     vcpus,
     memoryMb: left(absolute.maxTotalRAMSize, usedMb, settings.memoryMb),
     diskGb: settings.diskGb,
+    resources: Object.fromEntries(settings.resources),
     hypervisor: {
       type: settings.hypervisorType,
       version: versionNumber(newest),

@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import { EnvReader } from '#common/env.ts'
 import { type LoginSource, loginSource } from '../cloud-login.ts'
+import { resourceAmounts } from '../resource-amounts.ts'
 
 export interface NestedSettings {
   /** Keystone's, with or without `/v3`. */
@@ -25,6 +26,8 @@ export interface NestedSettings {
   readonly vcpus: number
   readonly memoryMb: number
   readonly diskGb: number
+  /** How much there is of further classes, such as `PCPU`: a cloud does not tell. */
+  readonly resources: ReadonlyMap<string, number>
   /** What the guests below run on, as Nova names it: images made for one type are sent only there. */
   readonly hypervisorType: string
   readonly architecture: string
@@ -62,6 +65,7 @@ export function nestedSettings(settings: Readonly<Record<string, string>>): Nest
     vcpus: reader.integer('vcpus', SHARE_DEFAULT.vcpus, 1),
     memoryMb: reader.integer('memory_mb', SHARE_DEFAULT.memoryMb, 1),
     diskGb: reader.integer('disk_gb', SHARE_DEFAULT.diskGb, 1),
+    resources: resourceAmounts('resources', reader.list('resources')),
     hypervisorType: reader.text('hypervisor_type', 'QEMU'),
     architecture: reader.text('architecture', 'x86_64'),
     imageFormats: reader.list('image_formats', ['qcow2', 'raw']),

@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest'
+import { resourceAmounts } from './resource-amounts.ts'
+
+test('amounts are read by class, and what is none is named with its setting', () => {
+  const read = resourceAmounts('resources', ['PCPU=8', 'CUSTOM_HUGEPAGE_MB=65536'])
+
+  expect(Object.fromEntries(read)).toEqual({ PCPU: 8, CUSTOM_HUGEPAGE_MB: 65_536 })
+  for (const wrong of ['VCPU=8', 'PCPU', 'PCPU=-1', 'gold=2', 'PCPU=1000000000'])
+    expect(() => resourceAmounts('resources', [wrong])).toThrow(`resources: ${wrong} is not like`)
+})
