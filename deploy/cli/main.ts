@@ -33,6 +33,10 @@ await runCommand(
       const { localFiles } = await import('../status/local-files.ts')
       return localFiles(layout)
     },
+    forgetCell: async (id) => {
+      const { forgetCell } = await import('../down/forget-cell.ts')
+      await forgetCell(layout, id)
+    },
     endsAs: (ending) => {
       process.exitCode = EXIT_CODES[ending]
     },

@@ -15,8 +15,9 @@ export async function writeLogin(
   cellName: string,
   login: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const keyName = `cloud-${cellName}.key`
-  const keyFile = await secretFile(layout, keyName, () => randomBytes(KEY_BYTES).toString('hex'))
+  const keyFile = await secretFile(layout, keyName(cellName), () =>
+    randomBytes(KEY_BYTES).toString('hex'),
+  )
   const sealed = sealLogin(login, readFileSync(keyFile, 'utf8'))
   writeFileAtomically(loginFile(layout, cellName), `${sealed}\n`)
 }
@@ -30,8 +31,17 @@ export function cloudSettings(
   return {
     ...cloud.settings,
     login_file: loginFile(layout, name),
-    login_key_file: join(layout.secrets, `cloud-${name}.key`),
+    login_key_file: join(layout.secrets, keyName(name)),
   }
+}
+
+/** Where the login of a cell's cloud is kept, and what it is sealed with. */
+export function loginFiles(layout: Layout, cellName: string): readonly string[] {
+  return [loginFile(layout, cellName), join(layout.secrets, keyName(cellName))]
+}
+
+function keyName(cellName: string): string {
+  return `cloud-${cellName}.key`
 }
 
 function loginFile(layout: Layout, cellName: string): string {

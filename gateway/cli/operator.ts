@@ -31,6 +31,8 @@ export interface Operator {
   secret(prompt: string): Promise<string>
   /** What this machine knows of the deployment in this checkout; nothing where there is none. */
   localFiles(): Promise<readonly BundleFile[]>
+  /** Afterwards nothing of a cell that has left runs here, if it is of the deployment in this checkout. */
+  forgetCell(id: string): Promise<void>
   /** How the command ends if it does not throw; the last call decides. */
   endsAs(ending: Ending): void
 }

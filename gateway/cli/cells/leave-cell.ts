@@ -11,7 +11,7 @@ export interface LeaveOptions extends CloudOptions {
 }
 
 /**
- * Afterwards the cell is not known any more and its credentials are worth nothing. Throws `conflict` while it has
+ * Afterwards the cell is not known any more, its credentials are worth nothing, and what ran of it here has ended. Throws `conflict` while it has
  * servers. A dry run tells what would leave, and whether it may.
  */
 export async function leaveCell(
@@ -38,5 +38,6 @@ export async function leaveCell(
   }
   const query = options.forget === true ? { forget: true } : {}
   await federation.ask('delete', '/v1/cells/{cell}', { path: { cell: cell.id }, query })
+  await operator.forgetCell(cell.id)
   operator.err.write(`Cell ${cell.name} has left; its credentials are refused from now on.\n`)
 }

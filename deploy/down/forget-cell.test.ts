@@ -1,0 +1,57 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAccount } from '@nats-io/nkeys'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Layout, layoutIn, makeFolders } from '../deployment/layout.ts'
+import { lockDeployment } from '../deployment/lock.ts'
+import { planDeployment } from '../deployment/plan.ts'
+import { existingState, saveState } from '../deployment/state.ts'
+import { loginFiles, writeLogin } from '../nested/cloud-login.ts'
+import { isRunning } from '../process/process-identity.ts'
+import { startProcess } from '../process/start-process.ts'
+import { forgetCell } from './forget-cell.ts'
+
+const gatewayKey = createAccount().getPublicKey()
+let layout: Layout
+
+beforeEach(() => {
+  layout = layoutIn(mkdtempSync(join(tmpdir(), 'weir-forget-')))
+  makeFolders(layout)
+})
+
+afterEach(() => rmSync(layout.home, { recursive: true }))
+
+async function asleep() {
+  const { env } = process
+  const logFile = join(layout.logs, 'asleep.log')
+  const what = { command: 'sleep', args: ['600'], env, directory: layout.home, logFile }
+  return { ...(await startProcess({ ...what, lifetime: 'with-parent' })), settingsDigest: '' }
+}
+
+test('of a cell that left nothing runs and no login is kept; the others are as they were', async () => {
+  const driver = { name: 'fake', why: 'asked for' } as const
+  const state = await planDeployment({ cells: 2, hosts: 1 }, driver, gatewayKey)
+  const [north, south] = state.cells
+  const names = ['gateway-1', 'cell-north', 'compute-north-1', 'cell-south', 'compute-south-1']
+  const started = await Promise.all(names.map(async (name) => [name, await asleep()] as const))
+  saveState(layout, { ...state, processes: Object.fromEntries(started) })
+  for (const { name } of state.cells) await writeLogin(layout, name, { user: 'web' })
+  const running = () => started.filter(([, each]) => isRunning(each)).map(([name]) => name)
+
+  await forgetCell(layout, 'of another deployment')
+  expect(running()).toEqual(names)
+  {
+    using _busy = lockDeployment(layout)
+    await expect(forgetCell(layout, south!.id)).rejects.toMatchObject({ kind: 'conflict' })
+  }
+  await forgetCell(layout, south!.id)
+  await forgetCell(layout, south!.id)
+
+  expect(running()).toEqual(['gateway-1', 'cell-north', 'compute-north-1'])
+  const left = existingState(layout)
+  expect(left.cells).toEqual([north])
+  expect(Object.keys(left.processes)).toEqual(running())
+  expect(loginFiles(layout, 'south').some(existsSync)).toBe(false)
+  expect(loginFiles(layout, 'north').every(existsSync)).toBe(true)
+})
