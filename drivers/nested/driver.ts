@@ -118,7 +118,7 @@ async function createHost(
     view,
     records,
     images: new CloudImages({ cloud, owner, source, named: settings.images }),
-    networks: new CloudNetworks(cloud),
+    networks: new CloudNetworks(cloud, settings.mappedNetworks),
     groups: new SecurityGroups(cloud),
     keypairs: new Keypairs(cloud, versions, owner),
     locks: new InstanceLocks(),

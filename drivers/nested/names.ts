@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CLOUD_MARK, cloudMarks } from '#common/cloud-marks.ts'
 import { type InstanceId, isUuid, type NetworkId, type PortId } from '#common/ids.ts'
-import type { Owner } from '../driver.ts'
+import type { FlavorSpec, Owner } from '../driver.ts'
 
 /** Begins the names of what is ours below. Part of what is stored there: it never changes. */
 const PREFIX = 'weir-'
@@ -55,6 +55,11 @@ export function idsOf<Id extends string>(names: readonly string[]): readonly Id[
 /** Of the group below for one of our security groups. */
 export function groupName(id: string): string {
   return `${PREFIX}${id}`
+}
+
+/** Of a flavor made there: what is of one size is one flavor, whatever ours are called. */
+export function flavorName({ vcpus, memoryMb, rootGb, ephemeralGb, swapMb }: FlavorSpec): string {
+  return `${PREFIX}${vcpus}-${memoryMb}-${rootGb}-${ephemeralGb}-${swapMb}`
 }
 
 export function snapshotName(owner: Owner, id: InstanceId): string {

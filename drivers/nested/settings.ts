@@ -20,6 +20,10 @@ export interface NestedSettings {
   readonly flavors: ReadonlyMap<string, string>
   /** Of our images, by id: the id of the one to use below. */
   readonly images: ReadonlyMap<string, string>
+  /** A flavor of the size is made below where there is none and the login may. */
+  readonly makesFlavors: boolean
+  /** Of our networks, by id: the id of the one below that ports are made on; others are made. */
+  readonly mappedNetworks: ReadonlyMap<string, string>
   /** Where servers are put below; absent: wherever. */
   readonly zone: string | undefined
   /** Of what this host may take in all; the cloud's own limits count too. */
@@ -61,6 +65,8 @@ export function nestedSettings(settings: Readonly<Record<string, string>>): Nest
     caFile: reader.optionalText('ca_file'),
     flavors: mapOf(reader.list('flavors')),
     images: mapOf(reader.list('images')),
+    makesFlavors: reader.boolean('make_flavors', false),
+    mappedNetworks: mapOf(reader.list('mapped_networks')),
     zone: reader.optionalText('zone'),
     vcpus: reader.integer('vcpus', SHARE_DEFAULT.vcpus, 1),
     memoryMb: reader.integer('memory_mb', SHARE_DEFAULT.memoryMb, 1),

@@ -41,6 +41,7 @@ export class StubCloud implements AsyncDisposable {
   readonly ports = new StubCollection({ fixed_ips: [], security_groups: [] }, ['mac_address'])
   readonly groups = new StubCollection({ security_group_rules: [] })
   readonly images = new StubCollection({ status: 'queued' })
+  readonly flavors = new StubCollection({}, ['name'])
   /** By their names. */
   readonly keypairs = new Set<string>()
   readonly compute = new StubCompute(this.ports, this.images)
@@ -50,6 +51,8 @@ export class StubCloud implements AsyncDisposable {
   tellsTime = true
   /** Where its catalog says that Compute is; absent: here. */
   computeUrl: string | undefined
+  /** Whoever logs in may make flavors. */
+  isAdministrator = false
   /** It is another Weir: it says so, and tells of events those who listen. */
   isWeir = false
   /** The Last-Event-ID of everybody who came to listen; undefined: none. */
@@ -208,7 +211,11 @@ export class StubCloud implements AsyncDisposable {
   readonly #handlers: readonly (readonly [RegExp, Handler])[] = [
     [/^POST \/v3\/auth\/tokens$/, () => this.#token()],
     [/^GET \/compute\/$/, () => ({ version: { version: '2.96', min_version: '2.1' } })],
-    [/^GET \/compute\/flavors\/detail$/, () => ({ flavors: FLAVORS })],
+    [
+      /^GET \/compute\/flavors\/detail$/,
+      (_match, _body, query) => ({ flavors: [...FLAVORS, ...this.flavors.list(query)] }),
+    ],
+    [/^POST \/compute\/flavors$/, (_match, asked) => this.#addFlavor(asked)],
     [/^GET \/compute\/limits$/, () => ({ limits: { absolute: LIMITS } })],
     [/^GET \/compute\/servers\/detail$/, (_match, _body, query) => this.compute.list(query)],
     [/^POST \/compute\/servers$/, (_match, asked) => this.compute.create(asked)],
@@ -286,6 +293,12 @@ export class StubCloud implements AsyncDisposable {
     if (this.ports.list(query).length > 0) return new StubRefusal(409, 'There are ports in use.')
     for (const subnet of this.subnets.list(query)) this.subnets.items.delete(subnet.id)
     return collection.items.delete(id) ? {} : undefined
+  }
+
+  #addFlavor(body: Asked): unknown {
+    if (!this.isAdministrator) return new StubRefusal(403, 'Policy does not allow it.')
+    const made = this.flavors.make((body as unknown as { readonly flavor: object }).flavor)
+    return made instanceof StubRefusal ? made : { flavor: made }
   }
 
   #addKeypair(body: Asked): unknown {

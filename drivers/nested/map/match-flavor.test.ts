@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { FlavorSpec } from '../../driver.ts'
-import { type CloudFlavor, matchFlavor } from './match-flavor.ts'
+import type { CloudFlavor } from './cloud-flavor.ts'
+import { matchFlavor } from './match-flavor.ts'
 
 const OURS: FlavorSpec = {
   id: 'ours',

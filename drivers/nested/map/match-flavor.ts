@@ -1,21 +1,10 @@
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '../../driver.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import type { NestedHost } from '../host.ts'
-
-/** Of a flavor as the cloud shows it, what the driver reads. */
-export const CloudFlavor = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  vcpus: Type.Number(),
-  ram: Type.Number(),
-  disk: Type.Number(),
-  'OS-FLV-EXT-DATA:ephemeral': Type.Optional(Type.Number()),
-  /** '' for none, before 2.75. */
-  swap: Type.Union([Type.Number(), Type.Literal('')]),
-})
-export type CloudFlavor = Static<typeof CloudFlavor>
+import { CloudFlavor } from './cloud-flavor.ts'
+import { makeFlavor } from './make-flavor.ts'
 
 const Flavors = Type.Object({ flavors: Type.Array(CloudFlavor) })
 
@@ -23,7 +12,8 @@ const PAGE_SIZE = '1000'
 
 /**
  * The id of the cloud's flavor for one of ours: the one the operator named, else among those of the same size the one of
- * the same id, of the same name, or the first. Throws `invalid` when there is none.
+ * the same id, of the same name, or the first; else one that is made there, if the operator said so and the cloud lets us.
+ * Throws `invalid` when there is none.
  */
 export async function flavorBelow(
   { cloud, settings }: NestedHost,
@@ -32,7 +22,9 @@ export async function flavorBelow(
 ): Promise<string> {
   const named = settings.flavors.get(flavor.id) ?? settings.flavors.get(flavor.name)
   if (named !== undefined) return named
-  const found = matchFlavor(flavor, await listFlavors(cloud, signal))
+  const look = async () => matchFlavor(flavor, await listFlavors(cloud, signal))
+  const make = async () => (await makeFlavor(cloud, flavor, signal)) ?? (await look())
+  const found = (await look()) ?? (settings.makesFlavors ? await make() : undefined)
   if (found !== undefined) return found.id
   throw new Failure(
     'invalid',

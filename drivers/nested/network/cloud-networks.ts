@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { isFailure } from '#common/errors.ts'
+import { Failure, isFailure } from '#common/errors.ts'
 import type { NetworkId, PortId } from '#common/ids.ts'
 import type { NicSpec } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
@@ -29,14 +29,17 @@ const ShownNetwork = Type.Object({ network: Network })
 
 /**
  * Networks and ports of our own in the cloud below: what our users see of a network is ours, and its guests there reach
- * only each other. Nothing that was there before is used.
+ * only each other. Of what was there before only the networks are used that the operator says ours are.
  */
 export class CloudNetworks {
   readonly #cloud: Cloud
+  readonly #mapped: ReadonlyMap<string, string>
   readonly #lock = new KeyedLock<string>()
 
-  constructor(cloud: Cloud) {
+  /** `mapped`: of our networks, by id, those below that they are. */
+  constructor(cloud: Cloud, mapped: ReadonlyMap<string, string>) {
     this.#cloud = cloud
+    this.#mapped = mapped
   }
 
   /**
@@ -120,10 +123,10 @@ export class CloudNetworks {
       await this.#remove(`/ports/${id}`, signal)
   }
 
-  /** Afterwards the network is not there, unless a port is on it. */
+  /** Afterwards the network is not there, unless a port is on it or the operator named it. */
   async releaseNetwork(id: NetworkId, isUsed: () => boolean, signal: AbortSignal): Promise<void> {
     await this.#lock.run(id, signal, async () => {
-      if (isUsed()) return
+      if (isUsed() || this.#mapped.has(id)) return
       for (const network of await this.#networksOf(id, signal))
         await this.#removeUnused(`/networks/${network.id}`, signal)
     })
@@ -131,7 +134,7 @@ export class CloudNetworks {
 
   /** Of two that were made at the same time by two hosts, both take the first. */
   async #ensureNetwork(id: NetworkId, signal: AbortSignal): Promise<string> {
-    const found = await this.#findNetwork(id, signal)
+    const found = this.#mapped.get(id) ?? (await this.#findNetwork(id, signal))
     if (found !== undefined) return found
     const made = await this.#make('networks', 'network', { name: networkName(id) }, signal)
     const oldest = (await this.#findNetwork(id, signal)) ?? made
@@ -156,6 +159,8 @@ export class CloudNetworks {
     const subnets = new Map(body.subnets.map(({ cidr, id }) => [cidr, id]))
     for (const fixed of nic.fixedIps) {
       if (subnets.has(fixed.cidr)) continue
+      if (this.#mapped.has(nic.networkId))
+        throw new Failure('invalid', `Network ${networkId} below has no subnet ${fixed.cidr}.`)
       const subnet = subnetBody(networkId, networkName(nic.networkId), fixed)
       subnets.set(fixed.cidr, await this.#make('subnets', 'subnet', subnet, signal))
     }

@@ -1,7 +1,8 @@
 import { isFailure } from '#common/errors.ts'
 import type { FlavorSpec } from '../../driver.ts'
 import type { Cloud } from '../cloud/cloud.ts'
-import { type CloudFlavor, listFlavors, matchFlavor } from '../map/match-flavor.ts'
+import type { CloudFlavor } from '../map/cloud-flavor.ts'
+import { listFlavors, matchFlavor } from '../map/match-flavor.ts'
 import type { NestedSettings } from '../settings.ts'
 import { type Finding, failed, finding, warning } from './finding.ts'
 
@@ -19,6 +20,8 @@ export function findFlavors(
     const lacking = mapped.filter(({ found }) => found === undefined)
     const detail = pairs.join(', ')
     if (lacking.length === 0) return detail
+    if (settings.makesFlavors)
+      return warning(`${detail}: those are made there, which takes an administrator`)
     if (lacking.length === ours.length) return failed(`${detail}: the setting flavors names others`)
     return warning(`${detail}: boots with those are refused, unless the setting flavors names one`)
   })
@@ -41,21 +44,39 @@ export function findImages(
 ): Promise<Finding> {
   return finding('images', async () => {
     await cloud.call('image', 'GET', '/images', { query: { limit: '1' }, signal })
-    const lacking: string[] = []
-    for (const [ours, theirs] of images)
-      await cloud.call('image', 'GET', `/images/${theirs}`, { signal }).catch((error: unknown) => {
-        if (!isFailure(error, 'not-found')) throw error
-        lacking.push(`${ours}=${theirs}`)
-      })
+    const lacking = await notThere(cloud, ['image', '/images'], images, signal)
     if (lacking.length > 0) return failed(`not there: ${lacking.join(', ')}`)
     return `${images.size} named; others by name and SHA-256, else copied`
   })
 }
 
-export function findNetworks(cloud: Cloud, signal: AbortSignal): Promise<Finding> {
+/** Of what was named, the pairs whose second the cloud does not have. */
+async function notThere(
+  cloud: Cloud,
+  [service, path]: readonly ['image' | 'network', string],
+  named: ReadonlyMap<string, string>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const lacking: string[] = []
+  for (const [ours, theirs] of named)
+    await cloud.call(service, 'GET', `${path}/${theirs}`, { signal }).catch((error: unknown) => {
+      if (!isFailure(error, 'not-found')) throw error
+      lacking.push(`${ours}=${theirs}`)
+    })
+  return lacking
+}
+
+/** Networks named by the operator are there; others are made when a server wants them. */
+export function findNetworks(
+  cloud: Cloud,
+  { mappedNetworks }: NestedSettings,
+  signal: AbortSignal,
+): Promise<Finding> {
   return finding('networks', async () => {
     for (const path of ['/networks', '/ports', '/security-groups'])
       await cloud.call('network', 'GET', path, { query: { limit: '1' }, signal })
-    return 'made there as they are needed'
+    const lacking = await notThere(cloud, ['network', '/networks'], mappedNetworks, signal)
+    if (lacking.length > 0) return failed(`not there: ${lacking.join(', ')}`)
+    return `${mappedNetworks.size} named; others made there as they are needed`
   })
 }

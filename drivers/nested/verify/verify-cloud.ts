@@ -46,7 +46,7 @@ export async function verifyCloud(
       await findLimits(cloud, signal),
       await findZone(cloud, settings, signal),
       await findImages(cloud, settings, signal),
-      await findNetworks(cloud, signal),
+      await findNetworks(cloud, settings, signal),
       await findFlavors(cloud, settings, flavors, signal),
     ]
     return [login, ...found]
