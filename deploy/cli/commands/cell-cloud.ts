@@ -15,12 +15,14 @@ export interface CloudFlags {
   readonly cloud: string
   /** Of the driver `nested`, by name. */
   readonly set: Readonly<Record<string, string>>
+  /** Each `kind:ours=theirs`. */
+  readonly map: readonly string[]
 }
 
 /** Commands about cells that are projects of other clouds. */
 export function addCloudCommands(cell: Command, operator: Operator): void {
   withExamples(
-    withSettings(cell.command('verify [name]')),
+    withMaps(withSettings(cell.command('verify [name]'))),
     './weir cell verify --cloud lab --set projects=any',
     './weir cell verify lab --boot',
   )
@@ -29,25 +31,25 @@ export function addCloudCommands(cell: Command, operator: Operator): void {
     .option('--boot', 'build a server of the smallest flavor in the cell, and delete it')
     .action((name: string | undefined, flags: VerifyFlags) => verify(operator, name, flags))
   withExamples(
-    withCloud(cell.command('login').argument('<name>')),
+    cell.command('login <name>').requiredOption('--cloud <name>', 'the entry of clouds.yaml'),
     './weir cell login lab --cloud lab-new',
   )
     .description('let a cell log in to its cloud with what clouds.yaml says now')
-    .action(async (name: string, flags: CloudFlags) => {
+    .action(async (name: string, { cloud }: Pick<CloudFlags, 'cloud'>) => {
       const { writeLogin } = await import('../../nested/cloud-login.ts')
       const layout = layoutIn()
       using _lock = lockDeployment(layout)
       const known = existingState(layout).cells.find((each) => each.name === name)
       if (known?.cloud === undefined)
         throw new Failure('not-found', `There is no cell ${name} that is a cloud of clouds.yaml.`)
-      const { login } = await entryOf(operator, flags)
+      const { login } = await entryOf(operator, { cloud, set: {}, map: [] })
       await verified(layout, { login, settings: known.cloud.settings })
       await writeLogin(layout, name, login)
       say(`Cell ${name} uses it from its next login on. Its former one may go when that has been.`)
     })
 }
 
-interface VerifyFlags extends Pick<CloudFlags, 'set'> {
+interface VerifyFlags extends Pick<CloudFlags, 'set' | 'map'> {
   readonly cloud?: string
   readonly boot?: true
 }
@@ -55,7 +57,7 @@ interface VerifyFlags extends Pick<CloudFlags, 'set'> {
 async function verify(
   operator: Operator,
   name: string | undefined,
-  { cloud, set, boot }: VerifyFlags,
+  { cloud, set, map, boot }: VerifyFlags,
 ): Promise<void> {
   const layout = layoutIn()
   if ((name === undefined) === (cloud === undefined) || (name === undefined && boot === true))
@@ -64,7 +66,7 @@ async function verify(
       'Name a cell to look at, and --boot, or --cloud for one to come. See: ./weir cell verify --help',
     )
   if (name === undefined)
-    return verified(layout, await entryOf(operator, { cloud: cloud ?? '', set }))
+    return verified(layout, await entryOf(operator, { cloud: cloud ?? '', set, map }))
   const { cloudSettings } = await import('../../nested/cloud-login.ts')
   const { verifyBoot } = await import('../../nested/verify-boot.ts')
   const cell = existingState(layout).cells.find((each) => each.name === name)
@@ -90,16 +92,21 @@ export async function joinNested(
   say(`Cell ${name} takes servers. What it has: ./weir cell show ${name}`)
 }
 
-function withCloud(command: Command): Command {
-  return withSettings(command.requiredOption('--cloud <name>', 'the entry of clouds.yaml'))
-}
-
 export function withSettings(command: Command): Command {
   return command.option(
     '--set <name=value>',
     'a setting of the driver; may be repeated',
     setting,
     {},
+  )
+}
+
+export function withMaps(command: Command): Command {
+  return command.option(
+    '--map <kind:ours=theirs>',
+    'a flavor, image or network of ours, and what it is in the cloud; may be repeated',
+    (pair: string, before: readonly string[]) => [...before, pair],
+    [],
   )
 }
 
@@ -112,9 +119,10 @@ function setting(
   return { ...before, [pair.slice(0, at)]: pair.slice(at + 1) }
 }
 
-async function entryOf(operator: Operator, { cloud, set }: CloudFlags): Promise<CloudEntry> {
+async function entryOf(operator: Operator, { cloud, set, map }: CloudFlags): Promise<CloudEntry> {
   const { knownClouds } = await import('#gateway/cli/cloud/clouds-file.ts')
   const { cloudEntry } = await import('../../nested/cloud-entry.ts')
+  const { mapped } = await import('../../nested/mapped.ts')
   const clouds = knownClouds(operator)
   const entry = clouds[cloud]
   if (entry === undefined)
@@ -123,7 +131,7 @@ async function entryOf(operator: Operator, { cloud, set }: CloudFlags): Promise<
       `clouds.yaml has no cloud ${cloud}. It has: ${Object.keys(clouds).join(', ')}`,
     )
   const { login, settings } = cloudEntry(entry)
-  return { login, settings: { ...settings, ...set } }
+  return { login, settings: mapped({ ...settings, ...set }, map) }
 }
 
 async function verified(layout: Layout, entry: CloudEntry): Promise<void> {

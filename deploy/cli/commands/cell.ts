@@ -8,7 +8,13 @@ import { lockDeployment } from '../../deployment/lock.ts'
 import { LAUNCHED_DRIVERS, type LaunchedDriver } from '../../hypervisors/launched-driver.ts'
 import { progress, say } from '../say.ts'
 import { upTo } from '../up-to.ts'
-import { addCloudCommands, type CloudFlags, joinNested, withSettings } from './cell-cloud.ts'
+import {
+  addCloudCommands,
+  type CloudFlags,
+  joinNested,
+  withMaps,
+  withSettings,
+} from './cell-cloud.ts'
 
 const HOSTS_MAX = 64
 
@@ -37,12 +43,14 @@ interface JoinFlags extends Partial<CloudFlags> {
 }
 
 function addJoinCommand(cell: Command, operator: Operator): void {
-  withSettings(
-    withExamples(
-      cell.command('join [name]'),
-      './weir cell join --gateway https://cloud.example:8774 --token TOKEN --driver libvirt',
-      './weir cell join --gateway URL --token TOKEN --driver baremetal --set boot_url=http://192.0.2.1:8480',
-      './weir cell join lab --driver nested --cloud lab --set projects=any',
+  withMaps(
+    withSettings(
+      withExamples(
+        cell.command('join [name]'),
+        './weir cell join --gateway https://cloud.example:8774 --token TOKEN --driver libvirt',
+        './weir cell join --gateway URL --token TOKEN --driver baremetal --set boot_url=http://192.0.2.1:8480',
+        './weir cell join lab --driver nested --cloud lab --set projects=any --map flavor:m1.small=c2',
+      ),
     ),
   )
     .description('make this folder a cell of another deployment, or a cloud a cell of this one')
@@ -60,7 +68,10 @@ function addJoinCommand(cell: Command, operator: Operator): void {
         return joinNested(operator, given(name, '<name>'), {
           cloud: given(flags.cloud, '--cloud'),
           set: flags.set ?? {},
+          map: flags.map ?? [],
         })
+      if (flags.map !== undefined && flags.map.length > 0)
+        throw new Failure('invalid', '--map is for cells of the driver nested.')
       const { joinCell } = await import('../../join/join-cell.ts')
       const { describeCell } = await import('../describe-cell.ts')
       const asked = {
