@@ -12,6 +12,8 @@ export interface StubServer {
   updated: number
   /** Not shown before, in epoch milliseconds. */
   readonly shownAt: number
+  /** Of one in ERROR. */
+  fault?: string
 }
 
 /** The parts of the bodies that the handlers read. */
@@ -59,6 +61,8 @@ export class StubCompute {
   readonly servers = new Map<string, StubServer>()
   /** What an act, a build or a delete takes. */
   actsMs = 0
+  /** What builds end with; absent: they end well. */
+  buildFault: string | undefined
   /** For so long a new server is not shown, though its create was answered. */
   blindMs = 0
   readonly #ports: StubCollection
@@ -90,7 +94,11 @@ export class StubCompute {
     this.servers.set(id, made)
     for (const { port } of networks === 'none' ? [] : networks)
       this.#ports.change(port, { device_id: id })
-    this.#do(made, { status: 'BUILD', task: 'spawning' }, { status: 'ACTIVE' })
+    const built =
+      this.buildFault === undefined
+        ? { status: 'ACTIVE' }
+        : { status: 'ERROR', fault: this.buildFault }
+    this.#do(made, { status: 'BUILD', task: 'spawning' }, built)
     return { server: { id } }
   }
 
@@ -170,7 +178,7 @@ export class StubCompute {
   }
 }
 
-function shown({ id, name, metadata, status, task, flavor }: StubServer): object {
+function shown({ id, name, metadata, status, task, flavor, fault }: StubServer): object {
   return {
     id,
     name,
@@ -180,5 +188,6 @@ function shown({ id, name, metadata, status, task, flavor }: StubServer): object
     flavor: { id: flavor, vcpus: 1, ram: 128, disk: 1 },
     'OS-EXT-STS:power_state': POWER[status] ?? 0,
     'OS-EXT-STS:task_state': task,
+    ...(fault !== undefined && { fault: { code: 500, message: fault } }),
   }
 }

@@ -107,3 +107,33 @@ test('a network that the operator names is used as it is, and stays', async () =
   const wrong = { mapped_networks: `${networkId}=${newId()}` }
   expect(await found('networks', wrong)).toMatchObject({ result: 'failed' })
 })
+
+test.each([
+  ['No valid host was found. There are not enough hosts available.', 'no-capacity'],
+  ['Build of instance aborted: the disk is broken', 'internal'],
+])('a build that ends with "%s" is told as %s, and nothing is left', async (fault, kind) => {
+  const nested = await open({})
+  const spec = instanceSpec(image, { nics: [nicOn('10.1.0.0/24', '10.1.0.9')] })
+  cloud.compute.buildFault = fault
+
+  await expect(nested.spawn(spec, signal())).rejects.toMatchObject({ kind, detail: fault })
+  expect([...cloud.servers.values()].every(({ status }) => status === 'DELETED')).toBe(true)
+  for (const { items } of [cloud.ports, cloud.networks, cloud.subnets]) expect(items.size).toBe(0)
+  cloud.compute.buildFault = undefined
+  await nested.spawn(spec, signal())
+})
+
+test('servers that a cloud finds off after its machines were rebooted are seen off, and start again', async () => {
+  const nested = await open({})
+  const specs = [instanceSpec(image), instanceSpec(image)]
+  for (const spec of specs) await nested.spawn(spec, signal())
+  const states = async () => (await nested.list(signal())).map(({ powerState }) => powerState)
+  expect(await states()).toEqual(['running', 'running'])
+
+  for (const server of cloud.servers.values())
+    Object.assign(server, { status: 'SHUTOFF', updated: Date.now() })
+  await expect.poll(states).toEqual(['shutdown', 'shutdown'])
+  for (const { id } of specs) await nested.start(id, signal())
+
+  expect(await states()).toEqual(['running', 'running'])
+})
