@@ -58,5 +58,6 @@ export const PACKAGES: readonly Package[] = [
   { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'clients' },
   { name: 'ansible-core', purpose: 'ansible', program: 'ansible-playbook' },
   { name: 'python3-platformdirs', purpose: 'ansible' },
+  { name: 'python3-typing-extensions', purpose: 'ansible' },
   { name: 'chromium', purpose: 'browser', program: 'chromium' },
 ]
