@@ -165,4 +165,14 @@ test('a server on a host where groups have no effect is given none', async () =>
     status: 400,
     body: { badRequest: { message: expect.stringContaining('have no effect on the host') } },
   })
+  const { networks } = world.api.gateway
+  const [bound] = await portsOfServer(db, id)
+  const other = { security_group: { name: 'other', description: '' } }
+  const { body } = await alice.call('createProxiedSecurityGroup', { body: other })
+  const { security_group } = body as { readonly security_group: { readonly id: string } }
+  const had = bound!.securityGroupIds
+  const more = { security_groups: [...had, security_group.id] }
+  const change = updatePort(networks, owner(), bound!.id, more)
+  await expect(change).rejects.toMatchObject({ kind: 'invalid' })
+  await updatePort(networks, owner(), bound!.id, { name: 'front', security_groups: had })
 })

@@ -13,11 +13,15 @@ import type { Networks } from './networks.ts'
 import { type AddressWish, wishedAddresses } from './place-port.ts'
 import { checkDevice, isServerPort, refuseDetaching } from './port-device.ts'
 import type { PortFields } from './port-fields.ts'
+import { refuseWithoutEffect } from './refuse-without-effect.ts'
 import { holdRevision } from './revision.ts'
 import { showServerNics } from './show-server-nics.ts'
 import { isOwner, visiblePort } from './visible.ts'
 
-/** Afterwards the port has these fields, addresses and groups. Throws `conflict` for an address that is taken. */
+/**
+ * Afterwards the port has these fields, addresses and groups. Throws `conflict` for an address that is taken,
+ * `invalid` for a further group where groups have no effect.
+ */
 export async function updatePort(
   networks: Networks,
   requester: Requester,
@@ -39,6 +43,9 @@ export async function updatePort(
       'Port has security group associated. Cannot disable port security until they are removed.',
     )
   const groups = await groupsAfter(networks, after, change)
+  const isNew = (group: string) => !before.securityGroupIds.includes(group)
+  if (isServerPort(before) && groups?.some(isNew))
+    await refuseWithoutEffect(networks, before.deviceId)
   const wishes = await wishesAfter(networks, requester, before, change)
   await networks.db.transaction(async (tx) => {
     await holdRevision(tx, 'ports', id, wantedRevision)

@@ -1,13 +1,12 @@
 import { Failure } from '#common/errors.ts'
-import { hostFiltersNothing } from '../../db/host-capability.ts'
 import type { Port } from '../../db/network.ts'
 import { bindGroups, unbindGroup } from '../../db/port-inserts.ts'
 import { securityGroupsNamed } from '../../db/security-groups.ts'
 import type { Networks } from '../networks/networks.ts'
+import { refuseWithoutEffect } from '../networks/refuse-without-effect.ts'
 import { showServerNics } from '../networks/show-server-nics.ts'
 import type { Requester } from '../requester.ts'
 import { serverInterfaces } from './server-interfaces.ts'
-import type { ServerRecord } from './server-record.ts'
 import { showServer } from './show-server.ts'
 
 /**
@@ -20,8 +19,8 @@ export async function addServerGroup(
   id: string,
   nameOrId: string,
 ): Promise<void> {
-  const { groupId, ports, place } = await concerned(networks, requester, id, nameOrId)
-  await refuseWithoutEffect(networks, place)
+  const { groupId, ports } = await concerned(networks, requester, id, nameOrId)
+  await refuseWithoutEffect(networks, id)
   if (ports.some((port) => !port.hasPortSecurity || port.fixedIps.length === 0))
     throw new Failure(
       'invalid',
@@ -57,7 +56,6 @@ export async function removeServerGroup(
 interface Concerned {
   readonly groupId: string
   readonly ports: readonly Port[]
-  readonly place: Pick<ServerRecord, 'cellId' | 'hostId'>
 }
 
 async function concerned(
@@ -66,7 +64,7 @@ async function concerned(
   id: string,
   nameOrId: string,
 ): Promise<Concerned> {
-  const { projectId, cellId, hostId } = await showServer(networks.db, requester, id)
+  const { projectId } = await showServer(networks.db, requester, id)
   const ports = await serverInterfaces(networks.db, requester, id)
   const found = await securityGroupsNamed(networks.db, projectId, [nameOrId], 2)
   const group = found.find((each) => each.id === nameOrId) ?? found[0]
@@ -82,17 +80,5 @@ async function concerned(
     )
   if (ports.length === 0)
     throw new Failure('not-found', `instance_id ${id} could not be found as device id on any ports`)
-  return { groupId: group.id, ports, place: { cellId, hostId } }
-}
-
-/** Better none than a group that everybody believes in. */
-async function refuseWithoutEffect(
-  { db }: Networks,
-  { cellId, hostId }: Concerned['place'],
-): Promise<void> {
-  if (cellId === null || hostId === null || !(await hostFiltersNothing(db, cellId, hostId))) return
-  throw new Failure(
-    'invalid',
-    'Security groups have no effect on the host that this server is on, so none is added to it.',
-  )
+  return { groupId: group.id, ports }
 }

@@ -1,0 +1,17 @@
+import { Failure } from '#common/errors.ts'
+import { findServer } from '../../db/find-server.ts'
+import { hostFiltersNothing } from '../../db/host-capability.ts'
+import type { Networks } from './networks.ts'
+
+/**
+ * Throws `invalid` where the server is on a host on which security groups have no effect: better no further group than
+ * one that everybody believes in.
+ */
+export async function refuseWithoutEffect({ db }: Networks, serverId: string): Promise<void> {
+  const { cellId = null, hostId = null } = (await findServer(db, serverId)) ?? {}
+  if (cellId === null || hostId === null || !(await hostFiltersNothing(db, cellId, hostId))) return
+  throw new Failure(
+    'invalid',
+    'Security groups have no effect on the host that this server is on, so none is added to it.',
+  )
+}
