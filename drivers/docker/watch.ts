@@ -9,6 +9,8 @@ import { instanceOfContainer, ownFilter } from './names.ts'
 interface EngineEvent {
   readonly Type: string
   readonly Action: string
+  /** When it happened, in nanoseconds since 1970 by the engine's clock. */
+  readonly timeNano: number
   readonly Actor: { readonly Attributes: Readonly<Record<string, string>> }
 }
 
@@ -21,6 +23,7 @@ const STATE_AFTER: Readonly<Record<string, PowerState>> = {
 
 const RECONNECT_MS = 500
 const NEWLINE = '\n'
+const NANO_DIGITS = 9
 
 /** Tells `listener` of every change of power state of this owner's guests, in the order they happened. */
 export function watch(
@@ -37,15 +40,23 @@ export function watch(
   }
 }
 
-/** Until stopped. What happens between two connections is found by the next `list`. */
+/**
+ * Until stopped. What happened between two connections is told with the second; what came before the first, where the
+ * engine has a clock of its own, is found by the next `list`.
+ */
 async function follow(
   host: DockerHost,
   listener: (report: InstanceReport) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  let since = host.engine.isLocal ? String(Date.now() / 1_000) : undefined
   while (!signal.aborted) {
     try {
-      for await (const report of reports(host, signal)) listener(report)
+      for await (const event of events(host, since, signal)) {
+        since = instantOf(event)
+        const report = reportOf(event)
+        if (report !== undefined && !signal.aborted) listener(report)
+      }
     } catch (error) {
       if (!signal.aborted) host.logger?.warn(errorFields(error), 'events of the engine broke off')
     }
@@ -53,15 +64,12 @@ async function follow(
   }
 }
 
-async function* reports(host: DockerHost, signal: AbortSignal): AsyncGenerator<InstanceReport> {
-  for await (const event of events(host, signal)) {
-    const report = reportOf(event)
-    if (report !== undefined && !signal.aborted) yield report
-  }
-}
-
-async function* events(host: DockerHost, signal: AbortSignal): AsyncGenerator<EngineEvent> {
-  const query = { filters: ownFilter(host.owner) }
+async function* events(
+  host: DockerHost,
+  since: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<EngineEvent> {
+  const query = { filters: ownFilter(host.owner), ...(since !== undefined && { since }) }
   const stream = await host.engine.open('GET', '/events', { query, signal })
   let rest = ''
   for await (const chunk of stream.setEncoding('utf8')) {
@@ -69,6 +77,12 @@ async function* events(host: DockerHost, signal: AbortSignal): AsyncGenerator<En
     rest = lines.pop() ?? ''
     for (const line of lines) if (line !== '') yield JSON.parse(line) as EngineEvent
   }
+}
+
+/** As the engine takes it. Of the moment itself it tells again: the state that was told last. */
+function instantOf({ timeNano }: EngineEvent): string {
+  const digits = String(BigInt(timeNano)).padStart(NANO_DIGITS + 1, '0')
+  return `${digits.slice(0, -NANO_DIGITS)}.${digits.slice(-NANO_DIGITS)}`
 }
 
 function reportOf({ Type, Action, Actor }: EngineEvent): InstanceReport | undefined {

@@ -14,6 +14,8 @@ export interface EndpointSettings {
 export interface Endpoint {
   readonly origin: string
   readonly connect: NonNullable<Pool.Options['connect']>
+  /** It is a socket of this machine, so the engine has its clock. */
+  readonly isLocal: boolean
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -25,6 +27,7 @@ export function engineEndpoint(settings: EndpointSettings): Endpoint {
     return {
       origin: 'http://localhost',
       connect: { socketPath: decodeURIComponent(url.pathname), timeout: CONNECT_TIMEOUT_MS },
+      isLocal: true,
     }
   const { tlsCa, tlsCert, tlsKey } = settings
   const isSecure = url.protocol === 'https:' || tlsCa !== undefined
@@ -35,6 +38,7 @@ export function engineEndpoint(settings: EndpointSettings): Endpoint {
     )
   return {
     origin: `${isSecure ? 'https' : 'http'}://${url.host}`,
+    isLocal: false,
     connect: {
       timeout: CONNECT_TIMEOUT_MS,
       ...(tlsCa === undefined ? {} : { ca: pemFile('tls_ca', tlsCa) }),

@@ -23,10 +23,13 @@ const CONNECTIONS_MAX = 16
  * engine is away or breaks off, the signal's reason when aborted, and what `engineFailure` says for its refusals.
  */
 export class Engine implements AsyncDisposable {
+  /** The engine has this machine's clock. */
+  readonly isLocal: boolean
   readonly #pool: Pool
   #version: Promise<string> | undefined
 
-  constructor({ origin, connect }: Endpoint) {
+  constructor({ origin, connect, isLocal }: Endpoint) {
+    this.isLocal = isLocal
     // No timeouts of its own: stopping a container answers when it is off. Every call has a signal.
     const patient = { headersTimeout: 0, bodyTimeout: 0 }
     this.#pool = new Pool(origin, { connect, connections: CONNECTIONS_MAX, ...patient })
