@@ -49,13 +49,16 @@ async function follow(
   listener: (report: InstanceReport) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const tell = (event: EngineEvent) => {
+    const report = reportOf(event)
+    if (report !== undefined && !signal.aborted) listener(report)
+  }
   let since = host.engine.isLocal ? String(Date.now() / 1_000) : undefined
   while (!signal.aborted) {
     try {
       for await (const event of events(host, since, signal)) {
         since = instantOf(event)
-        const report = reportOf(event)
-        if (report !== undefined && !signal.aborted) listener(report)
+        tell(event)
       }
     } catch (error) {
       if (!signal.aborted) host.logger?.warn(errorFields(error), 'events of the engine broke off')
