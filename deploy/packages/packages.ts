@@ -11,6 +11,7 @@ export type Purpose =
   | 'baremetal'
   | 'machines'
   | 'ironic'
+  | 'keystone'
   | 'clients'
   | 'ansible'
   | 'browser'
@@ -47,6 +48,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'ipxe-qemu', purpose: 'machines' },
   { name: 'python3-ironic', purpose: 'ironic' },
   { name: 'ironic-common', purpose: 'ironic', program: 'ironic', isUnpacked: true },
+  { name: 'python3-keystone', purpose: 'keystone', program: 'keystone-manage' },
   { name: 'python3-openstackclient', purpose: 'clients', program: 'openstack' },
   { name: 'python3-novaclient', purpose: 'clients' },
   { name: 'python3-openstacksdk', purpose: 'clients' },

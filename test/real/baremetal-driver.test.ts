@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { InstanceId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
+import { freePort } from '#deploy/process/free-port.ts'
 import type { Driver, InstanceReport, InstanceSpec } from '#drivers/driver.ts'
 import { run } from '#drivers/run.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
@@ -190,7 +191,9 @@ function conversation(kind: string, quick: boolean): void {
 
       await driver[Symbol.asyncDispose]()
       driver = await harness.openSilent()
-      const added = { ...harness.nodes[0]!, name: 'later', macAddress: '52:54:00:12:34:ff' }
+      const [first] = harness.nodes
+      const bmc = { ...first!.bmc!, port: await freePort() }
+      const added = { ...first!, name: 'later', macAddress: '52:54:00:12:34:ff', bmc }
       expect(await driver.nodes!.add(added, signal())).toMatchObject({ state: 'inspecting' })
       await expect(driver.inventory(signal())).rejects.toMatchObject(silent)
       const failed = async () =>

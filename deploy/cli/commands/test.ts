@@ -46,13 +46,13 @@ async function test(vitest: readonly string[], options: { readonly all?: true })
 }
 
 /**
- * Hypervisors and clients to test against; Ansible, a browser and ironic, which are large, for the long way only. Where they
+ * Hypervisors and clients to test against; Ansible, a browser, ironic and Keystone, which are large, for the long way only. Where they
  * cannot be had their tests are skipped, unless they must run.
  */
 async function installPeers(isAll: boolean): Promise<void> {
   const must = isAll || process.env['CI'] === 'true'
   try {
-    const large = isAll ? (['ansible', 'browser', 'ironic'] as const) : []
+    const large = isAll ? (['ansible', 'browser', 'ironic', 'keystone'] as const) : []
     await installPackages(
       ['libvirt', 'docker', 'baremetal', 'machines', 'clients', ...large],
       progress,
