@@ -252,10 +252,14 @@ export function driversContract(
         await watching[Symbol.asyncDispose]()
         await driver.start(id, signal())
 
-        // A backend may tell the same state twice.
-        const changes = states().filter((state, index, all) => state !== all[index - 1])
         const paused = driver.pause === undefined ? [] : ['paused', 'running']
-        expect(changes).toEqual(['running', ...paused, 'shutdown'])
+        const untold = states().reduce<readonly string[]>(
+          // A backend may tell again of what was: Docker does when its runtime is late to tell of a pause.
+          (left, state) => (state === left[0] ? left.slice(1) : left),
+          ['running', ...paused, 'shutdown'],
+        )
+        expect(untold).toEqual([])
+        expect(states().at(-1)).toBe('shutdown')
       }))
 
     test('a guest that ends by itself is told of, and can be started again', ({ skip }) =>
