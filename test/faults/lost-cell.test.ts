@@ -112,6 +112,8 @@ test('a cell that is given up comes back with nothing that is no longer its own'
   expect(await host!.guests()).toEqual([])
   expect(await north()).toMatchObject({ loss: null })
   expect((await showServer(demo, ran.id)).status).toBe('ERROR')
+  // Any of the gateways may be the one that chooses.
+  await cloud.waitUntilWhole()
   expect((await demo.post(`${SERVERS}/${ran.id}/action`, rebuilt)).status).toBe(202)
   expect((await showServer(demo, ran.id)).status).not.toBe('ERROR')
   await untilStatus(demo, ran.id, 'ACTIVE')
