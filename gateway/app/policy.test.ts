@@ -95,8 +95,8 @@ test.each(Object.keys(POLICY).filter((rule) => rule.startsWith('federation:')))(
       'federation:intents:list': ['member', 'reader'],
       'federation:servers:chain': ['member', 'reader'],
       'federation:intents:cancel': ['member'],
-    'federation:audit:list': [],
-    'federation:orphans:list': [],
+      'federation:audit:list': [],
+      'federation:orphans:list': [],
     }
     const others = besideOperators[rule]
     const isRead = /:(list|show|copies|sensors)$/.test(rule)
