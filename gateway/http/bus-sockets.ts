@@ -21,8 +21,8 @@ export const BUS_LEAF_PATH = '/bus/leaf'
 const FRAME_BYTES_MAX = 8 * 2 ** 20
 /** A CONNECT with the longest credential. */
 const CONNECT_BYTES_MAX = 16 * 2 ** 10
-/** For all that comes before the bus hears the peer. NATS itself waits two seconds for it. */
-const ADMIT_LIMIT_MS = 5_000
+/** For all that comes before the bus hears the peer: NATS itself waits two seconds for it, and then logs a line. */
+const ADMIT_LIMIT_MS = 1_800
 const GOING_AWAY = 1001
 /** As NATS says it, so that its clients understand. */
 const NOT_ADMITTED = "-ERR 'Authorization Violation'\r\n"
