@@ -6,9 +6,8 @@ import { pipeline } from 'node:stream/promises'
 import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws'
 import { Failure } from '#common/errors.ts'
 import { errorFields } from '#common/log.ts'
-import { type BusPeer, peerOf } from '../bus/admit-peer.ts'
+import { admitPeer, type BusPeer } from '../app/federation/admit-peer.ts'
 import type { Gateway } from '../context.ts'
-import { findAccountByKey } from '../db/cell-accounts.ts'
 import { BusSlots } from './bus-slots.ts'
 import { trustedProxies } from './trusted-proxies.ts'
 
@@ -138,9 +137,7 @@ async function greet(
   const { nonce } = JSON.parse(info.line.replace(/^INFO +/, '')) as { readonly nonce?: string }
   if (nonce === undefined) throw new Failure('internal', 'The bus asks for no proof of a key.')
   const connected = await firstLine(outer, signal)
-  const peer = peerOf(connected.line, nonce, Date.now())
-  if ((await findAccountByKey(db, peer.account)) === undefined)
-    throw new Failure('unauthenticated', 'The credential is of no cell that is here.')
+  const peer = await admitPeer(db, connected.line, nonce, Date.now())
   return { peer, begun: connected.bytes }
 }
 

@@ -1,5 +1,7 @@
+import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { verifyWithKey } from './native-key-pair.ts'
+import { verifyWithKey } from '../../bus/native-key-pair.ts'
+import { findAccountByKey } from '../../db/cell-accounts.ts'
 
 /** A holder of a credential of a cell's account, who has just shown that the private key is theirs. */
 export interface BusPeer {
@@ -10,7 +12,7 @@ export interface BusPeer {
 }
 
 /** What a credential says, as far as it matters here. */
-export interface UserClaims {
+interface UserClaims {
   readonly iss: string
   readonly sub: string
   readonly name: string
@@ -21,10 +23,21 @@ export interface UserClaims {
 
 /**
  * Who sends this CONNECT in answer to an INFO with this nonce. Throws `unauthenticated` for anything but a credential
- * that its account signed, that has not ended and whose private key signed the nonce. Whether the account is one of
- * ours, and still good, is for the caller to look up.
+ * that an account of a cell signed, which is still good, that has not ended and whose private key signed the nonce.
+ * `now` in milliseconds since the epoch.
  */
-export function peerOf(connectLine: string, nonce: string, now: number): BusPeer {
+export async function admitPeer(
+  db: Executor,
+  connectLine: string,
+  nonce: string,
+  now: number,
+): Promise<BusPeer> {
+  const peer = peerOf(connectLine, nonce, now)
+  if ((await findAccountByKey(db, peer.account)) !== undefined) return peer
+  throw refused('its credential is of no cell that is here')
+}
+
+function peerOf(connectLine: string, nonce: string, now: number): BusPeer {
   const { jwt, sig } = connectOf(connectLine)
   const claims = readCredential(jwt, now)
   if (!verifyWithKey(claims.sub, Buffer.from(nonce), Buffer.from(sig, 'base64url')))
@@ -32,11 +45,8 @@ export function peerOf(connectLine: string, nonce: string, now: number): BusPeer
   return { publicKey: claims.sub, account: claims.iss }
 }
 
-/**
- * What a credential (a user's JWT) says. Throws `unauthenticated` for one that is not signed by the account that it
- * names, or has ended. `now` in milliseconds since the epoch.
- */
-export function readCredential(jwt: string, now: number): UserClaims {
+/** What a credential, a user's JWT, says: one that the account it names has signed. */
+function readCredential(jwt: string, now: number): UserClaims {
   const [header = '', body = '', signature = ''] = jwt.split('.')
   const claims = claimsOf(body)
   // Ours are signed by the account itself: a signing key of it could have limits that are unknown here.
