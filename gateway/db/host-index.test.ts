@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
-import { sqlStatement } from '#common/db/statement.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
+import { sqlStatement } from '#common/db/statement.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { sampleHost } from '#test/env/sample-host.ts'
@@ -64,7 +64,7 @@ test('a host that one cell has is refused to every other, and told of once', asy
     sqlStatement(sql`select cell_id, details from event_inbox where cell_id = ${thief}`),
     {},
   )
-  expect(rows.map(({ details }) => JSON.parse(details))).toEqual([
+  expect(rows.map(({ details }) => JSON.parse(details) as unknown)).toEqual([
     { host: 'mine', state: 'refused', message: expect.stringContaining('is of cell owner') },
   ])
 })
