@@ -14,7 +14,7 @@ const OPERATORS: Readonly<Record<string, (value: string, wanted: string) => bool
   's>=': (value, wanted) => value >= wanted,
   '<in>': (value, wanted) => value.includes(wanted),
   '<all-in>': (value, wanted) => wanted.split(/\s+/).every((part) => value.includes(part)),
-  '<or>': (value, wanted) => wanted.split(/\s*<or>\s*/).includes(value),
+  '<or>': (value, wanted) => wanted.split('<or>').some((part) => part.trim() === value),
 }
 
 /** True when the value is what an extra spec asks for: equal, or as its operator says. */
