@@ -25,6 +25,8 @@ import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import { CellAccess } from './cells/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
 import { CertificateWatch } from './http/certificate-watch.ts'
+import { RefusalLog } from './http/refusal-log.ts'
+import { type IsTrustedProxy, trustedProxies } from './http/trusted-proxies.ts'
 import { Keystone } from './keystone/keystone.ts'
 import { KeystoneVerifier } from './keystone/keystone-verifier.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -35,6 +37,7 @@ import { openAccess } from './open-access.ts'
 export interface Gateway extends AsyncDisposable {
   readonly config: GatewayConfig
   readonly log: Logger
+  readonly refusals: RefusalLog
   readonly metrics: Metrics
   /** Of this software, as in package.json. */
   readonly version: string
@@ -52,6 +55,7 @@ export interface Gateway extends AsyncDisposable {
   readonly consoles: Consoles
   readonly events: EventTail
   readonly audit: AuditTrail
+  readonly isTrustedProxy: IsTrustedProxy
   /** Undefined where projects may ask as often as they like. */
   readonly requestLimiter: RequestLimiter | undefined
 }
@@ -108,6 +112,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   return {
     config,
     log,
+    refusals: new RefusalLog(log),
     metrics,
     version: readRelease(),
     db,
@@ -121,6 +126,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     consoles: { ...compute, ...config.consoles },
     events,
     audit,
+    isTrustedProxy: trustedProxies(config.trustedProxies),
     requestLimiter: requestLimiter(config),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
