@@ -36,6 +36,8 @@ export interface GatewayConfig {
   /** When an account is locked for failed logins; each process counts for itself. */
   readonly lockout: Lockout
   readonly logLevel: LogLevel
+  /** With which monitoring reads `/metrics`; undefined: only operators do, with theirs. */
+  readonly metricsToken: string | undefined
   /** Hexadecimal; what keys for tickets and sealed secrets are derived from. The same for all gateways. */
   readonly secretKey: string
   /** Where image contents are kept; shared by all gateways. */
@@ -59,6 +61,8 @@ export interface GatewayConfig {
   readonly consoles: ConsoleSettings
   /** How many may watch events at a time. */
   readonly eventWatchersMax: number
+  /** Of these, how many of one project. */
+  readonly eventProjectWatchersMax: number
   readonly retention: Retention
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
@@ -114,6 +118,7 @@ export function configFromEnv(env: Env): GatewayConfig {
       windowMs: 1_000 * read.integer('LOGIN_LOCKOUT_S', 60, 1, 86_400),
     },
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
+    metricsToken: read.optionalSecret('METRICS_TOKEN'),
     secretKey: read.secret('SECRET_KEY'),
     imageDirectory: read.text('IMAGE_DIRECTORY'),
     imageSizeMaxBytes: read.integer('IMAGE_SIZE_MAX_BYTES', IMAGE_SIZE_MAX_BYTES, 1),
@@ -134,6 +139,7 @@ export function configFromEnv(env: Env): GatewayConfig {
       openMax: read.integer('CONSOLE_OPEN_MAX', 16, 1, 10_000),
     },
     eventWatchersMax: read.integer('EVENT_WATCHERS_MAX', 256, 0, 100_000),
+    eventProjectWatchersMax: read.integer('EVENT_PROJECT_WATCHERS_MAX', 64, 1, 100_000),
     retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
     dueTimes: {

@@ -82,8 +82,10 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
 
   const access = await openAccess(parts, config, db, log)
-  const watchersMax = config.eventWatchersMax
-  const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
+  const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
+  const events = parts.use(
+    new EventTail({ db, clock: systemClock, log, watchersMax, projectWatchersMax }),
+  )
   const compute = await openBus(parts, config, log, (nats) =>
     openCompute({
       db,
@@ -123,7 +125,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     compute,
     access,
     certificate,
-    consoles: { ...compute, ...config.consoles },
+    consoles: { ...compute, ...config.consoles, verifier },
     events,
     audit,
     isTrustedProxy: trustedProxies(config.trustedProxies),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { findAttack } from './regex/pump.ts'
 import { expressionsOfProduct } from './regex/literals.ts'
+import { findAttack } from './regex/pump.ts'
 
 // Goal: no text, whoever sends it, makes a regular expression take more than linear time.
 

@@ -1,3 +1,5 @@
+import { own } from '#common/own.ts'
+
 /** How a value of a host stands to the one wanted, by the operators that extra specs may begin with (nova `extra_specs_ops`). */
 const OPERATORS: Readonly<Record<string, (value: string, wanted: string) => boolean>> = {
   // Nova's oldest operator, which means "at least".
@@ -20,7 +22,7 @@ const OPERATORS: Readonly<Record<string, (value: string, wanted: string) => bool
 /** True when the value is what an extra spec asks for: equal, or as its operator says. */
 export function matchesSpec(value: string, spec: string): boolean {
   const [first = '', ...rest] = spec.trim().split(/\s+/)
-  const compare = OPERATORS[first]
+  const compare = own(OPERATORS, first)
   return compare === undefined || rest.length === 0
     ? value === spec
     : compare(value, rest.join(' '))

@@ -42,10 +42,9 @@ export function createIdentity(options: IdentityOptions): Identity {
   running.use(new RunningReconciler(tokenPurge(db, clock), clock, log))
   const loading = new Map<string, Promise<TokenView | undefined>>()
 
-  const viewOf = async (token: string): Promise<TokenView | undefined> => {
-    const id = tokenId(token)
-    return cache.get(id) ?? coalesced(loading, id, () => loadToken({ db, cache, clock }, id))
-  }
+  const viewOfId = async (id: string): Promise<TokenView | undefined> =>
+    cache.get(id) ?? coalesced(loading, id, () => loadToken({ db, cache, clock }, id))
+  const viewOf = (token: string) => viewOfId(tokenId(token))
   return {
     db,
     clock,
@@ -55,6 +54,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     tokenLifetimeS,
     viewOf,
     callerOf: async (token) => (await viewOf(token))?.caller,
+    callerOfId: async (id) => (await viewOfId(id))?.caller,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }

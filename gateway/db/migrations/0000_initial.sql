@@ -104,6 +104,7 @@ CREATE TABLE `traces` (
 CREATE TABLE `console_sessions` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`token_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`caller_token_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`attempt` int NOT NULL,
 	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
