@@ -33,6 +33,8 @@ export interface GatewayConfig {
   /** Undefined where users are kept here. */
   readonly externalIdentity: ExternalIdentity | undefined
   readonly tokenLifetimeS: number
+  /** Of each user at each gateway; 0: as many as the user likes. */
+  readonly userTokensPerMinute: number
   /** When an account is locked for failed logins; each process counts for itself. */
   readonly lockout: Lockout
   readonly logLevel: LogLevel
@@ -95,6 +97,10 @@ const IMAGE_SIZE_MAX_BYTES = 64 * 2 ** 30
 const PROJECT_IMAGES_MAX = 1_000
 /** 1 TiB. */
 const PROJECT_IMAGE_BYTES_MAX = 2 ** 40
+/** A thousand a second, several times what one gateway answers of writes: for those who ask without end. */
+const PROJECT_REQUESTS_PER_MINUTE = 60_000
+/** Ten a second: each is a row until it expires. */
+const USER_TOKENS_PER_MINUTE = 600
 const TOKEN_LIFETIME_S = { usual: 3_600, min: 60, max: 86_400 } as const
 
 /** Reads GATEWAY_* variables; throws one plain Error that names every problem. */
@@ -113,6 +119,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     region: read.text('REGION', 'RegionOne'),
     externalIdentity: readExternalIdentity(read),
     tokenLifetimeS: read.integer('TOKEN_LIFETIME_S', usual, min, max),
+    userTokensPerMinute: read.integer('USER_TOKENS_PER_MINUTE', USER_TOKENS_PER_MINUTE, 0),
     lockout: {
       failuresMax: read.integer('LOGIN_FAILURES_MAX', 10, 1, 1_000),
       windowMs: 1_000 * read.integer('LOGIN_LOCKOUT_S', 60, 1, 86_400),
@@ -146,7 +153,11 @@ export function configFromEnv(env: Env): GatewayConfig {
       resizeConfirmWindowS: read.integer('RESIZE_CONFIRM_WINDOW_S', 0, 0),
       shelvedOffloadTimeS: read.integer('SHELVED_OFFLOAD_TIME_S', 0, -1),
     },
-    projectRequestsPerMinute: read.integer('PROJECT_REQUESTS_PER_MINUTE', 0, 0),
+    projectRequestsPerMinute: read.integer(
+      'PROJECT_REQUESTS_PER_MINUTE',
+      PROJECT_REQUESTS_PER_MINUTE,
+      0,
+    ),
     reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
   }
   read.finish()

@@ -75,6 +75,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
       region: config.region,
       tokenLifetimeS: config.tokenLifetimeS,
       lockout: config.lockout,
+      tokensPerMinute: config.userTokensPerMinute,
     }),
   )
 

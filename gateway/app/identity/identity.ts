@@ -4,6 +4,7 @@ import type { Database } from '#common/db/database.ts'
 import type { Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { findToken } from '../../db/identity/tokens.ts'
+import { RequestLimiter } from '../request-limiter.ts'
 import { describeToken } from './describe-token.ts'
 import { type Lockout, LoginThrottle } from './login-throttle.ts'
 import { watchRevocations } from './revocation-watch.ts'
@@ -18,6 +19,8 @@ export interface Identity extends TokenVerifier, AsyncDisposable {
   readonly clock: Clock
   readonly cache: TokenCache
   readonly throttle: LoginThrottle
+  /** Of tokens, by user; undefined where users may have as many as they like. */
+  readonly tokenLimiter: RequestLimiter | undefined
   readonly region: string
   readonly tokenLifetimeS: number
   /** Everything a valid token stands for; undefined for any other. */
@@ -30,12 +33,15 @@ export interface IdentityOptions {
   readonly region: string
   readonly tokenLifetimeS: number
   readonly lockout: Lockout
+  /** Of each user; 0: any number. */
+  readonly tokensPerMinute?: number
   readonly clock?: Clock
 }
 
 /** Afterwards tokens are verified, from memory where that is safe, and revocations are followed until disposed. */
 export function createIdentity(options: IdentityOptions): Identity {
   const { db, log, region, tokenLifetimeS, lockout, clock = systemClock } = options
+  const { tokensPerMinute = 0 } = options
   const cache = new TokenCache(clock)
   const running = new AsyncDisposableStack()
   running.use(watchRevocations({ db, cache, clock, log }))
@@ -50,6 +56,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     clock,
     cache,
     throttle: new LoginThrottle(clock, lockout),
+    tokenLimiter: tokensPerMinute === 0 ? undefined : new RequestLimiter(clock, tokensPerMinute),
     region,
     tokenLifetimeS,
     viewOf,
