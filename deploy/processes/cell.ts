@@ -1,3 +1,4 @@
+import { type ProgramSettings, settingsFor } from '../deployment/program-settings.ts'
 import type { CellRecord } from '../deployment/state.ts'
 import { passedOn } from './passed-on.ts'
 import type { Program } from './program.ts'
@@ -9,12 +10,16 @@ export interface CellFiles {
   readonly natsCredentialsFile: string
 }
 
-export function cellProgram(cell: CellRecord, files: CellFiles): Program {
+export function cellProgram(
+  cell: CellRecord,
+  files: CellFiles,
+  chosen: ProgramSettings | undefined,
+): Program {
   const name = `cell-${cell.name}`
   return {
     name,
     script: 'cells/main.ts',
-    settings: {
+    settings: settingsFor('CELL_', chosen, {
       CELL_ID: cell.id,
       CELL_NAME: cell.name,
       CELL_PROCESS: name,
@@ -24,6 +29,6 @@ export function cellProgram(cell: CellRecord, files: CellFiles): Program {
       CELL_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
       ...passedOn(process.env, 'CELL_RETENTION_'),
       ...passedOn(process.env, 'CELL_FENCE_'),
-    },
+    }),
   }
 }

@@ -63,12 +63,16 @@ export async function cellPrograms(
 ): Promise<readonly Program[]> {
   return Promise.all(
     state.cells.map(async (cell) =>
-      cellProgram(cell, {
-        databaseUrlFile: given(databases.cells, cell.id),
-        secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
-        natsUrl: nats.url,
-        natsCredentialsFile: given(credentials.of, cell.id),
-      }),
+      cellProgram(
+        cell,
+        {
+          databaseUrlFile: given(databases.cells, cell.id),
+          secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
+          natsUrl: nats.url,
+          natsCredentialsFile: given(credentials.of, cell.id),
+        },
+        state.settings,
+      ),
     ),
   )
 }
@@ -82,15 +86,20 @@ export function computePrograms(
 ): readonly Program[] {
   const ca = certificateFile(layout)
   const compute = (cell: CellRecord, host: HostRecord) =>
-    computeProgram(cell, host, {
-      natsUrl: nats.url,
-      natsCredentialsFile: given(credentials.of, host.id),
-      imageUrl: `${endpointOf(state)}/image`,
-      caFile: existsSync(ca) ? ca : undefined,
-      stateDirectory: join(layout.hosts, host.name),
-      driver: cell.cloud === undefined ? state.driver.name : 'nested',
-      driverSettings: cloudSettings(layout, cell) ?? driverSettings.get(host.id) ?? {},
-    })
+    computeProgram(
+      cell,
+      host,
+      {
+        natsUrl: nats.url,
+        natsCredentialsFile: given(credentials.of, host.id),
+        imageUrl: `${endpointOf(state)}/image`,
+        caFile: existsSync(ca) ? ca : undefined,
+        stateDirectory: join(layout.hosts, host.name),
+        driver: cell.cloud === undefined ? state.driver.name : 'nested',
+        driverSettings: cloudSettings(layout, cell) ?? driverSettings.get(host.id) ?? {},
+      },
+      state.settings,
+    )
   return state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host)))
 }
 
