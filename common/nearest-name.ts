@@ -13,9 +13,9 @@ export function nearestName(name: string, names: Iterable<string>): string | und
 /** How many letters must be put in, left out or changed (Levenshtein's distance). */
 function distanceOf(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
-  for (const [i, letter] of [...a].entries()) {
+  for (const [i, letter] of a.split('').entries()) {
     const next = [i + 1]
-    for (const [j, other] of [...b].entries())
+    for (const [j, other] of b.split('').entries())
       next.push(Math.min(next[j]! + 1, row[j + 1]! + 1, row[j]! + (letter === other ? 0 : 1)))
     row = next
   }

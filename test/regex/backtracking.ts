@@ -81,7 +81,7 @@ export class BacktrackingSearch {
       case 'CharacterSet':
       case 'CharacterClass':
         return this.#character(node)
-      default:
+      case 'ExpressionCharacterClass':
         throw new Error(`Not known here: ${node.raw}`)
     }
   }

@@ -20,7 +20,7 @@ const GROWTH_MAX = 3
 const STEPS_MAX = 500_000
 /** Words tried for one repeated part, and characters for one place. */
 const WORDS_MAX = 12
-const CHARACTERS = [...'a0-_/ .:=\t\r\n,"<é']
+const CHARACTERS = 'a0-_/ .:=\t\r\n,"<é'.split('')
 /** What hardly any expression takes, so that it has to try everything before it gives up; and nothing. */
 const ENDS = ['\u0001', '\n\u0001', '']
 
@@ -102,7 +102,9 @@ class Words {
 
   constructor(flags: string, source: string) {
     this.#flags = flags
-    this.#alphabet = [...new Set([...source.replaceAll(/[^a-zA-Z0-9#-]/g, ''), ...CHARACTERS])]
+    this.#alphabet = [
+      ...new Set([...source.replaceAll(/[^a-zA-Z0-9#-]/g, '').split(''), ...CHARACTERS]),
+    ]
   }
 
   of(node: AST.Element): readonly string[] {
@@ -119,7 +121,9 @@ class Words {
       case 'CharacterSet':
       case 'CharacterClass':
         return this.#characters(node)
-      default:
+      case 'Assertion':
+      case 'Backreference':
+      case 'ExpressionCharacterClass':
         return ['']
     }
   }

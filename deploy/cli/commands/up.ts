@@ -31,7 +31,8 @@ export function addUpCommand(program: Command): void {
     .option(
       '--set <name=value>',
       'a setting of docs/settings.md, kept; an empty value is the usual one again',
-      (text: string, before: readonly string[] = []) => [...before, text],
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
     )
     .option('--fresh', 'remove what is there first, servers included')
     .action(async (options: UpOptions) => {
