@@ -68,15 +68,9 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const db = parts.use(
     new Database({ url: config.databaseUrl, connectionsMax: config.databaseConnections }),
   )
+  const { region, tokenLifetimeS, lockout, userTokensPerMinute: tokensPerMinute } = config
   const identity = parts.use(
-    createIdentity({
-      db,
-      log,
-      region: config.region,
-      tokenLifetimeS: config.tokenLifetimeS,
-      lockout: config.lockout,
-      tokensPerMinute: config.userTokensPerMinute,
-    }),
+    createIdentity({ db, log, region, tokenLifetimeS, lockout, tokensPerMinute }),
   )
 
   const images = await openImages(parts, config, db, log)

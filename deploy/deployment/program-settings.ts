@@ -41,7 +41,10 @@ export async function changedSettings(
   const after = Object.fromEntries(all.filter(([, value]) => value !== ''))
   const wrong = (await Promise.all(given.map(([name]) => problemsWith(name, after)))).flat()
   if (wrong.length > 0)
-    throw new Failure('invalid', `--set: ${[...new Set(wrong)].join('; ')}. See docs/settings.md.`)
+    throw new Failure(
+      'invalid',
+      `--set: ${[...new Set(wrong)].join('; ')} (docs/settings.md has them all)`,
+    )
   return after
 }
 

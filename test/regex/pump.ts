@@ -38,16 +38,23 @@ export function findAttack(source: string, flags: string): Attack | undefined {
   const pattern = parsed(source, flags)
   const words = new Words(flags, source)
   const search = new BacktrackingSearch(pattern, flags)
-  for (const { before, pumps } of repeatedParts(pattern, words))
-    for (const pump of pumps.filter((each) => each !== ''))
-      for (const start of new Set(['', before]))
-        for (const end of ENDS) {
-          const repeats = Math.min(REPEATS, Math.floor(CHARACTERS_MAX / 2 / pump.length))
-          const text = (times: number) => `${start}${pump.repeat(times * repeats)}${end}`
-          const growth = growthOf(search, text)
-          if (growth !== 1) return { before: start, pump, end, growth }
-        }
+  for (const attempt of attempts(pattern, words)) {
+    const { before, pump, end } = attempt
+    const repeats = Math.min(REPEATS, Math.floor(CHARACTERS_MAX / 2 / pump.length))
+    const text = (times: number) => `${before}${pump.repeat(times * repeats)}${end}`
+    const growth = growthOf(search, text)
+    if (growth !== 1) return { ...attempt, growth }
+  }
   return undefined
+}
+
+function attempts(pattern: AST.Pattern, words: Words): readonly Omit<Attack, 'growth'>[] {
+  return [...repeatedParts(pattern, words)].flatMap(({ before: led, pumps }) =>
+    pumps
+      .filter((pump) => pump !== '')
+      .flatMap((pump) => [...new Set(['', led])].map((before) => ({ before, pump })))
+      .flatMap((text) => ENDS.map((end) => ({ ...text, end }))),
+  )
 }
 
 /** 1 where twice the text is no more than so many times the steps. */
@@ -84,12 +91,10 @@ function* inside(
   for (const { elements } of alternatives) {
     let led = before
     for (const element of elements) {
-      if (element.type === 'Quantifier') {
-        if (element.max > BOUND_MAX) yield { before: led, pumps: words.of(element.element) }
-        if ('alternatives' in element.element)
-          yield* inside(element.element.alternatives, led, words)
-      }
-      if ('alternatives' in element) yield* inside(element.alternatives, led, words)
+      const part = element.type === 'Quantifier' ? element.element : element
+      if (element.type === 'Quantifier' && element.max > BOUND_MAX)
+        yield { before: led, pumps: words.of(part) }
+      if ('alternatives' in part) yield* inside(part.alternatives, led, words)
       led += words.of(element)[0] ?? ''
     }
   }

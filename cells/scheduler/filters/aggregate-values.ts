@@ -1,4 +1,3 @@
-import { own } from '#common/own.ts'
 import type { HostAggregate } from '#openapi/wire/host.ts'
 
 /** What the aggregates of a host say under a key; a value with commas is several, as in Nova. */
@@ -7,7 +6,7 @@ export function aggregateValues(
   key: string,
 ): readonly string[] {
   return aggregates.flatMap(({ metadata }) => {
-    const value = own(metadata, key)
-    return value === undefined ? [] : value.split(',').map((part) => part.trim())
+    if (!Object.hasOwn(metadata, key)) return []
+    return metadata[key]!.split(',').map((part) => part.trim())
   })
 }
