@@ -8,7 +8,7 @@ import type { HeaderReader } from './http-input.ts'
 
 /**
  * What supervisors and monitoring ask; none of it names a user's thing. How a process does is for operators: `/metrics`
- * is read with the token of settings, as monitoring sends it, or with that of an administrator or a reader of the system.
+ * is read with the token of settings, as monitoring sends it, or with that of an administrator.
  */
 export function registerProbes(app: Hono, gateway: Gateway): void {
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
