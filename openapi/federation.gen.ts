@@ -314,7 +314,7 @@ export interface paths {
         };
         /**
          * What has happened to servers, hosts and cells, in order: as a page, or as a stream that goes on.
-         * @description Asked with `Accept: text/event-stream`, it answers with server-sent events as things happen: the id of a message is that of the event, its name the event's type, its data the event as JSON. Whoever was cut off sends the last id he has as Last-Event-ID and misses nothing. A stream ends after a quarter of an hour, so that its token is looked at anew; clients of server-sent events come back by themselves. A project sees what happens to its servers, administrators see everything. 410 says that what follows the id is not kept any more.
+         * @description Asked with `Accept: text/event-stream`, it answers with server-sent events as things happen: the id of a message is that of the event, its name the event's type, its data the event as JSON. Whoever was cut off sends the last id he has as Last-Event-ID and misses nothing. A stream ends after a quarter of an hour, and with the right to it, such as when its token is revoked; clients of server-sent events come back by themselves. A project sees what happens to its servers, administrators see everything. 410 says that what follows the id is not kept any more.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;

@@ -20,6 +20,8 @@ export interface SagaRecord {
 
 /** A saga taken up again. */
 export interface AdoptedSaga extends SagaRecord {
+  /** How often it was taken up before, by processes that ended at it. */
+  readonly takes: number
   readonly log: readonly LogRow[]
 }
 
@@ -50,6 +52,7 @@ const HOLD = statement(
       state: sql`${sql.placeholder('state')}`,
       params: sql`coalesce(${sql.placeholder('params')}, params)`,
       log: sql`coalesce(${sql.placeholder('log')}, log)`,
+      takes: 0,
       resumeAt: sql`now(3) + interval ${sql.placeholder('pauseMs')} * 1000 microsecond`,
     })
     .where(
@@ -181,7 +184,22 @@ export async function adoptSagas(
     .orderBy(asc(sagas.resumeAt))
     .limit(max + running.size)
   const idle = rows.filter((row) => !running.has(row.id as SagaId)).slice(0, max)
+  if (idle.length > 0)
+    await db.orm
+      .update(sagas)
+      .set({ takes: sql`takes + 1` })
+      .where(
+        and(
+          inArray(
+            sagas.id,
+            idle.map((row) => row.id),
+          ),
+          eq(sagas.owner, lease.name),
+          eq(sagas.generation, lease.generation),
+        ),
+      )
   return idle.map((row) => ({
+    takes: row.takes,
     id: row.id as SagaId,
     name: row.name,
     version: row.version,

@@ -1,4 +1,5 @@
 import { readFileSync, rmSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import { Database } from '#common/db/database.ts'
 import { secretsOf } from '#common/secrets.ts'
 import { signIn } from '../api/session.ts'
@@ -6,6 +7,7 @@ import { cloudAccount, writeCloudsFile } from '../deployment/clouds-file.ts'
 import { type Layout, makeFolders } from '../deployment/layout.ts'
 import { assertSame, type UpOptions } from '../deployment/options.ts'
 import { planDeployment } from '../deployment/plan.ts'
+import { changedSettings } from '../deployment/program-settings.ts'
 import { type DeploymentState, loadState, saveState } from '../deployment/state.ts'
 import { bringDown } from '../down/bring-down.ts'
 import { chooseDriver } from '../hypervisors/choose-driver.ts'
@@ -52,9 +54,14 @@ export async function bringUp(
   progress: Progress,
 ): Promise<UpResult> {
   if (options.fresh === true) await removeDeployment(layout, progress)
-  const known = loadState(layout)
-  if (known !== undefined) assertSame(options, known)
-  if (known !== undefined && (await isUp(layout, known))) return { state: known, what: 'already' }
+  const found = loadState(layout)
+  if (found !== undefined) assertSame(options, found)
+  const settings = await changedSettings(found?.settings ?? {}, options.set ?? [])
+  const isChanged = !isDeepStrictEqual(settings, found?.settings ?? {})
+  const known = found === undefined || !isChanged ? found : { ...found, settings }
+  if (known !== undefined && isChanged) saveState(layout, known)
+  if (known !== undefined && !isChanged && (await isUp(layout, known)))
+    return { state: known, what: 'already' }
   if (known?.joined !== undefined) {
     const { startCell } = await import('../join/start-cell.ts')
     return { state: await startCell(layout, known, progress), what: 'started' }
@@ -73,7 +80,7 @@ export async function bringUp(
     startMariadb(layout.mariadb, 'detached'),
     startNats(layout.nats, 'detached'),
   ])
-  const wanted = known ?? (await plan(layout, options, nats, progress))
+  const wanted = known ?? { ...(await plan(layout, options, nats, progress)), settings }
   const planned = await withFreePorts(wanted, progress)
   saveState(layout, planned)
   const started = await startAll(layout, planned, { mariadb, nats }, progress)

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Dispatcher, request } from 'undici'
 import { Failure } from '#common/errors.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { abortable } from '../abortable.ts'
 import type { LoginSource } from '../cloud-login.ts'
@@ -48,7 +49,7 @@ export class KeystoneAuthorization implements Authorization {
 
   /** `authUrl`: Keystone's, with or without `/v3`. */
   constructor(authUrl: string, login: LoginSource, dispatcher: Dispatcher) {
-    this.#url = `${authUrl.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3/auth/tokens`
+    this.#url = `${withoutTrailing(authUrl, '/').replace(/\/v3$/, '')}/v3/auth/tokens`
     this.#login = login
     this.#dispatcher = dispatcher
   }

@@ -6,7 +6,8 @@ import type { MigrationView } from '#openapi/wire/migration.ts'
 import { serverMigrations } from './schema/servers.ts'
 
 // An equal version shows the same, and counts as newer: the version may be assigned before the others are compared.
-const isNewer = sql`values(version) >= version`
+// Only the cell that first told of it tells more.
+const isNewer = sql`(values(version) >= version and values(cell_id) = cell_id)`
 
 const INSERT = rowsInsert(
   serverMigrations,
@@ -34,7 +35,7 @@ const INSERT = rowsInsert(
       destHost: sql`if(${isNewer}, values(dest_host), dest_host)`,
       destNode: sql`if(${isNewer}, values(dest_node), dest_node)`,
       updatedAt: sql`if(${isNewer}, values(updated_at), updated_at)`,
-      version: sql`greatest(values(version), version)`,
+      version: sql`if(${isNewer}, values(version), version)`,
     },
   },
 )

@@ -42,6 +42,13 @@ export class KeystoneVerifier implements TokenVerifier {
     return caller ?? undefined
   }
 
+  /** What was last heard of the token here, if that was lately. */
+  async callerOfId(id: string): Promise<Caller | undefined | 'unknown'> {
+    const known = this.#known.get(id)
+    if (known === undefined || known.until <= this.#clock.now()) return 'unknown'
+    return known.caller ?? undefined
+  }
+
   #ask(id: string, token: string): Promise<Known> {
     const asking = this.#asking.get(id)
     if (asking !== undefined) return asking

@@ -219,11 +219,41 @@ describe('an open console', () => {
     await console.untilClosed()
   })
 
+  test.each(['revoked', 'expired'])(
+    'ends when the token it was asked for with is %s, and one not yet opened is not',
+    async (how) => {
+      const token = await cloud.login('demo')
+      const asked = async () => {
+        const answer = await fetch(`${cloud.endpoints[0]}${SERVERS}/${id}/action`, {
+          method: 'POST',
+          headers: { 'x-auth-token': token, 'content-type': 'application/json' },
+          body: JSON.stringify({ 'os-getSerialConsole': { type: 'serial' } }),
+        })
+        return ((await answer.json()) as { console: { url: string } }).console.url
+      }
+      const [opened, unused] = [await asked(), await asked()]
+      using console = await ConsoleSocket.open(opened)
+
+      if (how === 'expired') await cloud.expireToken(token)
+      else
+        await fetch(`${cloud.endpoints[0]}/identity/v3/auth/tokens`, {
+          method: 'DELETE',
+          headers: { 'x-auth-token': token, 'x-subject-token': token },
+        })
+
+      // Another gateway's memory of it ends with a change of who may do what.
+      if (how === 'revoked') {
+        await console.untilClosed()
+        await expect(ConsoleSocket.open(unused)).rejects.toThrow('401')
+      } else console.socket.close()
+    },
+  )
+
   test('is counted, and its token is stored and logged nowhere', async () => {
     const url = await urlOf()
     const token = new URL(url).hash.slice('#token='.length)
     using console = await ConsoleSocket.open(url)
-    const metrics = await (await fetch(`${cloud.endpoints[0]}/metrics`)).text()
+    const metrics = await cloud.metrics()
     await using db = new Database({ url: cloud.foundation.databaseUrl, connectionsMax: 1 })
 
     const stored = await db.orm.execute('select * from console_sessions')

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type Static, Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { abortable } from '../../abortable.ts'
 import { tokenRequest } from '../../token-request.ts'
@@ -63,7 +64,7 @@ export class Session {
   constructor(settings: NestedSettings, send: Send) {
     this.#settings = settings
     this.#send = send
-    const base = settings.authUrl.replace(/\/+$/, '').replace(/\/v3$/, '')
+    const base = withoutTrailing(settings.authUrl, '/').replace(/\/v3$/, '')
     this.#url = checkCloudUrl('auth_url', `${base}/v3/auth/tokens`, settings)
   }
 

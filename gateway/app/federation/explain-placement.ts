@@ -84,7 +84,7 @@ async function planned(
   const image = { diskFormat, minDiskGb, properties }
   refuseImageAgainstFlavor(image, flavor)
   const group = await groupForBoot(db, context, hints['group'])
-  const neighbours = neighbourHints(hints)
+  const neighbours = await neighbourHints(db, context, hints)
   const where = { flavor, image, zone: place.zone, requestedHost: place.host }
   const reaches = networks === undefined ? () => true : await reachOf(compute.db, networks)
   return {

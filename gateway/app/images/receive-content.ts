@@ -4,7 +4,7 @@ import type { ImageContent } from '../../db/image.ts'
 import type { Incoming } from './content-store.ts'
 import { ContentSampler } from './formats/content-sampler.ts'
 import type { DiskFormat } from './formats/format.ts'
-import { inspectContent } from './formats/inspect.ts'
+import { inspectApart } from './formats/inspect-apart.ts'
 import { withIdleLimit } from './idle-limit.ts'
 
 /** A sender that is silent for this long is given up. Shorter than any lease, so that no upload outlives its own. */
@@ -19,6 +19,8 @@ export interface Receipt {
   /** Undefined for content that is only staged: it is looked at when it is imported. */
   readonly format: DiskFormat | undefined
   readonly now: () => number
+  /** Of each half minute; what comes slower is given up. Undefined: a sender may be as slow as it likes. */
+  readonly bytesPerSecondMin?: number
   /** Called every half minute; throws when the image is no longer ours to fill. */
   readonly renew: (nowMs: number) => Promise<void>
 }
@@ -34,6 +36,7 @@ export async function receiveContent(incoming: Incoming, receipt: Receipt): Prom
   const sampler = new ContentSampler()
   let sizeBytes = 0
   let renewedAt = now()
+  let renewedBytes = 0
   let isLookedAt = false
   for await (const chunk of withIdleLimit(receipt.body, IDLE_MAX_MS)) {
     sizeBytes += chunk.length
@@ -43,19 +46,29 @@ export async function receiveContent(incoming: Incoming, receipt: Receipt): Prom
     // Refused as soon as the front shows it; a fixed VHD only shows at its end.
     if (!isLookedAt && format !== undefined && sampler.isHeadFull && format !== 'vhd') {
       isLookedAt = true
-      inspectContent(format, sampler.sample())
+      await inspectApart(format, sampler.sample())
     }
     await incoming.write(chunk)
     if (now() - renewedAt < RENEW_EVERY_MS) continue
+    refuseSlow(receipt, sizeBytes - renewedBytes, now() - renewedAt)
     renewedAt = now()
+    renewedBytes = sizeBytes
     await receipt.renew(renewedAt)
   }
   if (declaredBytes !== undefined && declaredBytes !== sizeBytes)
     throw new Failure('invalid', 'The upload ended before all of its data was received.')
   const virtualSizeBytes =
-    format === undefined ? sizeBytes : inspectContent(format, sampler.sample())
+    format === undefined ? sizeBytes : await inspectApart(format, sampler.sample())
   await incoming.flush()
   return { sizeBytes, virtualSizeBytes, ...digests.digests() }
+}
+
+function refuseSlow({ bytesPerSecondMin }: Receipt, bytes: number, ms: number): void {
+  if (bytesPerSecondMin === undefined || (1_000 * bytes) / ms >= bytesPerSecondMin) return
+  throw new Failure(
+    'invalid',
+    `The data came slower than the ${bytesPerSecondMin} bytes a second that are the least.`,
+  )
 }
 
 /** Throws `too-large`. */

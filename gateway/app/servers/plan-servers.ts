@@ -37,7 +37,7 @@ interface Common {
   readonly needsFirewall: boolean
   readonly reservationId: string
   readonly group: ServerGroup | null
-  readonly neighbours: ReturnType<typeof neighbourHints>
+  readonly neighbours: Awaited<ReturnType<typeof neighbourHints>>
 }
 
 const RESERVATION_CHARS = 'abcdefghijklmnopqrstuvwxyz0123456789'
@@ -70,7 +70,7 @@ export async function planServers(
   })
   const group = await groupForBoot(db, context, request.hints['group'])
   const { zone, host: requestedHost } = place
-  const neighbours = neighbourHints(request.hints)
+  const neighbours = await neighbourHints(db, context, request.hints)
   const { sameHost } = neighbours
   const wish = { flavor, image, zone, requestedHost, reaches: nics.reaches, group, sameHost }
   const choices = await chooseCells(compute, db, wish, count)
