@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { COMPONENTS, DRIVER_REGISTRY, FOLDER_RULES } from './tidy/import-rules.ts'
+import { orderedAssignments } from './tidy/ordered-assignments.ts'
 import { root, type SourceFile, sourceFiles } from './tidy/source-files.ts'
 
 // Goal: the rules a reader relies on hold in every file, so nobody has to remember them.
@@ -138,6 +139,14 @@ describe('text', () => {
     const broken = offenders(
       files.filter(({ path }) => !self.includes(path)),
       ({ text }) => pattern.test(text),
+    )
+
+    expect(broken).toEqual([])
+  })
+
+  test('no assignment by the query builder reads a column that another of it writes', () => {
+    const broken = product.flatMap(({ path, text }) =>
+      orderedAssignments(text).map((column) => `${path}: ${column}`),
     )
 
     expect(broken).toEqual([])

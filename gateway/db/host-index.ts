@@ -9,18 +9,16 @@ import { hostIndex } from './schema/cells.ts'
 import { ascii } from './server-attempts.ts'
 
 const now = sql`now(3)`
-// An equal version shows the same, and counts as newer: the version may be assigned before the others are compared.
+// An equal version shows the same, and counts as newer.
 const isNewer = sql`values(version) >= version`
 
 /** For hosts that may be new only: every row it is given takes a serial, also one that is then not inserted. */
 const INSERT = rowsInsert(hostIndex, ['cellId', 'hostId', 'name', 'version', 'view'], {
   fixed: { createdAt: now, updatedAt: now },
-  onDuplicate: {
-    name: sql`if(${isNewer}, values(name), name)`,
-    view: sql`if(${isNewer}, values(view), view)`,
-    updatedAt: sql`if(${isNewer}, values(updated_at), updated_at)`,
-    version: sql`greatest(values(version), version)`,
-  },
+  onDuplicate: sql`name = if(${isNewer}, values(name), name),
+    view = if(${isNewer}, values(view), view),
+    updated_at = if(${isNewer}, values(updated_at), updated_at),
+    version = greatest(values(version), version)`,
 })
 
 /** Any number of views in one statement, in the array's order. */
