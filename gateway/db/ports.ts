@@ -84,9 +84,14 @@ export async function updatePort(tx: Tx, port: Port, now: Date): Promise<void> {
     throw new Failure('conflict', `Port ${port.id} changed meanwhile. Please try again.`)
 }
 
-/** Deletes the port's row; false when there is none. */
-export async function deletePortRow(tx: Tx, id: string): Promise<boolean> {
-  const [result] = await tx.orm.delete(ports).where(eq(ports.id, id))
+/** Deletes the port's row; false when there is none, or the port belongs to another device than was read. */
+export async function deletePortRow(
+  tx: Tx,
+  { id, deviceId }: Pick<Port, 'id' | 'deviceId'>,
+): Promise<boolean> {
+  const [result] = await tx.orm
+    .delete(ports)
+    .where(and(eq(ports.id, id), eq(ports.deviceId, deviceId)))
   return result.affectedRows === 1
 }
 

@@ -80,12 +80,15 @@ const UNBIND_ONE = statement(
       updatedAt: sql`${placeholder('now')}`,
       revision: sql`${ports.revision} + 1`,
     })
-    .where(eq(ports.id, placeholder('portId'))),
+    .where(and(eq(ports.id, placeholder('portId')), eq(ports.deviceId, placeholder('serverId')))),
 )
 
-/** Afterwards the port belongs to no device. */
-export async function unbindPort(tx: Tx, portId: string, now: Date): Promise<void> {
-  await tx.run(UNBIND_ONE, { portId, now })
+/** Afterwards the port is not the server's; nothing changes where it was not. */
+export async function unbindPort(
+  tx: Tx,
+  unbinding: { readonly portId: string; readonly serverId: string; readonly now: Date },
+): Promise<void> {
+  await tx.run(UNBIND_ONE, unbinding)
 }
 
 const SERVERS = sql`json_table(${placeholder('servers')}, '$[*]' columns (

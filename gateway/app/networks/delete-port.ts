@@ -25,8 +25,8 @@ export async function deletePort(
     )
   await networks.db.transaction(async (tx) => {
     await holdRevision(tx, 'ports', id, wantedRevision)
-    if (!(await deletePortRow(tx, id)))
-      throw new Failure('not-found', `Port ${id} could not be found.`)
+    if (!(await deletePortRow(tx, port)))
+      throw new Failure('conflict', `Port ${id} changed meanwhile. Please try again.`)
     await releaseAddresses(tx, id)
     await unbindGroups(tx, id)
     refund(tx, port.projectId, 'port')
