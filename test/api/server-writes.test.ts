@@ -117,6 +117,31 @@ test('a server whose image names a kernel is built with it, and one that names n
   await expect.poll(() => seen(plain)).toEqual([kernel, ramdisk])
 })
 
+test('a rebuild takes back nothing that was changed while its cell was asked', async () => {
+  const user = await member()
+  const id = await active(user)
+  const params = { server_id: id }
+  world.cell.overrides['instance.act'] = async (ask) => {
+    const server = { name: 'renamed', description: 'changed' }
+    await user.call('updateServer', { params, body: { server }, version: '2.19' })
+    const metadata = { changed: 'too' }
+    await user.call('updateServerMetadata', { params, body: { metadata } })
+    return world.cell.act(ask)
+  }
+
+  const rebuild = { imageRef: world.imageId, accessIPv4: '192.0.2.7' }
+  await user.call('rebuildServer', { params, body: { rebuild } })
+  delete world.cell.overrides['instance.act']
+
+  const shown = await user.call<Shown>('showServer', { params, version: '2.19' })
+  expect(shown.body.server).toMatchObject({
+    name: 'renamed',
+    description: 'changed',
+    metadata: { changed: 'too' },
+    accessIPv4: '192.0.2.7',
+  })
+})
+
 test('several servers of one request are numbered and share a reservation', async () => {
   const user = await member()
   const { body } = await user.call<{ readonly reservation_id: string }>('createServer', {
