@@ -75,7 +75,11 @@ export function serveEndpoint(
     } catch (error) {
       response = failureResponse(error, service, exchange, gateway.log)
     }
-    await audited(gateway.audit, endpoint, exchange, response.status)
+    try {
+      await audited(gateway.audit, endpoint, exchange, response.status)
+    } catch (error) {
+      response = failureResponse(error, service, exchange, gateway.log)
+    }
     const { microversion } = exchange
     const answered = { method, route, status: response.status, microversion }
     gateway.metrics.observe(answered, startedAt)
