@@ -10,6 +10,7 @@ import type { Compute, ImageFiller } from './compute.ts'
 import type { ComputeConfig } from './config.ts'
 import { Consoles } from './consoles.ts'
 import { Fence } from './fence.ts'
+import { OperationMemory } from './operation-memory.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveConsoles } from './serve-consoles.ts'
@@ -55,7 +56,10 @@ export async function startCompute(
   const driver = owned.use(await parts.createDriver(environment, log))
   const fenceFile = join(config.stateDirectory, 'fence')
   const fence = owned.use(await Fence.open({ file: fenceFile, driver, clock: systemClock, log }))
-  const workbench = owned.use(new Workbench(systemClock))
+  const memory = owned.use(
+    await OperationMemory.open({ file: join(config.stateDirectory, 'operations') }),
+  )
+  const workbench = owned.use(new Workbench(systemClock, memory, log))
   const consoles = new Consoles(driver, attempts, systemClock)
   const compute: Compute = {
     host: { id: hostId, cellId, name: config.hostName, zone: config.zone },
