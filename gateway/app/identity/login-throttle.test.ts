@@ -5,7 +5,10 @@ const LOCKOUT = { failuresMax: 10, windowMs: 60_000 }
 
 test('an account is refused after ten failures, for the rest of the minute, alone', () => {
   let now = 0
-  const throttle = new LoginThrottle({ now: () => now, sleep: () => Promise.resolve() }, LOCKOUT)
+  const throttle = new LoginThrottle(
+    { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() },
+    LOCKOUT,
+  )
 
   for (let failure = 0; failure < 9; failure += 1) throttle.failed('a')
   expect(throttle.isExhausted('a')).toBe(false)
@@ -17,7 +20,10 @@ test('an account is refused after ten failures, for the rest of the minute, alon
 })
 
 test('a success forgives the failures before it', () => {
-  const throttle = new LoginThrottle({ now: () => 0, sleep: () => Promise.resolve() }, LOCKOUT)
+  const throttle = new LoginThrottle(
+    { now: () => 0, elapsed: () => 0, sleep: () => Promise.resolve() },
+    LOCKOUT,
+  )
   for (let failure = 0; failure < 10; failure += 1) throttle.failed('a')
 
   throttle.succeeded('a')

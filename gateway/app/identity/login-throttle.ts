@@ -31,7 +31,7 @@ export class LoginThrottle {
   failed(account: string): void {
     const current = this.#current(account)
     if (current !== undefined) current.count += 1
-    else this.#failures.set(account, { count: 1, since: this.#clock.now() })
+    else this.#failures.set(account, { count: 1, since: this.#clock.elapsed() })
   }
 
   succeeded(account: string): void {
@@ -41,6 +41,6 @@ export class LoginThrottle {
   #current(account: string) {
     const entry = this.#failures.get(account)
     if (entry === undefined) return undefined
-    return this.#clock.now() - entry.since < this.#lockout.windowMs ? entry : undefined
+    return this.#clock.elapsed() - entry.since < this.#lockout.windowMs ? entry : undefined
   }
 }
