@@ -1,9 +1,9 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { Failure } from '#common/errors.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Port } from './network.ts'
 import { type FilterValue, pageClauses, type ResourcePage } from './resource-page.ts'
+import { StaleRevision } from './stale-revision.ts'
 import { networks, portAddresses, portSecurityGroups, ports } from './schema/network.ts'
 import { IS_SERVER_PORT } from './server-ports.ts'
 
@@ -80,8 +80,7 @@ export async function updatePort(tx: Tx, port: Port, now: Date): Promise<void> {
     .update(ports)
     .set({ ...columns, updatedAt: now, revision: port.revision + 1 })
     .where(and(eq(ports.id, port.id), eq(ports.revision, port.revision)))
-  if (result.affectedRows !== 1)
-    throw new Failure('conflict', `Port ${port.id} changed meanwhile. Please try again.`)
+  if (result.affectedRows !== 1) throw new StaleRevision(`Port ${port.id}`)
 }
 
 /** Deletes the port's row; false when there is none, or the port belongs to another device than was read. */
