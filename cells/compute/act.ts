@@ -57,7 +57,7 @@ export async function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
         }
       },
       signal,
-      log,
+      log.child({ instance: id }),
     )
   }
   const rank = TAKING_OVER.includes(ask.act.name) ? RANKS.takingOver : RANKS.ordinary

@@ -70,7 +70,7 @@ export class Workbench implements AsyncDisposable {
     const signal = AbortSignal.any([abort.signal, this.#stop.signal])
     const start = async () => {
       if (signal.aborted) throw new Failure('unavailable', 'The work was cut short.')
-      return this.#remembered(job.operation, await job.run(signal))
+      return this.#remembered(job, await job.run(signal))
     }
     const answer = (before?.answer ?? Promise.resolve()).then(start, start)
     const running: Running = { answer, abort, rank: job.rank }
@@ -82,7 +82,9 @@ export class Workbench implements AsyncDisposable {
   }
 
   /** What was done is answered, also where a full disk does not take it. */
-  async #remembered(operation: OperationId, answer: HostAnswer): Promise<HostAnswer> {
+  async #remembered({ operation, rank }: Job, answer: HostAnswer): Promise<HostAnswer> {
+    // A destroy is asked again until it is done.
+    if (rank === RANKS.last && answer.state === 'failed') return answer
     await this.#memory.keep(operation, answer).catch((error: unknown) => {
       this.#log.error({ operation, ...errorFields(error) }, 'operation done and not remembered')
     })
