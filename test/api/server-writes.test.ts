@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
+import { createFlavor } from '#gateway/app/flavors/create-flavor.ts'
+import { updateImage } from '#gateway/app/images/update-image.ts'
 import { findServer } from '#gateway/db/find-server.ts'
 import { addImage, type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
@@ -140,6 +142,28 @@ test('a rebuild takes back nothing that was changed while its cell was asked', a
     metadata: { changed: 'too' },
     accessIPv4: '192.0.2.7',
   })
+})
+
+test('a flavor that is too small for the image of a server is refused by a resize', async () => {
+  const user = await member()
+  const { db, images } = world.api.gateway
+  const size = { vcpus: 1, rootGb: 1, ephemeralGb: 0, swapMb: 0, rxtxFactor: 1 }
+  const small = { id: 'small', name: 'small', memoryMb: 64, isPublic: true, description: null }
+  await createFlavor(db, { ...size, ...small })
+  const imageRef = await addImage(images, { name: 'needs memory' })
+  await updateImage(images, { projectId: null, isAdmin: true }, imageRef, [
+    { op: 'replace', path: '/min_ram', value: 128 },
+  ])
+  const id = await boot(user, { imageRef })
+  await world.until(id, ({ vmState }) => vmState === 'active')
+
+  const { status, body } = await user.call<Refused>('resizeServer', {
+    params: { server_id: id },
+    body: { resize: { flavorRef: 'small' } },
+  })
+
+  expect(status).toBe(400)
+  expect(body['badRequest']?.message).toBe("Flavor's memory is too small for requested image.")
 })
 
 test('several servers of one request are numbered and share a reservation', async () => {
