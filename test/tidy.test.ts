@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { COMPONENTS, DRIVER_REGISTRY, FOLDER_RULES } from './tidy/import-rules.ts'
 import { orderedAssignments } from './tidy/ordered-assignments.ts'
-import { DISPLAYED_AGES, WALL_CLOCK, WALL_CLOCK_FILES, WALL_DIFFERENCE } from './tidy/wall-clock.ts'
 import { root, type SourceFile, sourceFiles } from './tidy/source-files.ts'
+import { DISPLAYED_AGES, WALL_CLOCK, WALL_CLOCK_FILES, WALL_DIFFERENCE } from './tidy/wall-clock.ts'
 
 // Goal: the rules a reader relies on hold in every file, so nobody has to remember them.
 

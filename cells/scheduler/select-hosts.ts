@@ -53,14 +53,15 @@ export function selectHosts(
 
 /** A filter that throws cannot tell that the host fits: it has refused it, and its error is the reason. */
 function refusalOf(
-  { name, refuse }: Scheduling['filters'][number],
+  filter: Scheduling['filters'][number],
   host: HostState,
   request: PlacementRequest,
   errors: Map<string, unknown>,
 ): string | undefined {
   try {
-    return refuse(host, request)
+    return filter.refuse(host, request)
   } catch (error) {
+    const { name } = filter
     if (!errors.has(name)) errors.set(name, error)
     return `could not be judged: ${name} failed with "${error instanceof Error ? error.message : String(error)}"`
   }

@@ -4,8 +4,8 @@ import { Lookup } from '#common/db/lookup.ts'
 import { builder } from '#common/db/statement.ts'
 import type { ImageStatus, ImageVisibility } from '#common/states/image-states.ts'
 import type { Image, ImageContent, ImageFields } from './image.ts'
-import { StaleRevision } from './stale-revision.ts'
 import { imageMembers, images, imageTags } from './schema/image.ts'
+import { StaleRevision } from './stale-revision.ts'
 
 type Row = typeof images.$inferSelect
 

@@ -3,9 +3,9 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Port } from './network.ts'
 import { type FilterValue, pageClauses, type ResourcePage } from './resource-page.ts'
-import { StaleRevision } from './stale-revision.ts'
 import { networks, portAddresses, portSecurityGroups, ports } from './schema/network.ts'
 import { IS_SERVER_PORT } from './server-ports.ts'
+import { StaleRevision } from './stale-revision.ts'
 
 const anyOfText = (values: readonly FilterValue[]): SQL =>
   sql.join(

@@ -3,9 +3,9 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { describedCollection } from './described-collection.ts'
 import type { SecurityGroup } from './network.ts'
 import { pageClauses, type ResourcePage } from './resource-page.ts'
-import { StaleRevision } from './stale-revision.ts'
 import { portSecurityGroups, securityGroupRules, securityGroups } from './schema/network.ts'
 import { rulesOfGroups } from './security-group-rules.ts'
+import { StaleRevision } from './stale-revision.ts'
 
 const SECURITY_GROUPS = describedCollection(securityGroups, {
   attributes: {},

@@ -3,8 +3,8 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Subnet } from './network.ts'
 import { pageClauses, type ResourcePage } from './resource-page.ts'
-import { StaleRevision } from './stale-revision.ts'
 import { networks, portAddresses, subnets } from './schema/network.ts'
+import { StaleRevision } from './stale-revision.ts'
 
 const SUBNETS = describedCollection(subnets, {
   attributes: {

@@ -1,5 +1,5 @@
-import { Failure } from '#common/errors.ts'
 import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
 import type { Cell } from '../../cells/cell.ts'
 import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import type { ServerRequest } from './server-request.ts'
