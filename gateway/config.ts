@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type Env, EnvReader } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import type { ConsoleSettings } from './app/consoles/consoles.ts'
@@ -44,6 +45,8 @@ export interface GatewayConfig {
   readonly secretKey: string
   /** Where image contents are kept; shared by all gateways. */
   readonly imageDirectory: string
+  /** Where audit records are kept until the database has them; gateways may share it. */
+  readonly auditDirectory: string
   readonly imageSizeMaxBytes: number
   /** Of each project. */
   readonly imageLimits: ImageLimits
@@ -126,6 +129,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     metricsToken: read.optionalSecret('METRICS_TOKEN'),
     secretKey: read.secret('SECRET_KEY'),
     imageDirectory: read.text('IMAGE_DIRECTORY'),
+    auditDirectory: read.text('AUDIT_DIRECTORY', join(read.text('IMAGE_DIRECTORY'), 'audit')),
     imageSizeMaxBytes: read.integer('IMAGE_SIZE_MAX_BYTES', IMAGE_SIZE_MAX_BYTES, 1),
     imageLimits: {
       images: read.integer('IMAGE_PROJECT_COUNT_MAX', PROJECT_IMAGES_MAX, 0),

@@ -100,7 +100,9 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     }),
   )
 
-  const audit = parts.use(new AuditTrail({ db, clock: systemClock, log }))
+  const { auditDirectory: directory } = config
+  const audit = parts.use(new AuditTrail({ db, clock: systemClock, log, directory }))
+  parts.use(new RunningReconciler(audit.reconciler(), systemClock, log))
   observeMissing(metrics.registry, compute)
   const certificate = openCertificate(parts, config, log)
   const verifier = openVerifier(parts, config) ?? identity

@@ -897,10 +897,10 @@ export interface components {
             /** @description Its place among all events; a later event has a larger one. */
             readonly id: string;
             /**
-             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (alive, dark, enabled, disabled); operation.state: an operation was begun or has ended.
+             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (alive, dark, enabled, disabled); operation.state: an operation was begun or has ended; quota.repaired: the recorded usage of a quota differed from what there is, and was corrected.
              * @enum {string}
              */
-            readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state";
+            readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state" | "quota.repaired";
             readonly at: components["schemas"]["Time"];
             readonly project_id: string | null;
             /** Format: uuid */
@@ -1793,7 +1793,7 @@ export interface operations {
                 /** @description In this cell, by id or name; for administrators. */
                 readonly cell?: string;
                 /** @description Of this type, or of every type that begins so. */
-                readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state";
+                readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state" | "quota.repaired";
             };
             readonly header?: {
                 /** @description Of a stream: goes on after this event. */

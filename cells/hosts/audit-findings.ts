@@ -10,7 +10,7 @@ export type AuditFinding =
   /** It has stopped, or is gone (power state `nostate`), though it should run. */
   | { readonly kind: 'stopped'; readonly instance: Instance; readonly powerState: number }
   /** It runs though it should not. */
-  | { readonly kind: 'running'; readonly instance: Instance }
+  | { readonly kind: 'running'; readonly instance: Instance; readonly powerState: number }
   /** It is in a power state that changes nothing but what is shown. */
   | { readonly kind: 'power'; readonly instance: Instance; readonly powerState: number }
   | { readonly kind: 'unknown'; readonly id: InstanceId }
@@ -27,7 +27,20 @@ const ON_HOST: readonly VmState[] = [
 ]
 /** States from which a server is started again when its host went off under it. */
 const STARTED_AGAIN: readonly VmState[] = ['active', 'resized']
+/** States that a guest's power alone tells apart. */
+const BY_POWER: readonly VmState[] = ['active', 'stopped', 'paused', 'suspended']
 const SHOULD_RUN: readonly VmState[] = ['active', 'paused']
+
+/** What an instance is when its host is believed: in the state that its guest is in. */
+export function stateOnHost(
+  { vmState }: Pick<Instance, 'vmState'>,
+  powerState: number,
+): Pick<Instance, 'vmState' | 'powerState'> {
+  if (!BY_POWER.includes(vmState)) return { vmState, powerState }
+  if (powerState === POWER_STATES.running) return { vmState: 'active', powerState }
+  if (powerState === POWER_STATES.paused) return { vmState: 'paused', powerState }
+  return { vmState: vmState === 'suspended' ? vmState : 'stopped', powerState }
+}
 
 /**
  * Compares what a host has with what the cell believes it has (nova: `_sync_instance_power_state`). An instance
@@ -59,6 +72,6 @@ function differenceOf(
   if (SHOULD_RUN.includes(instance.vmState) && OFF.includes(powerState))
     return [{ kind: 'stopped', instance, powerState }]
   if (instance.vmState === 'stopped' && powerState === POWER_STATES.running)
-    return [{ kind: 'running', instance }]
+    return [{ kind: 'running', instance, powerState }]
   return [{ kind: 'power', instance, powerState }]
 }

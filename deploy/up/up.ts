@@ -10,6 +10,7 @@ import { planDeployment } from '../deployment/plan.ts'
 import { changedSettings } from '../deployment/program-settings.ts'
 import { type DeploymentState, loadState, saveState } from '../deployment/state.ts'
 import { bringDown } from '../down/bring-down.ts'
+import { stopCell } from '../down/forget-cell.ts'
 import { chooseDriver } from '../hypervisors/choose-driver.ts'
 import { hostShare, sharesMachine } from '../hypervisors/host-share.ts'
 import { prepareHosts } from '../hypervisors/prepare-hosts.ts'
@@ -140,8 +141,12 @@ async function fillDatabase(
   const secrets = secretsOf(readFileSync(await gatewayKeyFile(layout), 'utf8'))
   await using db = new Database({ url, connectionsMax: CONNECTIONS })
   const gone = await cellsGone(planned, db)
-  for (const { name } of gone) progress(`Cell ${name} has left: it is not started.`)
-  const present = { ...planned, cells: planned.cells.filter((cell) => !gone.includes(cell)) }
+  let present = planned
+  for (const cell of gone) {
+    progress(`Cell ${cell.name} has left, or was declared lost: it is not started.`)
+    present = await stopCell(present, cell)
+  }
+  if (gone.length > 0) saveState(layout, present)
   await fillGlobalDatabase(layout, present, db, secrets)
   await keepAccounts(nats, db)
   return present

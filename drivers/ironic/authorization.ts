@@ -59,7 +59,7 @@ export class KeystoneAuthorization implements Authorization {
     const asked = (this.#token ??= this.#logIn(AbortSignal.timeout(LOGIN_MS)))
     try {
       const { headers, renewAt } = await abortable(asked, signal)
-      if (Date.now() >= renewAt) this.#forget(asked)
+      if (performance.now() >= renewAt) this.#forget(asked)
       return headers
     } catch (error) {
       if (!signal.aborted) this.#forget(asked)
@@ -95,7 +95,10 @@ export class KeystoneAuthorization implements Authorization {
       throw new Failure('unavailable', 'The Keystone of ironic refuses this host’s credential.', {
         detail: `it answered ${answer.statusCode}`,
       })
-    return { headers: { 'x-auth-token': token }, renewAt: Date.now() + lifeMs(text) * RENEW_AFTER }
+    return {
+      headers: { 'x-auth-token': token },
+      renewAt: performance.now() + lifeMs(text) * RENEW_AFTER,
+    }
   }
 }
 

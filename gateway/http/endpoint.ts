@@ -76,7 +76,11 @@ export function serveEndpoint(
     } catch (error) {
       response = failureResponse(error, service, exchange, gateway)
     }
-    await audited(gateway.audit, endpoint, exchange, response.status)
+    try {
+      await audited(gateway.audit, endpoint, exchange, response.status)
+    } catch (error) {
+      response = failureResponse(error, service, exchange, gateway)
+    }
     const { microversion } = exchange
     const answered = { method, route, status: response.status, microversion }
     gateway.metrics.observe(answered, startedAt)

@@ -74,7 +74,7 @@ export class Session {
     const asked = (this.#access ??= this.#logIn(AbortSignal.timeout(LOGIN_MS)))
     try {
       const access = await abortable(asked, signal)
-      if (Date.now() < access.renewAt) return access
+      if (performance.now() < access.renewAt) return access
     } catch (error) {
       if (this.#access === asked && !signal.aborted) this.#access = undefined
       throw error
@@ -128,6 +128,6 @@ function accessOf(token: string, body: Token, settings: NestedSettings): Access 
     projectId: project.id,
     userId: user.id,
     endpoints: endpointsOf(catalog, project.id, settings),
-    renewAt: Date.now() + lifeMs * RENEW_AFTER,
+    renewAt: performance.now() + lifeMs * RENEW_AFTER,
   }
 }

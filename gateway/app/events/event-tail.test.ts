@@ -51,6 +51,7 @@ test('what was numbered here is told of without waiting', async () => {
   let last = 0
   const forEver = {
     now: () => 0,
+    elapsed: () => 0,
     sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(60_000, signal),
   }
   await using watched = tail(1, () => last, forEver)

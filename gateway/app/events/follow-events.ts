@@ -29,19 +29,19 @@ export async function* followEvents(
   after: number | undefined,
   mayGoOn: () => Promise<boolean>,
 ): AsyncGenerator<FollowedEvents> {
-  const endsAt = clock.now() + LIFE_MS
+  const endsAt = clock.elapsed() + LIFE_MS
   let upTo = after ?? (await readEventState(db)).last
   yield { events: [], upTo }
-  let saidAt = clock.now()
-  while (!watcher.isEnded && clock.now() < endsAt) {
+  let saidAt = clock.elapsed()
+  while (!watcher.isEnded && clock.elapsed() < endsAt) {
     const { events, next, isGone } = await eventPage(db, filter, upTo, PAGE)
     // Purged while the reader was slow: he is told when he comes back.
     if (isGone) return
     upTo = next
     if (!(await mayGoOn())) return
-    if (events.length > 0 || clock.now() - saidAt >= HEARTBEAT_MS) {
+    if (events.length > 0 || clock.elapsed() - saidAt >= HEARTBEAT_MS) {
       yield { events, upTo }
-      saidAt = clock.now()
+      saidAt = clock.elapsed()
     }
     if (events.length < PAGE) await watcher.beyond(upTo, AbortSignal.timeout(LOOK_MS))
   }

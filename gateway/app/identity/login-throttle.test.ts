@@ -9,7 +9,10 @@ const LOCKOUT = { failuresMax: 10, windowMs: 60_000 }
 
 test('an account is refused after ten failures, for the rest of the minute, alone', () => {
   let now = 0
-  const throttle = new LoginThrottle({ now: () => now, sleep: () => Promise.resolve() }, LOCKOUT)
+  const throttle = new LoginThrottle(
+    { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() },
+    LOCKOUT,
+  )
 
   for (let failure = 0; failure < 9; failure += 1) throttle.failed(A)
   expect(throttle.isExhausted(A)).toBe(false)
@@ -21,7 +24,10 @@ test('an account is refused after ten failures, for the rest of the minute, alon
 })
 
 test('a success forgives the failures before it', () => {
-  const throttle = new LoginThrottle({ now: () => 0, sleep: () => Promise.resolve() }, LOCKOUT)
+  const throttle = new LoginThrottle(
+    { now: () => 0, elapsed: () => 0, sleep: () => Promise.resolve() },
+    LOCKOUT,
+  )
   for (let failure = 0; failure < 10; failure += 1) throttle.failed(A)
 
   throttle.succeeded(A)
@@ -30,7 +36,10 @@ test('a success forgives the failures before it', () => {
 })
 
 test('failures from elsewhere lock nobody out here', () => {
-  const throttle = new LoginThrottle({ now: () => 0, sleep: () => Promise.resolve() }, LOCKOUT)
+  const throttle = new LoginThrottle(
+    { now: () => 0, elapsed: () => 0, sleep: () => Promise.resolve() },
+    LOCKOUT,
+  )
   const elsewhere = { peer: 'elsewhere', account: 'a' }
   for (let failure = 0; failure < 10; failure += 1) throttle.failed(elsewhere)
 

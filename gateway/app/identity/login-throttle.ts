@@ -35,7 +35,7 @@ export class LoginThrottle {
   failed(asker: Asker): void {
     const current = this.#current(asker)
     if (current !== undefined) current.count += 1
-    else this.#failures.set(keyOf(asker), { count: 1, since: this.#clock.now() })
+    else this.#failures.set(keyOf(asker), { count: 1, since: this.#clock.elapsed() })
   }
 
   succeeded(asker: Asker): void {
@@ -45,7 +45,7 @@ export class LoginThrottle {
   #current(asker: Asker) {
     const entry = this.#failures.get(keyOf(asker))
     if (entry === undefined) return undefined
-    return this.#clock.now() - entry.since < this.#lockout.windowMs ? entry : undefined
+    return this.#clock.elapsed() - entry.since < this.#lockout.windowMs ? entry : undefined
   }
 }
 

@@ -8,8 +8,8 @@ const nowhere = {
   [Symbol.asyncDispose]: async () => {},
 }
 
-/** A sender of so many bytes every ten seconds of its own clock. */
-function sender(bytes: number, chunks: number): Pick<Receipt, 'body' | 'now'> {
+/** A sender of so many bytes every ten seconds by its own clock. */
+function sender(bytes: number, chunks: number): Pick<Receipt, 'body' | 'clock'> {
   let now = 0
   async function* body() {
     for (let sent = 0; sent < chunks; sent += 1) {
@@ -17,10 +17,10 @@ function sender(bytes: number, chunks: number): Pick<Receipt, 'body' | 'now'> {
       yield Buffer.alloc(bytes)
     }
   }
-  return { body: body(), now: () => now }
+  return { body: body(), clock: { elapsed: () => now } }
 }
 
-const receipt = (from: Pick<Receipt, 'body' | 'now'>, bytesPerSecondMin?: number): Receipt => ({
+const receipt = (from: Pick<Receipt, 'body' | 'clock'>, bytesPerSecondMin?: number): Receipt => ({
   ...from,
   declaredBytes: undefined,
   sizeMaxBytes: 1_000_000,

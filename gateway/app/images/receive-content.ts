@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Clock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import type { ImageContent } from '../../db/image.ts'
 import type { Incoming } from './content-store.ts'
@@ -18,11 +19,11 @@ export interface Receipt {
   readonly sizeMaxBytes: number
   /** Undefined for content that is only staged: it is looked at when it is imported. */
   readonly format: DiskFormat | undefined
-  readonly now: () => number
+  readonly clock: Pick<Clock, 'elapsed'>
   /** Of each half minute; what comes slower is given up. Undefined: a sender may be as slow as it likes. */
   readonly bytesPerSecondMin?: number
   /** Called every half minute; throws when the image is no longer ours to fill. */
-  readonly renew: (nowMs: number) => Promise<void>
+  readonly renew: () => Promise<void>
 }
 
 /**
@@ -30,12 +31,12 @@ export interface Receipt {
  * long, or is not what its format says.
  */
 export async function receiveContent(incoming: Incoming, receipt: Receipt): Promise<ImageContent> {
-  const { declaredBytes, format, sizeMaxBytes, now } = receipt
+  const { declaredBytes, format, sizeMaxBytes, clock } = receipt
   refuseAbove(sizeMaxBytes, declaredBytes ?? 0)
   const digests = new Digests()
   const sampler = new ContentSampler()
   let sizeBytes = 0
-  let renewedAt = now()
+  let renewedAt = clock.elapsed()
   let renewedBytes = 0
   let isLookedAt = false
   for await (const chunk of withIdleLimit(receipt.body, IDLE_MAX_MS)) {
@@ -49,11 +50,12 @@ export async function receiveContent(incoming: Incoming, receipt: Receipt): Prom
       await inspectApart(format, sampler.sample())
     }
     await incoming.write(chunk)
-    if (now() - renewedAt < RENEW_EVERY_MS) continue
-    refuseSlow(receipt, sizeBytes - renewedBytes, now() - renewedAt)
-    renewedAt = now()
+    const sinceMs = clock.elapsed() - renewedAt
+    if (sinceMs < RENEW_EVERY_MS) continue
+    refuseSlow(receipt, sizeBytes - renewedBytes, sinceMs)
+    renewedAt = clock.elapsed()
     renewedBytes = sizeBytes
-    await receipt.renew(renewedAt)
+    await receipt.renew()
   }
   if (declaredBytes !== undefined && declaredBytes !== sizeBytes)
     throw new Failure('invalid', 'The upload ended before all of its data was received.')

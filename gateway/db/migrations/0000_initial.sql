@@ -28,7 +28,9 @@ CREATE TABLE `audit_records` (
 	`target` varchar(255) NOT NULL,
 	`status` int NOT NULL,
 	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	CONSTRAINT `audit_records_n` PRIMARY KEY(`n`)
+	`record_id` char(36) character set ascii collate ascii_bin,
+	CONSTRAINT `audit_records_n` PRIMARY KEY(`n`),
+	CONSTRAINT `audit_records_record` UNIQUE(`record_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `cell_accounts` (

@@ -91,9 +91,10 @@ async function importRemote(
     sizeMaxBytes,
     bytesPerSecondMin: importRules.bytesPerSecondMin,
     format: formatOf(image),
-    now: () => clock.now(),
-    renew: async (nowMs) => {
-      if (!(await renewTask(db, task.id, new Date(nowMs + IMPORT_LEASE_MS)))) throw lost(upload)
+    clock,
+    renew: async () => {
+      const lease = new Date(clock.now() + IMPORT_LEASE_MS)
+      if (!(await renewTask(db, task.id, lease))) throw lost(upload)
     },
   })
   await keepContent(images, upload, incoming, content)
