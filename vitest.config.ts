@@ -38,6 +38,7 @@ export default defineConfig({
           '{common,openapi,drivers,cells,gateway,deploy}/**/*.test.ts',
           'test/*.test.ts',
           'test/bench/*.test.ts',
+          'test/reliability/*/*.test.ts',
         ],
         20_000,
         TOGETHER,

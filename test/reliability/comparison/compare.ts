@@ -1,0 +1,52 @@
+import type { RunRecord } from '../record/record.ts'
+import { compareLedgers } from './compare-ledgers.ts'
+import { comparePlaces } from './compare-places.ts'
+import { comparePorts } from './compare-ports.ts'
+import { compareThings } from './compare-things.ts'
+import { compareTrails } from './compare-trails.ts'
+import { stuckIn } from './quiet.ts'
+import type { Snapshot } from './snapshot.ts'
+
+export const WRONG_KINDS = [
+  'lost',
+  'doubled',
+  'leaked',
+  'stuck',
+  'wrong answer',
+  'miscounted',
+  'unrecorded',
+] as const
+export type WrongKind = (typeof WRONG_KINDS)[number]
+
+/** One thing that is not as it was answered, named so that it can be followed. */
+export interface Wrong {
+  readonly kind: WrongKind
+  readonly text: string
+  /** Ids of the requests it contradicts. */
+  readonly requests: readonly string[]
+}
+
+/** What is known of a run besides its requests. */
+export interface Evidence {
+  readonly record: RunRecord
+  /** When a gateway was killed, in milliseconds of the harness's clock. */
+  readonly kills: readonly { readonly gateway: string; readonly atMs: number }[]
+  /** When a database could not be written to. */
+  readonly outages: readonly { readonly fromMs: number; readonly untilMs: number }[]
+}
+
+/** Everything that is wrong in a deployment that is quiet, after all that was asked of it and answered. */
+export function compare(snapshot: Snapshot, evidence: Evidence): readonly Wrong[] {
+  const { record } = evidence
+  return [
+    ...stuckIn(snapshot).map((text): Wrong => ({ kind: 'stuck', text, requests: [] })),
+    ...compareThings(snapshot, record),
+    ...comparePlaces(snapshot),
+    ...comparePorts(snapshot),
+    ...compareLedgers(snapshot),
+    ...compareTrails(snapshot, evidence),
+    ...record.wrongAnswers.map(
+      ({ entry, text }): Wrong => ({ kind: 'wrong answer', text, requests: [entry.requestId] }),
+    ),
+  ]
+}
