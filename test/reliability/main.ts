@@ -10,6 +10,8 @@ import { run } from './run.ts'
 
 /** Set in the process that runs inside namespaces of its own. */
 const FOLDER = 'RELIABILITY_FOLDER'
+/** It ends with this process, however that ends. */
+const WITH_PARENT = ['--pdeathsig', 'KILL', '--'] as const
 /** A mount namespace for the disk that is filled, and one of processes: all that is started ends with its first one. */
 const INSIDE = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'] as const
 
@@ -38,8 +40,10 @@ async function outside({ minutes, seed, projects, json }: Options): Promise<numb
   ]
   say(`Seed ${seed}`)
   const child = spawn(
-    'unshare',
+    'setpriv',
     [
+      ...WITH_PARENT,
+      'unshare',
       ...INSIDE,
       process.execPath,
       import.meta.filename,

@@ -6,6 +6,7 @@ import type { Snapshot } from './snapshot.ts'
 const URGENT = /^\/(identity|federation)\//
 /** A tenth of a second, and what a busy machine adds to it. */
 const LAG_MS = 1_000
+const UNAVAILABLE = 503
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 /** Every change that was answered well is on the audit's record, once and with its answer; acts on their server's too. */
@@ -15,14 +16,21 @@ export function compareTrails(snapshot: Snapshot, evidence: Evidence): readonly 
     snapshot.gateway.actions.map(({ serverId, requestId }) => `${serverId} ${requestId}`),
   )
   const servers = new Set(snapshot.api.servers.map(({ id }) => id))
-  return evidence.record.entries
-    .filter((entry) => outcomeOf(entry) === 'done')
-    .flatMap((entry) => [
-      ...wrongAudit(entry, audit.get(entry.requestId) ?? [], evidence),
-      ...(entry.act !== undefined && servers.has(entry.act.serverId)
-        ? wrongAct(entry, actions)
-        : []),
-    ])
+  const wrongTrails = (entry: Entry) => [
+    ...wrongAudit(entry, audit.get(entry.requestId) ?? [], evidence),
+    ...(entry.act !== undefined && servers.has(entry.act.serverId) ? wrongAct(entry, actions) : []),
+  ]
+  return evidence.record.entries.flatMap((entry) => [
+    ...unforeseen(entry),
+    ...(outcomeOf(entry) === 'done' ? wrongTrails(entry) : []),
+  ])
+}
+
+/** A fault may leave nothing to answer but 503: a program that does not know what happened to it is wrong. */
+function unforeseen({ status, method, path, requestId }: Entry): Wrong[] {
+  if (status < 500 || status === UNAVAILABLE) return []
+  const text = `${method} ${path} was answered ${status}`
+  return [{ kind: 'wrong answer', text, requests: [requestId] }]
 }
 
 /** What a killed gateway had answered in the last moment and not written, which is promised of none. */

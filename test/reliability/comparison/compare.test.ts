@@ -281,6 +281,13 @@ describe('ports, ledgers and trails', () => {
     expect(found(there({ gateway: { audit } })).map(([kind]) => kind)).toEqual(['unrecorded'])
   })
 
+  test('an answer of 500 is wrong, one of 503 is not', () => {
+    asked('broken', 3, { status: 500 })
+    asked('away', 3, { status: 503 })
+
+    expect(found(there())).toEqual([['wrong answer', 'POST broken was answered 500']])
+  })
+
   test('an act that its server does not list is unrecorded', () => {
     asked('stop', 3, { status: 202, act: { serverId: SERVER, name: 'stop' } })
 

@@ -23,7 +23,12 @@ export interface RoundsOptions {
   readonly progress: (line: string) => void
 }
 
+/** Of all rounds. */
+const ALONE = 0.35
+const STORMS = 0.3
 const SEVERAL_MAX = 4
+/** As many of the processes at once as leave some that still run. */
+const STORM = 8
 const KEEP_UP_EVERY_MS = 200
 /** Longer than what anything waits for by itself; whoever has not recovered by then is noted with this. */
 const RECOVERY_LIMIT_MS = 60_000
@@ -46,10 +51,12 @@ export async function runRounds(options: RoundsOptions): Promise<FaultLog> {
   return log
 }
 
-/** One fault as often as several, which happen to different targets. */
+/** One fault, several that happen to different targets at once, or a storm of them. */
 function chooseRound(deployment: Deployment, random: SeededRandom): readonly Fault[] {
-  const count = random.next() < 0.5 ? 1 : 2 + Math.floor(random.next() * (SEVERAL_MAX - 1))
+  const dice = random.next()
+  if (dice < ALONE) return [chooseFault(deployment, random)]
   const faults = new Map<string, Fault>()
+  const count = dice < ALONE + STORMS ? STORM : 2 + Math.floor(random.next() * (SEVERAL_MAX - 1))
   while (faults.size < count) {
     const fault = chooseFault(deployment, random)
     if (!faults.has(fault.target)) faults.set(fault.target, fault)

@@ -51,7 +51,11 @@ export interface Entry {
 /** `unknown`: it may have been carried out, may be still, and may never be. */
 export type Outcome = 'done' | 'refused' | 'unknown'
 
-export function outcomeOf({ status }: Pick<Entry, 'status'>): Outcome {
+/** Nobody listened, so nothing was sent. */
+const NEVER_SENT = 'ECONNREFUSED'
+
+export function outcomeOf({ status, message }: Pick<Entry, 'status' | 'message'>): Outcome {
+  if (status === 0 && message === NEVER_SENT) return 'refused'
   if (status >= 200 && status < 400) return 'done'
   return status >= 400 && status < 500 ? 'refused' : 'unknown'
 }

@@ -50,16 +50,16 @@ async function step(doer: Doer, keypairs: Set<string>): Promise<void> {
   const { random } = session.setting
   const dice = random.next()
   const id = pickKnown(random, project.servers)
-  if (id === undefined || dice < 0.36) {
+  if (id === undefined || dice < 0.5) {
     if (id === undefined || project.servers.size < SERVERS_MEANT * (0.5 + random.next()))
       await boot(doer)
     else await destroy(doer, id)
-  } else if (dice < 0.44) await destroy(doer, id)
-  else if (dice < 0.66) await act(doer, id)
-  else if (dice < 0.76) await edit(doer, id)
-  else if (dice < 0.8) await show(doer, id)
-  else if (dice < 0.82) await list(doer)
-  else if (dice < 0.92) await changeResource(doer)
-  else if (dice < 0.96) await changeKeypair(doer, keypairs)
+  } else if (dice < 0.56) await destroy(doer, id)
+  else if (dice < 0.74) await act(doer, id)
+  else if (dice < 0.82) await edit(doer, id)
+  else if (dice < 0.85) await show(doer, id)
+  else if (dice < 0.87) await list(doer)
+  else if (dice < 0.94) await changeResource(doer)
+  else if (dice < 0.97) await changeKeypair(doer, keypairs)
   else await changeImage(doer)
 }

@@ -24,7 +24,7 @@ export interface Assets {
   readonly flavors: readonly string[]
 }
 
-const USERS_EACH = 3
+const USERS_EACH = 4
 const INSTANCES_MAX = 60
 const LIMITS = { instances: INSTANCES_MAX, cores: 200, ram: 200_000, server_groups: 20 }
 const NETWORK_LIMITS = { port: 150, network: 20, subnet: 20, security_group: 20 }

@@ -50,7 +50,7 @@ export async function boot(doer: Doer, wish: BootWish = {}): Promise<string | un
 function bootCall({ session, project, assets }: Doer, { zone }: BootWish): Call {
   const { random } = session.setting
   const name = `server-${randomUUID()}`
-  const port = random.next() < 0.2 ? pickKnown(random, project.ports) : undefined
+  const port = random.next() < 0.06 ? pickKnown(random, project.ports) : undefined
   const network = random.next() < 0.3 ? pickKnown(random, project.networks) : undefined
   const networks = [port === undefined ? { uuid: network ?? assets.network } : { port }]
   const metadata = { a: randomUUID() }
