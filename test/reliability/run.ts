@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { SeededRandom } from '#test/env/random.ts'
 import { compare } from './comparison/compare.ts'
 import { untilQuiet } from './comparison/quiet.ts'
+import type { Snapshot } from './comparison/snapshot.ts'
 import { takeSnapshot } from './comparison/take-snapshot.ts'
 import { type Deployment, startDeployment } from './deployment/deployment.ts'
 import { whenServing } from './faults/recovery.ts'
@@ -13,7 +14,7 @@ import type { Options } from './options.ts'
 import { RunRecord } from './record/record.ts'
 import { tellWrong } from './report.ts'
 import { ask, type SignedIn, signIn } from './users/account.ts'
-import { type Crowd, useUntil } from './users/crowd.ts'
+import { type Crowd, ownRandom, useUntil } from './users/crowd.ts'
 import { Administrator } from './users/identity-steps.ts'
 import { findAssets, makeProjects } from './users/project.ts'
 import { Session, type Setting } from './users/session.ts'
@@ -37,43 +38,42 @@ export async function run(
   const { seed, minutes } = options
   const deployment = await startDeployment(folder, progress)
   using record = new RunRecord(join(folder, 'requests.jsonl'))
-  // What users do and what goes wrong are chosen apart: how fast answers come changes neither's choices.
   const setting = { gateways: deployment.gateways, record, random: new SeededRandom(seed) }
   const people = await settle(deployment, setting, options.projects)
   progress(`Using it for ${minutes} minutes while things go wrong (seed ${seed}) ...`)
   const untilMs = performance.now() + minutes * MS_PER_MINUTE
   const isOver = () => performance.now() >= untilMs
+  const { recovered } = people
   const [faults] = await Promise.all([
-    runRounds({
-      deployment,
-      random: new SeededRandom(seed + 1),
-      isOver,
-      recovered: people.recovered,
-      progress,
-    }),
+    runRounds({ deployment, random: ownRandom(setting), isOver, recovered, progress }),
     useUntil(people.crowd, setting, isOver),
   ])
   progress('Waiting until nothing goes on ...')
-  await people.recovered(AbortSignal.timeout(START_LIMIT_MS))
-  const quietMs = await untilQuiet(deployment)
+  await recovered(AbortSignal.timeout(START_LIMIT_MS))
+  const { snapshot, quietMs } = await untilQuiet(deployment, () => takeAll(deployment, people))
   progress('Comparing ...')
-  const users = people.crowd.projects.flatMap((project) => project.users)
-  const admin = await signIn(deployment.gateways[0]!.port, people.admin)
-  const snapshot = await takeSnapshot(deployment, {
-    admin,
-    users: await freshTokens(users, deployment),
-  })
   const evidence = { record, kills: faults.kills, outages: faults.outages }
   const wrong = compare(snapshot, evidence)
   const endedByThemselves = deployment.members.reduce((sum, each) => sum + each.endedByItself, 0)
+  keep(folder, { wrong, faults, snapshot })
   const done: Run = { seed, minutes, evidence, faults, snapshot, wrong, endedByThemselves, quietMs }
-  writeFileSync(join(folder, 'wrong.json'), JSON.stringify(wrong, null, 1))
-  writeFileSync(join(folder, 'faults.json'), JSON.stringify(faults, null, 1))
-  writeFileSync(
-    join(folder, 'snapshot.json'),
-    JSON.stringify({ ...snapshot, gateway: { ...snapshot.gateway, audit: [] } }, null, 1),
-  )
   return { figures: figuresOf(done), told: tellWrong(wrong, record.entries) }
+}
+
+/** With tokens of now: those of the run may be over. */
+async function takeAll(deployment: Deployment, { admin, crowd }: People): Promise<Snapshot> {
+  const { port } = deployment.gateways[0]!
+  const users = crowd.projects.flatMap((project) => project.users)
+  return takeSnapshot(deployment, {
+    admin: await signIn(port, admin),
+    users: await Promise.all(users.map((user) => signIn(port, user))),
+  })
+}
+
+/** One file each, beside the requests, for whoever follows what is wrong. */
+function keep(folder: string, findings: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(findings))
+    writeFileSync(join(folder, `${name}.json`), JSON.stringify(value, null, 1))
 }
 
 interface People {
@@ -94,11 +94,15 @@ async function settle(deployment: Deployment, setting: Setting, count: number): 
     '/identity/v3/roles?name=member',
   ])
   const ids = projects.map(({ id }) => id)
-  const session = new Session(setting, admin)
+  const session = new Session({ ...setting, random: ownRandom(setting) }, admin)
   const administrator = new Administrator(session, ids, roles[0]!.id)
   const probe = {
     admin: session,
-    doer: { session: new Session(setting, prober!.users[0]!), project: prober!, assets },
+    doer: {
+      session: new Session({ ...setting, random: ownRandom(setting) }, prober!.users[0]!),
+      project: prober!,
+      assets,
+    },
     gateways: deployment.gateways,
     zones: deployment.databases.cells.map(({ name }) => name),
     hosts: HOSTS,
@@ -117,8 +121,4 @@ async function untilSignedIn({ gateways, admin }: Deployment): Promise<SignedIn>
       if (performance.now() > endMs) throw error
     }
   }
-}
-
-function freshTokens(users: readonly SignedIn[], { gateways }: Deployment) {
-  return Promise.all(users.map((user) => signIn(gateways[0]!.port, user)))
 }

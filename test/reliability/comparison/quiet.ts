@@ -36,18 +36,26 @@ export function stuckIn({ gateway, cells }: Snapshot): readonly string[] {
 }
 
 /**
- * Resolves once nothing is under way and no more is being recorded, with the milliseconds that took; at the limit what
- * is still under way is for the comparison to name.
+ * Resolves once nothing is under way and no more is being recorded, with what is there then and the milliseconds that
+ * took; at the limit with what is there all the same: what is still under way is for the comparison to name.
  */
-export async function untilQuiet(deployment: Deployment): Promise<number> {
+export async function untilQuiet(
+  deployment: Deployment,
+  take: () => Promise<Snapshot>,
+): Promise<{ readonly snapshot: Snapshot; readonly quietMs: number }> {
   const startMs = performance.now()
-  let recorded = -1
-  while (performance.now() - startMs < LIMIT_MS) {
+  const spentMs = () => performance.now() - startMs
+  for (let recorded = -1; ; ) {
+    const isOver = spentMs() > LIMIT_MS
     const isStill = stuckIn(await takeInside(deployment)).length === 0
     const { audit, unnumbered } = await readTrailing(deployment)
-    if (isStill && unnumbered === 0 && audit === recorded) break
+    const quietMs = spentMs()
+    if (isOver || (isStill && unnumbered === 0 && audit === recorded)) {
+      const snapshot = await take()
+      // A host may have had news just now.
+      if (isOver || stuckIn(snapshot).length === 0) return { snapshot, quietMs }
+    }
     recorded = audit
     await sleep(EVERY_MS)
   }
-  return performance.now() - startMs
 }

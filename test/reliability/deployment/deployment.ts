@@ -6,6 +6,7 @@ import { type DeploymentState, saveState } from '#deploy/deployment/state.ts'
 import { prepareHosts } from '#deploy/hypervisors/prepare-hosts.ts'
 import { type Mariadb, runningMariadb, startMariadb } from '#deploy/mariadb.ts'
 import { type Nats, runningNats, startNats } from '#deploy/nats.ts'
+import { installPackages } from '#deploy/packages/install-packages.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { stopProcess } from '#deploy/process/stop-process.ts'
 import type { Program } from '#deploy/processes/program.ts'
@@ -14,7 +15,7 @@ import { prepareDatabases } from '#deploy/up/prepare-databases.ts'
 import { computePrograms, serverPrograms } from '#deploy/up/programs.ts'
 import { bringUp } from '#deploy/up/up.ts'
 import type { Account } from '../users/account.ts'
-import { Disk } from './disk.ts'
+import { DatabaseClock, Disk } from './machine.ts'
 import { type Member, ProgramMember, Service } from './member.ts'
 
 /** A whole deployment, as `./weir up` starts it but for the second process of each cell and what faults need. */
@@ -50,6 +51,8 @@ export async function startDeployment(
   const layout = layoutIn(folder)
   mkdirSync(layout.mariadb, { mode: 0o700 })
   const disk = Disk.mount(layout.mariadb)
+  await installPackages(['base', 'faults'], progress)
+  const databaseClock = new DatabaseClock(folder)
   const { state } = await bringUp(layout, { ...UP, port: await freePort() }, progress)
   await Promise.all(Object.values(state.processes).map((identity) => stopProcess(identity)))
   saveState(layout, { ...state, processes: {} })
@@ -58,7 +61,7 @@ export async function startDeployment(
   const programs = await wirePrograms(layout, state, { mariadb, nats })
   await Promise.all(programs.map((program) => program.keepUp()))
   return {
-    members: [...programs, ...services(layout)],
+    members: [...programs, ...services(layout, databaseClock)],
     programs,
     gateways: state.gateways,
     admin: cloudAccount(layout, 'weir-admin'),
@@ -104,11 +107,12 @@ function secondOf({ name, script, settings }: Program): Program {
   return { name: second, script, settings: { ...settings, CELL_PROCESS: second } }
 }
 
-function services(layout: Layout): readonly Member[] {
+function services(layout: Layout, clock: DatabaseClock): readonly Member[] {
   return [
     new Service('mariadb', 'database', {
       start: () => startMariadb(layout.mariadb, 'detached'),
       identity: () => identityIn(`${layout.mariadb}/settings.json`),
+      moveClock: (aheadMs) => clock.move(aheadMs),
     }),
     new Service('nats', 'bus', {
       start: () => startNats(layout.nats, 'detached'),

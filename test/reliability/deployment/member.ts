@@ -23,6 +23,8 @@ export abstract class Member {
     this.kind = kind
   }
 
+  /** Afterwards its wall clock is so many milliseconds ahead of the machine's; undefined where that cannot be. */
+  abstract get moveClock(): ((aheadMs: number) => void) | undefined
   protected abstract identity(): ProcessIdentity | undefined
   protected abstract start(): Promise<void>
 
@@ -65,27 +67,33 @@ export abstract class Member {
   }
 }
 
-/** The database or the bus, as the launcher starts it. */
-export class Service extends Member {
-  readonly #start: () => Promise<unknown>
-  readonly #identity: () => ProcessIdentity | undefined
+/** How the launcher starts a service, and whose process its own file names. */
+export interface ServiceWays {
+  readonly start: () => Promise<unknown>
+  readonly identity: () => ProcessIdentity | undefined
+  /** Absent where its clock cannot be moved. */
+  readonly moveClock?: (aheadMs: number) => void
+}
 
-  constructor(
-    name: string,
-    kind: MemberKind,
-    how: { start: () => Promise<unknown>; identity: () => ProcessIdentity | undefined },
-  ) {
+/** The database or the bus. */
+export class Service extends Member {
+  readonly #ways: ServiceWays
+
+  constructor(name: string, kind: MemberKind, ways: ServiceWays) {
     super(name, kind)
-    this.#start = how.start
-    this.#identity = how.identity
+    this.#ways = ways
+  }
+
+  override get moveClock() {
+    return this.#ways.moveClock
   }
 
   protected override identity(): ProcessIdentity | undefined {
-    return this.#identity()
+    return this.#ways.identity()
   }
 
   protected override async start(): Promise<void> {
-    await this.#start()
+    await this.#ways.start()
   }
 }
 
@@ -128,9 +136,9 @@ export class ProgramMember extends Member {
     return new ProgramMember({ ...program, settings }, kind, { folder, wires })
   }
 
-  /** Its wall clock is so many milliseconds ahead of the machine's, within a tenth of a second. */
-  moveClock(aheadMs: number): void {
-    writeFileSync(this.#clockFile, String(aheadMs))
+  /** Takes effect within a tenth of a second. */
+  override get moveClock() {
+    return (aheadMs: number) => writeFileSync(this.#clockFile, String(aheadMs))
   }
 
   protected override identity(): ProcessIdentity | undefined {

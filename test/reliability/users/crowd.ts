@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SeededRandom } from '#test/env/random.ts'
 import { act } from './act-steps.ts'
 import { Administrator } from './identity-steps.ts'
 import { type Assets, type Project, pickKnown } from './project.ts'
@@ -6,6 +7,7 @@ import { changeImage, changeKeypair, changeResource } from './resource-steps.ts'
 import { boot, type Doer, destroy, edit, list, show } from './server-steps.ts'
 import { Session, type Setting } from './session.ts'
 
+const SEEDS = 2 ** 31
 /** A project has about so many servers; with more of them users rather delete than boot. */
 const SERVERS_MEANT = 25
 /** After an answer that is none a client waits before it asks on. */
@@ -25,12 +27,18 @@ export async function useUntil(
 ): Promise<void> {
   const users = projects.flatMap((project) =>
     project.users.map((user) => {
-      const doer: Doer = { session: new Session(setting, user), project, assets }
+      const random = ownRandom(setting)
+      const doer: Doer = { session: new Session({ ...setting, random }, user), project, assets }
       const keypairs = new Set<string>()
       return repeat(setting, () => step(doer, keypairs), isOver)
     }),
   )
   await Promise.all([...users, repeat(setting, () => administrator.step(), isOver)])
+}
+
+/** What one user chooses must not depend on how fast others are answered. */
+export function ownRandom({ random }: Setting): SeededRandom {
+  return new SeededRandom(Math.floor(random.next() * SEEDS))
 }
 
 async function repeat(
