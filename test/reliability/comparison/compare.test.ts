@@ -169,10 +169,15 @@ describe('servers', () => {
 
   test('what is still under way is stuck', () => {
     booted()
+    const saving = { id: OTHER, name: 'snapshot-1', fields: { status: 'saving' } }
     const openSagas = [{ name: 'boot', state: 'running', subject: SERVER }]
 
     expect(found(there({ gateway: { openSagas } }))).toEqual([
       ['stuck', `saga boot of ${SERVER} is running`],
+    ])
+    const things = { ...there().api.things, image: [saving] }
+    expect(found(there({ api: { things } }))).toEqual([
+      ['stuck', `image ${OTHER}, which a server was to fill, is saving`],
     ])
     expect(found(there({ cell: { instances: [instance({ taskState: 'pausing' })] } }))).toEqual([
       ['stuck', `server ${SERVER} is still being changed in north`],

@@ -6,9 +6,11 @@ import { readTrailing, takeInside } from './take-snapshot.ts'
 
 const LIMIT_MS = 180_000
 const EVERY_MS = 500
+/** How users call the images they ask servers for. */
+const SNAPSHOT = 'snapshot-'
 
 /** What is still under way; empty once the deployment is quiet. */
-export function stuckIn({ gateway, cells }: Snapshot): readonly string[] {
+export function stuckIn({ api, gateway, cells }: Snapshot): readonly string[] {
   return [
     ...gateway.openSagas.map(
       ({ name, state, subject }) => `saga ${name} of ${subject} is ${state}`,
@@ -23,6 +25,9 @@ export function stuckIn({ gateway, cells }: Snapshot): readonly string[] {
     ...gateway.actions
       .filter(({ openEvents }) => openEvents > 0)
       .map((row) => `action ${row.action} of ${row.serverId} (${row.requestId}) has not ended`),
+    ...api.things.image
+      .filter(({ name, fields }) => name.startsWith(SNAPSHOT) && fields['status'] !== 'active')
+      .map(({ id, fields }) => `image ${id}, which a server was to fill, is ${fields['status']}`),
     ...cells.flatMap(({ name, openSagas, instances, feedBehind }) => [
       ...openSagas.map(
         (saga) => `saga ${saga.name} of ${saga.subject} in ${name} is ${saga.state}`,
