@@ -7,10 +7,11 @@ import { type HostId, newId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { allocations, customResources, resourceProviders } from '../db/schema/placement.ts'
 import { auditProvider } from './audit-provider.ts'
-import { claim } from './claim.ts'
+import { claim, queueClaim } from './claim.ts'
 import { putInventory } from './inventory.ts'
-import { release } from './release.ts'
+import { heldBy, queueRelease, release } from './release.ts'
 import type { Resources } from './resources.ts'
+import { transfer } from './transfer.ts'
 
 let db: Database
 
@@ -73,6 +74,83 @@ test('releasing twice gives back once', async () => {
   await Promise.all([1, 2, 3].map(() => db.transaction((tx) => release(tx, consumer))))
 
   expect(await usageOf(provider)).toEqual({ counted: [2, 10, 1], held: [2, 10, 1], instances: 1 })
+})
+
+const LOST = () => new Error('lost')
+const gold = (vcpus: number, amount: number): Resources => ({
+  vcpus,
+  memoryMb: 1,
+  diskGb: 1,
+  custom: { CUSTOM_GOLD: amount },
+})
+
+test.each([
+  ['what every host has', gold(3, 1)],
+  ['a custom class', gold(1, 3)],
+])(
+  'a queued claim is as good as any, or fails its transaction for want of %s',
+  async (_, tooMuch) => {
+    const provider = await provide({ ...gold(2, 2), memoryMb: 2, diskGb: 2 })
+    const consumer = newId<string>()
+    const queued = (resources: Resources) =>
+      db.transaction(async (tx) => queueClaim(tx, provider, consumer, resources, LOST))
+
+    await expect(queued(tooMuch)).rejects.toThrow('lost')
+    expect(await usageOf(provider)).toEqual({ counted: [0, 0, 0], held: [0, 0, 0], instances: 0 })
+
+    await queued({ ...gold(2, 2), memoryMb: 2, diskGb: 2 })
+    expect(await usageOf(provider)).toMatchObject({ held: [2, 2, 2], instances: 1 })
+    expect(await auditProvider(db, provider)).toBe(false)
+    expect(await heldBy(db, consumer)).toHaveLength(4)
+  },
+)
+
+test('a queued release gives back what was read, or fails where that is no longer all', async () => {
+  const provider = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
+  const elsewhere = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
+  const [consumer, other] = [newId<string>(), newId<string>()]
+  for (const each of [consumer, other]) {
+    await take(provider, { vcpus: 2, memoryMb: 10, diskGb: 1 }, each)
+    await take(elsewhere, { vcpus: 1, memoryMb: 20, diskGb: 2 }, each)
+  }
+  const [held, others] = await Promise.all([heldBy(db, consumer), heldBy(db, other)])
+  expect(held).toHaveLength(6)
+  expect(others.every((row) => row.provider_id === provider || row.provider_id === elsewhere)).toBe(
+    true,
+  )
+  const queued = () => db.transaction(async (tx) => queueRelease(tx, consumer, held, LOST))
+
+  await queued()
+  await expect(queued()).rejects.toThrow('lost')
+
+  expect(await heldBy(db, consumer)).toEqual([])
+  expect(await usageOf(provider)).toMatchObject({ counted: [2, 10, 1], instances: 1 })
+  expect(await usageOf(elsewhere)).toMatchObject({ counted: [1, 20, 2], instances: 1 })
+})
+
+test('a transfer changes who holds and not how much is held', async () => {
+  const provider = await provide({ vcpus: 8, memoryMb: 100, diskGb: 10 })
+  const [from, to, bystander] = [newId<string>(), newId<string>(), newId<string>()]
+  for (const each of [from, bystander])
+    await take(provider, { vcpus: 2, memoryMb: 10, diskGb: 1 }, each)
+
+  await db.transaction((tx) => transfer(tx, from, to))
+
+  expect(await heldBy(db, from)).toEqual([])
+  expect(await heldBy(db, to)).toHaveLength(3)
+  expect(await heldBy(db, bystander)).toHaveLength(3)
+  expect(await usageOf(provider)).toMatchObject({ counted: [4, 20, 2], instances: 2 })
+})
+
+test('overcommit lets a provider take more than it has', async () => {
+  const provider = await provide({ vcpus: 2, memoryMb: 10, diskGb: 10 }, newId<HostId>(), {
+    vcpus: 1.5,
+    memoryMb: 2,
+    diskGb: 1,
+  })
+
+  expect(await take(provider, { vcpus: 3, memoryMb: 20, diskGb: 10 })).toBe(true)
+  expect(await take(provider, { vcpus: 0, memoryMb: 1, diskGb: 0 })).toBe(false)
 })
 
 test('an inventory that shrank below what is used accepts nothing more', async () => {

@@ -1,54 +1,18 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { type HostId, newId } from '#common/ids.ts'
+import { describe, expect, test } from 'vitest'
 import { FILTERS } from './filters.ts'
 import type { HostState } from './host-state.ts'
 import type { PlacementRequest } from './placement-request.ts'
 import { schedulingFrom } from './scheduling-from.ts'
 import { selectHosts } from './select-hosts.ts'
+import { hostState, placementRequest } from './testing.ts'
 
 const filters = FILTERS.map(({ name }) => name)
 const weights = { ram: 1, cpu: 1, disk: 1, instances: 0 }
 const scheduling = schedulingFrom({ schedulingPolicy: 'filter', filters, weights }, () => 0)
 
-function host(name: string, change: Partial<HostState> = {}): HostState {
-  return {
-    hostId: newId<HostId>(),
-    name,
-    zone: 'nova',
-    isUp: true,
-    isDisabled: false,
-    simulated: false,
-    filtersPorts: true,
-    hypervisorType: 'QEMU',
-    hypervisorHostname: name,
-    architecture: 'x86_64',
-    imageFormats: ['qcow2', 'raw'],
-    limits: { vcpus: 16, memoryMb: 1_024, diskGb: 100 },
-    used: { vcpus: 0, memoryMb: 0, diskGb: 0 },
-    instances: 0,
-    aggregates: [],
-    ...change,
-  }
-}
-
-function request(change: Partial<PlacementRequest> = {}): PlacementRequest {
-  return {
-    resources: { vcpus: 1, memoryMb: 128, diskGb: 1 },
-    image: { diskFormat: 'qcow2', properties: {} },
-    extraSpecs: {},
-    projectId: 'blue',
-    needsFirewall: false,
-    zone: null,
-    requestedHost: null,
-    triedHosts: new Set(),
-    group: null,
-    besideHosts: null,
-    apartHosts: new Set(),
-    ...change,
-  }
-}
-
+const host = hostState
+const request = placementRequest
 const image = (properties: Record<string, string>, diskFormat = 'qcow2') => ({
   image: { diskFormat, properties },
 })
@@ -145,20 +109,125 @@ test('the emptiest host comes first, equal ones by name, with the parts of each 
   ])
 })
 
-test('weights and policies are configuration', () => {
+describe('policies', () => {
+  const wide = (share: number, name: string) =>
+    host(name, { used: { vcpus: 16 * share, memoryMb: 0, diskGb: 0 } })
+  const first = (
+    hosts: readonly HostState[],
+    choice: Partial<Parameters<typeof schedulingFrom>[0]>,
+    random = () => 0,
+  ) => {
+    const made = schedulingFrom({ schedulingPolicy: 'filter', filters, weights, ...choice }, random)
+    return selectHosts(hosts, request(), made).hosts.map(({ name }) => name)
+  }
   const busy = host('busy', { used: { vcpus: 8, memoryMb: 512, diskGb: 50 }, instances: 3 })
   const idle = host('idle')
-  const first = (choice: Partial<Parameters<typeof schedulingFrom>[0]>, random = () => 0) => {
-    const made = schedulingFrom({ schedulingPolicy: 'filter', filters, weights, ...choice }, random)
-    return selectHosts([busy, idle], request(), made).hosts[0]?.name
-  }
 
-  expect(first({ weights: { ram: -1 } })).toBe('busy')
-  expect(first({ weights: { instances: 1 } })).toBe('idle')
-  expect(first({ schedulingPolicy: 'simple' })).toBe('idle')
-  const numbers = [0.9, 0.1]
-  expect(first({ schedulingPolicy: 'chance' }, () => numbers.shift() ?? 0)).toBe('busy')
-  expect(() => first({ filters: ['NoSuchFilter'] })).toThrow("There is no filter 'NoSuchFilter'")
+  test('weights are configuration, and negative ones fill hosts up', () => {
+    expect(first([busy, idle], { weights: { ram: -1 } })).toEqual(['busy', 'idle'])
+    expect(first([busy, idle], { weights: { instances: 1 } })).toEqual(['idle', 'busy'])
+    expect(first([busy, idle], { weights: { ram: 0 } })).toEqual(['busy', 'idle'])
+  })
+
+  test('simple takes the host whose busiest resource is least used', () => {
+    const simple = { schedulingPolicy: 'simple' } as const
+    const fullDisk = host('disk', { used: { vcpus: 0, memoryMb: 0, diskGb: 90 } })
+
+    expect(first([fullDisk, wide(0.75, 'b'), wide(0.5, 'c'), idle], simple)).toEqual([
+      'idle',
+      'c',
+      'b',
+      'disk',
+    ])
+    const noVcpus = { limits: { vcpus: 0, memoryMb: 100, diskGb: 100 }, used: idle.used }
+    const asksNone = request({ resources: { vcpus: 0, memoryMb: 1, diskGb: 1 } })
+    const made = schedulingFrom({ filters, weights, ...simple }, () => 0)
+    expect(
+      selectHosts([host('a', noVcpus), wide(0.5, 'b')], asksNone, made).hosts.map(
+        ({ name }) => name,
+      ),
+    ).toEqual(['b', 'a'])
+  })
+
+  test('chance takes whichever host the dice choose', () => {
+    const dice = (...numbers: number[]) =>
+      first([busy, idle], { schedulingPolicy: 'chance' }, () => numbers.shift()!)
+
+    expect(dice(0.9, 0.1)).toEqual(['busy', 'idle'])
+    expect(dice(0.1, 0.9)).toEqual(['idle', 'busy'])
+  })
+
+  test('a filter or weigher that does not exist is refused with those that do', () => {
+    expect(() => first([], { filters: ['NoSuchFilter'] })).toThrow(
+      /^There is no filter 'NoSuchFilter'; there are RetryFilter, RequestedHostFilter, /,
+    )
+    expect(() => first([], { weights: { gpu: 1 } })).toThrow(
+      "There is no weigher 'gpu'; there are ram, cpu, disk, instances, soft_affinity, soft_anti_affinity",
+    )
+  })
+})
+
+test.each([
+  ['soft-affinity', 'soft_affinity', ['b', 'c', 'a']],
+  ['soft-anti-affinity', 'soft_anti_affinity', ['a', 'c', 'b']],
+  ['affinity', 'soft_affinity', ['a', 'b', 'c']],
+] as const)('a group of policy %s, weighed by %s, orders hosts %j', (policy, weigher, expected) => {
+  const hosts = ['a', 'b', 'c'].map((name) => host(name))
+  const members = new Map([
+    [hosts[1]!.hostId, 3],
+    [hosts[2]!.hostId, 1],
+  ])
+  const group = { id: 'g', policy, maxPerHost: 1, members } as PlacementRequest['group']
+  const made = schedulingFrom(
+    { schedulingPolicy: 'filter', filters: [], weights: { [weigher]: 1 } },
+    () => 0,
+  )
+
+  expect(selectHosts(hosts, request({ group }), made).hosts.map(({ name }) => name)).toEqual(
+    expected,
+  )
+  expect(selectHosts(hosts, request(), made).hosts.map(({ name }) => name)).toEqual(['a', 'b', 'c'])
+})
+
+test('of more hosts than are ever tried the ten best stay, in order, whatever the order they come in', () => {
+  const used = (instances: number) => host(`h${String(instances).padStart(2, '0')}`, { instances })
+  const fewest = schedulingFrom(
+    { schedulingPolicy: 'filter', filters: [], weights: { instances: 1 } },
+    () => 0,
+  )
+  const best = Array.from({ length: 10 }, (_, index) => `h0${index}`)
+  const inOrder = Array.from({ length: 14 }, (_, index) => used(index))
+  const mixed = [...inOrder.slice(7), ...inOrder.slice(0, 7)]
+
+  const secondLast = [...inOrder.slice(0, 1), ...inOrder.slice(2), ...inOrder.slice(1, 2)]
+
+  for (const hosts of [inOrder, inOrder.toReversed(), mixed, secondLast])
+    expect(selectHosts(hosts, request(), fewest).hosts.map(({ name }) => name)).toEqual(best)
+})
+
+test('hosts of equal weight come by name, with a score of 0', () => {
+  const { scores } = selectHosts([host('b'), host('a')], request(), scheduling)
+
+  expect(scores.map(({ candidate, score }) => [candidate, score])).toEqual([
+    ['a', 0],
+    ['b', 0],
+  ])
+})
+
+test('hosts of equal scores and names stay in the order they came in', () => {
+  const twins = [host('a'), host('a')]
+
+  expect(selectHosts(twins, request(), scheduling).hosts).toEqual(twins)
+})
+
+test('three examples of each refusal are kept, and all are counted', () => {
+  const down = ['a', 'b', 'c', 'd', 'e'].map((name) => host(name, { isUp: false }))
+
+  const { filters: refusals } = selectHosts(down, request(), scheduling)
+
+  const compute = refusals.find(({ name }) => name === 'ComputeFilter')
+  expect(compute?.refused).toBe(5)
+  expect(compute?.examples.map(({ candidate }) => candidate)).toEqual(['a', 'b', 'c'])
 })
 
 test('whatever the hosts, all selected fit, none is selected twice, and nobody is lost from the count', () => {

@@ -1,9 +1,11 @@
 import { globSync, readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { loadContract } from '#openapi/contract.ts'
 import { presentDocuments } from '#openapi/load-document.ts'
 import { PUBLIC_POLICY } from '#openapi/projection/operation.ts'
-import { enforce, isAllowed, POLICY, policyCheck, type Who } from './policy.ts'
+import { isAllowedUpstream } from '#test/api/walks/upstream-check.ts'
+import { UPSTREAM } from '#test/api/walks/upstream-policy.ts'
+import { enforce, isAllowed, POLICY, policyCheck } from './policy.ts'
 import { ANONYMOUS, type Caller } from './request-context.ts'
 
 const DOCUMENT_RULES = new Set(
@@ -59,32 +61,51 @@ const CALLERS: Readonly<Record<string, Caller>> = {
   unscoped: callerWith([], {}),
 }
 
-/** Who of CALLERS each class of rule allows. */
-const ALLOWED: Readonly<Record<Who, readonly string[]>> = {
-  authenticated: Object.keys(CALLERS),
-  reader: ['administrator', 'system administrator', 'member', 'reader'],
-  member: ['administrator', 'system administrator', 'member'],
-  admin: ['administrator', 'system administrator'],
-  'system-reader': ['administrator', 'system administrator', 'system reader'],
-  'domain-reader': [
-    'administrator',
-    'system administrator',
-    'system reader',
-    'domain administrator',
-    'domain reader',
-  ],
-  'domain-manager': ['administrator', 'system administrator', 'domain administrator'],
-  service: ['administrator', 'system administrator', 'system reader', 'service'],
-  'service-or-admin': ['administrator', 'system administrator', 'service'],
-}
+/** Where a rule ends so, it says who may touch what is not their own. */
+const OTHER = ':other'
 
-describe.each(Object.entries(POLICY))('%s', (rule, who) => {
-  test(`allows who ‘${who}’ means, and nobody else`, () => {
-    const allowed = Object.entries(CALLERS).filter(([, caller]) => isAllowed(caller, rule))
-
-    expect(allowed.map(([name]) => name)).toEqual(ALLOWED[who])
-  })
+const upstream = Object.keys(POLICY).flatMap((rule) => {
+  const isOfOthers = rule.endsWith(OTHER)
+  const check = UPSTREAM.get(isOfOthers ? rule.slice(0, -OTHER.length) : rule)?.check
+  return check === undefined
+    ? []
+    : [{ rule, check, target: isOfOthers ? ('foreign' as const) : ('own' as const) }]
 })
+
+test.each(upstream)('$rule allows those whom $check allows', ({ rule, check, target }) => {
+  const allowed = Object.entries(CALLERS).filter(([, caller]) => isAllowed(caller, rule))
+  const expected = Object.entries(CALLERS).filter(([, caller]) =>
+    isAllowedUpstream(check, caller, target),
+  )
+
+  expect(allowed.map(([name]) => name)).toEqual(expected.map(([name]) => name))
+})
+
+test.each(Object.keys(POLICY).filter((rule) => rule.startsWith('federation:')))(
+  '%s: who may look may not change, and who changes is an administrator',
+  (rule) => {
+    const allowed = new Set(
+      Object.entries(CALLERS)
+        .filter(([, caller]) => isAllowed(caller, rule))
+        .map(([name]) => name),
+    )
+    const besideOperators: Readonly<Record<string, readonly string[]>> = {
+      'federation:depth:show': ['member', 'reader'],
+      'federation:events:list': ['member', 'reader'],
+      'federation:intents:list': ['member', 'reader'],
+      'federation:servers:chain': ['member', 'reader'],
+      'federation:intents:cancel': ['member'],
+      'federation:audit:list': [],
+      'federation:orphans:list': [],
+    }
+    const others = besideOperators[rule]
+    const isRead = /:(list|show|copies|sensors)$/.test(rule)
+
+    const operators = ['administrator', 'system administrator']
+    const expected = [...operators, ...(others ?? (isRead ? ['system reader'] : []))]
+    expect(allowed).toEqual(new Set(expected))
+  },
+)
 
 test('a refusal is `forbidden` and names the rule', () => {
   const check = policyCheck('os_compute_api:servers:create')
@@ -99,6 +120,17 @@ test('a refusal is `forbidden` and names the rule', () => {
         message: expect.stringContaining('os_compute_api:servers:create') as string,
       }) as Error,
     )
+})
+
+test('a caller the rule allows passes, and an identity rule is refused in the words of Keystone', () => {
+  const check = policyCheck('identity:list_users')
+  const administrator = CALLERS['administrator']!
+
+  expect(() => check(administrator)).not.toThrow()
+  expect(() => enforce(administrator, 'identity:list_users')).not.toThrow()
+  expect(() => check(CALLERS['member']!)).toThrow(
+    'You are not authorized to perform the requested action: identity:list_users.',
+  )
 })
 
 test('an unknown rule is a bug, found when routes are bound', () => {

@@ -6,7 +6,7 @@ export function aggregateValues(
   key: string,
 ): readonly string[] {
   return aggregates.flatMap(({ metadata }) => {
-    const value = metadata[key]
-    return value === undefined ? [] : value.split(',').map((part) => part.trim())
+    if (!Object.hasOwn(metadata, key)) return []
+    return metadata[key]!.split(',').map((part) => part.trim())
   })
 }

@@ -36,5 +36,5 @@ function runs(host: HostState, wanted: string): boolean {
 
 function canonical(architecture: string): string {
   const name = architecture.toLowerCase()
-  return ARCHITECTURES[name] ?? name
+  return Object.hasOwn(ARCHITECTURES, name) ? ARCHITECTURES[name]! : name
 }

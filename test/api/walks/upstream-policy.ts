@@ -13,7 +13,9 @@ interface UpstreamDefault {
 
 /** Whom a rule allows instead of its upstream default, on purpose. */
 interface Difference {
+  readonly check: string
   readonly who: Who
+  readonly own?: Who
   readonly why: string
   readonly rules: readonly string[]
 }
@@ -23,6 +25,7 @@ const DEFAULTS = JSON.parse(readFileSync(file, 'utf8')) as readonly UpstreamDefa
 
 const DIFFERENCES: readonly Difference[] = [
   {
+    check: 'rule:context_is_admin',
     who: 'admin',
     why: 'Moving servers tells about hosts, which are no business of a project; so it was up to Nova 2025.1.',
     rules: [
@@ -35,11 +38,34 @@ const DIFFERENCES: readonly Difference[] = [
     ],
   },
   {
+    check: 'rule:project_reader_or_admin',
     who: 'reader',
     why: 'Clients show users the limits of their own project.',
     rules: ['get_quota'],
   },
   {
+    check: 'rule:project_reader_or_admin',
+    who: 'reader',
+    why: 'No service of another cloud asks our Placement.',
+    rules: ['placement:usages'],
+  },
+  {
+    check: 'rule:admin_required or user_id:%(target.user.id)s',
+    who: 'admin',
+    own: 'authenticated',
+    why: 'An administrator is one in every scope.',
+    rules: ['identity:delete_access_rule'],
+  },
+  {
+    check:
+      'rule:admin_required or (role:reader and system_scope:all) or user_id:%(target.user.id)s',
+    who: 'system-reader',
+    own: 'authenticated',
+    why: 'An administrator is one in every scope.',
+    rules: ['identity:get_access_rule', 'identity:list_access_rules'],
+  },
+  {
+    check: 'rule:admin_required or (role:reader and (system_scope:all or domain_id:%(domain_id)s))',
     who: 'domain-reader',
     why: 'Whoever reads the grants of a domain reads the names of the roles in them.',
     rules: [
@@ -62,16 +88,18 @@ export const OURS: Readonly<Record<string, string>> = {
 
 /** Who a rule must allow: of others' things, and of one's own where that differs. */
 export interface Expected {
+  /** In the language of oslo.policy. */
+  readonly check: string
   readonly who: Who | 'manager' | 'nobody'
   readonly own: Who | undefined
 }
 
 /** By the name of the rule. */
 export const UPSTREAM: ReadonlyMap<string, Expected> = new Map([
-  ...DEFAULTS.flatMap(({ who, own, rules }) =>
-    rules.map((rule): [string, Expected] => [rule, { who, own }]),
+  ...DEFAULTS.flatMap(({ rules, ...expected }) =>
+    rules.map((rule): [string, Expected] => [rule, { own: undefined, ...expected }]),
   ),
-  ...DIFFERENCES.flatMap(({ who, rules }) =>
-    rules.map((rule): [string, Expected] => [rule, { who, own: undefined }]),
+  ...DIFFERENCES.flatMap(({ check, who, own, rules }) =>
+    rules.map((rule): [string, Expected] => [rule, { check, who, own }]),
   ),
 ])

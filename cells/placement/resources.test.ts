@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { limitsOf } from './ratios.ts'
+import { addResources, combineResources, resourcesOf } from './resources.ts'
+
+const flavor = {
+  id: 'f',
+  name: 'f',
+  vcpus: 2,
+  memoryMb: 512,
+  rootGb: 10,
+  ephemeralGb: 0,
+  swapMb: 0,
+  extraSpecs: {},
+} as unknown as Parameters<typeof resourcesOf>[0]['flavor']
+
+test('a limit is what there is times its ratio, rounded down; custom classes are never overcommitted', () => {
+  const ratios = { vcpus: 1.5, memoryMb: 2, diskGb: 0.5 }
+
+  expect(limitsOf({ vcpus: 3, memoryMb: 100, diskGb: 9 }, ratios)).toEqual({
+    vcpus: 4,
+    memoryMb: 200,
+    diskGb: 4,
+  })
+  expect(
+    limitsOf({ vcpus: 1, memoryMb: 1, diskGb: 2, custom: { CUSTOM_GOLD: 3 } }, ratios).custom,
+  ).toEqual({ CUSTOM_GOLD: 3 })
+})
+
+test('a flavor without root disk takes the disk that its image asks for', () => {
+  const image = { minDiskGb: 7, properties: {} }
+
+  expect(resourcesOf({ flavor, image })).toEqual({ vcpus: 2, memoryMb: 512, diskGb: 10 })
+  expect(resourcesOf({ flavor: { ...flavor, rootGb: 0 }, image }).diskGb).toBe(7)
+})
+
+test('amounts are combined class by class, and a class that one side lacks is 0 there', () => {
+  const a = { vcpus: 1, memoryMb: 2, diskGb: 3, custom: { CUSTOM_GOLD: 4 } }
+  const b = { vcpus: 10, memoryMb: 20, diskGb: 30, custom: { CUSTOM_GOLD: 40, CUSTOM_TIN: 5 } }
+  const plain = { vcpus: 1, memoryMb: 1, diskGb: 1 }
+  const sum = { vcpus: 11, memoryMb: 22, diskGb: 33, custom: { CUSTOM_GOLD: 44, CUSTOM_TIN: 5 } }
+
+  expect(addResources(a, b)).toEqual(sum)
+  expect(addResources(b, a)).toEqual(sum)
+  expect(addResources(plain, a).custom).toEqual({ CUSTOM_GOLD: 4 })
+  expect(addResources(a, plain).custom).toEqual({ CUSTOM_GOLD: 4 })
+  expect(addResources(plain, plain)).toEqual({ vcpus: 2, memoryMb: 2, diskGb: 2 })
+  expect(combineResources(b, a, (x, y) => x - y)).toEqual({
+    vcpus: 9,
+    memoryMb: 18,
+    diskGb: 27,
+    custom: { CUSTOM_GOLD: 36, CUSTOM_TIN: 5 },
+  })
+})

@@ -1,0 +1,251 @@
+import { describe, expect, test } from 'vitest'
+import { type HostId, newId } from '#common/ids.ts'
+import { FILTERS } from './filters.ts'
+import type { HostState } from './host-state.ts'
+import type { PlacementRequest } from './placement-request.ts'
+import { hostState, placementRequest } from './testing.ts'
+
+/** Why the filter of this name refuses the host; undefined where it lets it pass. */
+function refusal(
+  name: string,
+  state: Partial<HostState>,
+  request: Partial<PlacementRequest> = {},
+): string | undefined {
+  const filter = FILTERS.find((each) => each.name === name)!
+  return filter.refuse(hostState('a', state), placementRequest(request))
+}
+
+test('an empty host that is up passes every filter, and no filter has a name twice', () => {
+  const request = placementRequest()
+
+  expect(FILTERS.filter((filter) => filter.refuse(hostState('a'), request) !== undefined)).toEqual(
+    [],
+  )
+  expect(new Set(FILTERS.map(({ name }) => name)).size).toBe(FILTERS.length)
+})
+
+describe.each([
+  ['RamFilter', 'memoryMb', 1_024, 'MiB of memory'],
+  ['CoreFilter', 'vcpus', 16, 'VCPUs'],
+  ['DiskFilter', 'diskGb', 100, 'GiB of disk'],
+] as const)('%s', (name, amount, limit, unit) => {
+  const wants = (value: number) => ({
+    resources: { vcpus: 0, memoryMb: 0, diskGb: 0, [amount]: value },
+  })
+  const uses = (value: number) => ({
+    used: { vcpus: 0, memoryMb: 0, diskGb: 0, [amount]: value },
+  })
+
+  test('lets a server pass that takes exactly what is free', () => {
+    expect(refusal(name, {}, wants(limit))).toBeUndefined()
+    expect(refusal(name, uses(limit - 3), wants(3))).toBeUndefined()
+    expect(refusal(name, uses(limit), wants(0))).toBeUndefined()
+  })
+
+  test('refuses one more than what is free, with both numbers', () => {
+    expect(refusal(name, {}, wants(limit + 1))).toBe(
+      `has ${limit} ${unit} free, ${limit + 1} are needed`,
+    )
+    expect(refusal(name, uses(limit - 3), wants(4))).toBe(`has 3 ${unit} free, 4 are needed`)
+  })
+
+  test('says 0, not a negative number, of a host that is over its limit', () => {
+    expect(refusal(name, uses(limit + 5), wants(1))).toBe(`has 0 ${unit} free, 1 are needed`)
+  })
+})
+
+describe('ResourceClassFilter', () => {
+  const nothing = { vcpus: 0, memoryMb: 0, diskGb: 0 }
+  const has = (total: number, used: number) => ({
+    limits: { ...nothing, custom: { CUSTOM_GOLD: total } },
+    used: { ...nothing, custom: { CUSTOM_GOLD: used } },
+  })
+  const wants = (custom: Record<string, number>) => ({ resources: { ...nothing, custom } })
+  const name = 'ResourceClassFilter'
+
+  test('lets exactly what is free pass and refuses one more', () => {
+    expect(refusal(name, has(3, 1), wants({ CUSTOM_GOLD: 2 }))).toBeUndefined()
+    expect(refusal(name, has(3, 1), wants({ CUSTOM_GOLD: 3 }))).toBe(
+      'has 2 CUSTOM_GOLD free, 3 are needed',
+    )
+  })
+
+  test('refuses a class that the host does not have, and says 0 of one that is overused', () => {
+    expect(refusal(name, {}, wants({ CUSTOM_TIN: 1 }))).toBe('has 0 CUSTOM_TIN free, 1 are needed')
+    expect(refusal(name, has(3, 1), wants({ CUSTOM_TIN: 1 }))).toBe(
+      'has 0 CUSTOM_TIN free, 1 are needed',
+    )
+    expect(refusal(name, has(1, 2), wants({ CUSTOM_GOLD: 1 }))).toBe(
+      'has 0 CUSTOM_GOLD free, 1 are needed',
+    )
+  })
+
+  test('looks at every class that is asked for', () => {
+    const both = wants({ CUSTOM_GOLD: 1, CUSTOM_TIN: 1 })
+
+    expect(refusal(name, has(3, 0), both)).toBe('has 0 CUSTOM_TIN free, 1 are needed')
+  })
+})
+
+describe('server groups', () => {
+  const here = newId<HostId>()
+  const elsewhere = newId<HostId>()
+  const group = (policy: string, members: readonly (readonly [HostId, number])[], maxPerHost = 1) =>
+    ({
+      group: { id: 'g', policy, maxPerHost, members: new Map(members) },
+    }) as Partial<PlacementRequest>
+  const of = (name: string, request: Partial<PlacementRequest>) =>
+    refusal(name, { hostId: here }, request)
+
+  test.each([
+    ['the first server of a group goes anywhere', [], undefined],
+    ['a host that has one of its servers', [[here, 1]], undefined],
+    ['a host that has none of them', [[elsewhere, 1]], "is not the host of the server's group"],
+  ] as const)('affinity: %s', (_, members, expected) => {
+    expect(of('ServerGroupAffinityFilter', group('affinity', members))).toBe(expected)
+  })
+
+  test.each([
+    ['a host that has none of its servers', [[elsewhere, 5]], 1, undefined],
+    ['a host with one fewer than allowed', [[here, 1]], 2, undefined],
+    ['a host with as many as allowed', [[here, 2]], 2, 'has 2 of the servers of its group'],
+    ['a host with more than allowed', [[here, 3]], 2, 'has 3 of the servers of its group'],
+  ] as const)('anti-affinity: %s', (_, members, maxPerHost, expected) => {
+    const request = group('anti-affinity', members, maxPerHost)
+
+    expect(of('ServerGroupAntiAffinityFilter', request)).toBe(expected)
+  })
+
+  test('each filter leaves groups of other policies alone', () => {
+    for (const policy of ['anti-affinity', 'soft-affinity', 'soft-anti-affinity'])
+      expect(of('ServerGroupAffinityFilter', group(policy, [[elsewhere, 1]]))).toBeUndefined()
+    for (const policy of ['affinity', 'soft-affinity', 'soft-anti-affinity'])
+      expect(of('ServerGroupAntiAffinityFilter', group(policy, [[here, 9]]))).toBeUndefined()
+  })
+})
+
+describe('where a server is asked to be', () => {
+  test.each([
+    ['AvailabilityZoneFilter', { zone: null }, undefined],
+    ['AvailabilityZoneFilter', { zone: 'nova' }, undefined],
+    ['AvailabilityZoneFilter', { zone: 'east' }, 'is in zone nova'],
+    ['RequestedHostFilter', { requestedHost: null }, undefined],
+    ['RequestedHostFilter', { requestedHost: 'a' }, undefined],
+    ['RequestedHostFilter', { requestedHost: 'b' }, 'is not the host asked for'],
+  ] as const)('%s %j', (name, request, expected) => {
+    expect(refusal(name, {}, request)).toBe(expected)
+  })
+
+  test('hints and earlier tries name hosts by id', () => {
+    const hostId = newId<HostId>()
+    const others = new Set([newId<HostId>()])
+    const this1 = new Set([hostId])
+
+    expect(refusal('SameHostFilter', { hostId }, { besideHosts: null })).toBeUndefined()
+    expect(refusal('SameHostFilter', { hostId }, { besideHosts: this1 })).toBeUndefined()
+    expect(refusal('SameHostFilter', { hostId }, { besideHosts: others })).toContain('has none')
+    expect(refusal('DifferentHostFilter', { hostId }, { apartHosts: others })).toBeUndefined()
+    expect(refusal('DifferentHostFilter', { hostId }, { apartHosts: this1 })).toContain('apart')
+    expect(refusal('RetryFilter', { hostId }, { triedHosts: others })).toBeUndefined()
+    expect(refusal('RetryFilter', { hostId }, { triedHosts: this1 })).toEqual(expect.any(String))
+  })
+
+  test('only a server that needs a firewall minds a host without', () => {
+    const name = 'SecurityGroupFilter'
+
+    expect(refusal(name, { filtersPorts: false }, { needsFirewall: false })).toBeUndefined()
+    expect(refusal(name, { filtersPorts: true }, { needsFirewall: true })).toBeUndefined()
+    expect(refusal(name, { filtersPorts: false }, { needsFirewall: true })).toBeDefined()
+  })
+})
+
+describe('aggregates', () => {
+  const aggregates = (...all: readonly Record<string, string>[]) => ({
+    aggregates: all.map((metadata, id) => ({ id, metadata })),
+  })
+  const specs = (key: string, value: string) => ({
+    extraSpecs: { [`aggregate_instance_extra_specs:${key}`]: value },
+  })
+  const extraSpecs = (
+    state: Partial<HostState>,
+    request: Partial<PlacementRequest>,
+  ): string | undefined => refusal('AggregateInstanceExtraSpecsFilter', state, request)
+
+  test('one value of one aggregate is enough for an extra spec', () => {
+    expect(extraSpecs(aggregates({ ssd: 'true' }), specs('ssd', 'true'))).toBeUndefined()
+    expect(
+      extraSpecs(aggregates({ ssd: 'no' }, { ssd: 'a, true ,b' }), specs('ssd', 'true')),
+    ).toBeUndefined()
+    expect(extraSpecs(aggregates({ ssd: 'no' }), specs('ssd', 'true'))).toBe(
+      'is in no aggregate where ssd is true',
+    )
+    expect(extraSpecs(aggregates({ tape: 'true' }), specs('ssd', 'true'))).toBeDefined()
+    expect(extraSpecs({}, specs('ssd', 'true'))).toBeDefined()
+    expect(extraSpecs(aggregates({ tape: 'true' }), specs('ssd', 's!= true'))).toBeDefined()
+  })
+
+  test('every scoped extra spec must hold; those of other scopes are of other filters', () => {
+    const host = aggregates({ ssd: 'true', rack: '7' })
+
+    expect(
+      extraSpecs(host, {
+        extraSpecs: {
+          'hw:cpu_policy': 'dedicated',
+          'aggregate_instance_extra_specs:ssd': 'true',
+          'aggregate_instance_extra_specs:rack': '8',
+        },
+      }),
+    ).toBe('is in no aggregate where rack is 8')
+    expect(extraSpecs(host, { extraSpecs: { 'hw:cpu_policy': 'dedicated' } })).toBeUndefined()
+  })
+
+  test('names that every object has are keys like any other', () => {
+    expect(extraSpecs(aggregates({ ssd: 'true' }), specs('constructor', 'x'))).toBe(
+      'is in no aggregate where constructor is x',
+    )
+    expect(extraSpecs(aggregates({ ssd: 'constructor x' }), specs('ssd', 'constructor x'))).toBe(
+      undefined,
+    )
+    expect(extraSpecs(aggregates({ ssd: 'y' }), specs('ssd', 'constructor x'))).toBeDefined()
+  })
+
+  test('an aggregate of tenants keeps others away, whatever follows the key', () => {
+    const of = (...all: readonly Record<string, string>[]) =>
+      refusal('AggregateMultiTenancyIsolation', aggregates(...all))
+
+    expect(of({ ssd: 'true' })).toBeUndefined()
+    expect(of({ filter_tenant_id: 'blue' })).toBeUndefined()
+    expect(of({ filter_tenant_id: 'red', filter_tenant_id_2: 'green, blue' })).toBeUndefined()
+    expect(of({ filter_tenant_id: 'red' }, { filter_tenant_id: 'blue' })).toBeUndefined()
+    expect(of({ filter_tenant_id: 'red' }, { ssd: 'blue' })).toBe('is kept for other projects')
+  })
+})
+
+describe('ImagePropertiesFilter', () => {
+  const of = (state: Partial<HostState>, properties: Record<string, string>) =>
+    refusal('ImagePropertiesFilter', state, { image: { diskFormat: 'qcow2', properties } })
+
+  test.each([
+    ['x64', 'x86_64'],
+    ['arm64', 'aarch64'],
+    ['i386', 'i686'],
+    ['x86', 'i686'],
+    ['X86_64', 'x86_64'],
+  ])('%s is another name for %s', (name, architecture) => {
+    expect(of({ architecture }, { hw_architecture: name })).toBeUndefined()
+    expect(of({ architecture }, { architecture: name })).toBeUndefined()
+    expect(of({ architecture: 's390x' }, { hw_architecture: name })).toBe(
+      'is of architecture s390x',
+    )
+  })
+
+  test('a KVM host runs images made for QEMU, and no other host runs those of another type', () => {
+    expect(of({ hypervisorType: 'KVM' }, { img_hv_type: 'QEMU' })).toBeUndefined()
+    expect(of({ hypervisorType: 'QEMU' }, { img_hv_type: 'kvm' })).toBe('runs QEMU guests')
+    expect(of({ hypervisorType: 'docker' }, { img_hv_type: 'docker' })).toBeUndefined()
+  })
+
+  test('an architecture that every object has as a property is an unknown architecture', () => {
+    expect(of({}, { hw_architecture: 'constructor' })).toBe('is of architecture x86_64')
+  })
+})

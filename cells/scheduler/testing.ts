@@ -1,0 +1,43 @@
+import { type HostId, newId } from '#common/ids.ts'
+import type { HostState } from './host-state.ts'
+import type { PlacementRequest } from './placement-request.ts'
+
+/** An empty QEMU host of 16 VCPUs, 1,024 MiB and 100 GiB. */
+export function hostState(name: string, change: Partial<HostState> = {}): HostState {
+  return {
+    hostId: newId<HostId>(),
+    name,
+    zone: 'nova',
+    isUp: true,
+    isDisabled: false,
+    simulated: false,
+    filtersPorts: true,
+    hypervisorType: 'QEMU',
+    hypervisorHostname: name,
+    architecture: 'x86_64',
+    imageFormats: ['qcow2', 'raw'],
+    limits: { vcpus: 16, memoryMb: 1_024, diskGb: 100 },
+    used: { vcpus: 0, memoryMb: 0, diskGb: 0 },
+    instances: 0,
+    aggregates: [],
+    ...change,
+  }
+}
+
+/** A small server of project blue that may go anywhere. */
+export function placementRequest(change: Partial<PlacementRequest> = {}): PlacementRequest {
+  return {
+    resources: { vcpus: 1, memoryMb: 128, diskGb: 1 },
+    image: { diskFormat: 'qcow2', properties: {} },
+    extraSpecs: {},
+    projectId: 'blue',
+    needsFirewall: false,
+    zone: null,
+    requestedHost: null,
+    triedHosts: new Set(),
+    group: null,
+    besideHosts: null,
+    apartHosts: new Set(),
+    ...change,
+  }
+}

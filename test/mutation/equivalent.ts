@@ -1,0 +1,24 @@
+/** A mutant that no test can kill, because the program does the same with it. */
+export interface Equivalent {
+  readonly file: string
+  /** The line as it stands in the file, without the spaces around it. */
+  readonly line: string
+  /** What the mutant puts in place of a part of the line. */
+  readonly replacement: string
+  readonly why: string
+}
+
+export const EQUIVALENT: readonly Equivalent[] = [
+  {
+    file: 'cells/scheduler/select-hosts.ts',
+    line: 'if (place === -1 && best.length === CANDIDATES_MAX) continue',
+    replacement: 'false',
+    why: 'The host is put last and taken away again: the line only saves that.',
+  },
+  {
+    file: 'cells/scheduler/trace.ts',
+    line: 'if (last === undefined || example === undefined)',
+    replacement: 'false',
+    why: 'Without a last filter there is no example: the first half is for the compiler.',
+  },
+]
