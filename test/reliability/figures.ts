@@ -1,8 +1,7 @@
-import { type Evidence, WRONG_KINDS, type Wrong, type WrongKind } from './comparison/compare.ts'
-import { excusedRecords } from './comparison/compare-trails.ts'
+import { WRONG_KINDS, type Wrong, type WrongKind } from './comparison/compare.ts'
 import type { Snapshot } from './comparison/snapshot.ts'
 import type { FaultLog } from './faults/rounds.ts'
-import { outcomeOf } from './record/record.ts'
+import { outcomeOf, type RunRecord } from './record/record.ts'
 
 /** What a run comes to. */
 export interface Figures {
@@ -23,7 +22,6 @@ export interface Figures {
   readonly answers5xx: Readonly<Record<string, number>>
   /** Processes that ended without having been killed. */
   readonly endedByThemselves: number
-  readonly auditExcused: number
   readonly quietAfterS: number
 }
 
@@ -36,7 +34,7 @@ export interface Recovery {
 export interface Run {
   readonly seed: number
   readonly minutes: number
-  readonly evidence: Evidence
+  readonly record: RunRecord
   readonly faults: FaultLog
   readonly snapshot: Snapshot
   readonly wrong: readonly Wrong[]
@@ -45,7 +43,7 @@ export interface Run {
 }
 
 export function figuresOf(run: Run): Figures {
-  const { entries } = run.evidence.record
+  const { entries } = run.record
   const outcomes = Map.groupBy(entries, outcomeOf)
   const { happened } = run.faults
   return {
@@ -70,7 +68,6 @@ export function figuresOf(run: Run): Figures {
         .map(({ status, message }) => `${status} ${plain(message)}`),
     ),
     endedByThemselves: run.endedByThemselves,
-    auditExcused: excusedRecords(run.snapshot, run.evidence),
     quietAfterS: seconds(run.quietMs),
   }
 }

@@ -26,7 +26,6 @@ export function report(figures: Figures): readonly string[] {
         ['servers in ERROR at the end', figures.serversInError],
         ['faults', figures.faults],
         ...Object.entries(wrong),
-        ['audit records a killed gateway took with it, as promised', figures.auditExcused],
         ['processes that ended by themselves', figures.endedByThemselves],
         ['seconds until quiet', figures.quietAfterS],
       ],

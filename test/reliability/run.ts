@@ -52,11 +52,10 @@ export async function run(
   await recovered(AbortSignal.timeout(START_LIMIT_MS))
   const { snapshot, quietMs } = await untilQuiet(deployment, () => takeAll(deployment, people))
   progress('Comparing ...')
-  const evidence = { record, kills: faults.kills, outages: faults.outages }
-  const wrong = compare(snapshot, evidence)
+  const wrong = compare(snapshot, record)
   const endedByThemselves = deployment.members.reduce((sum, each) => sum + each.endedByItself, 0)
   keep(folder, { wrong, faults, snapshot })
-  const done: Run = { seed, minutes, evidence, faults, snapshot, wrong, endedByThemselves, quietMs }
+  const done: Run = { seed, minutes, record, faults, snapshot, wrong, endedByThemselves, quietMs }
   return { figures: figuresOf(done), told: tellWrong(wrong, record.entries) }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { sourceFiles } from '#test/tidy/source-files.ts'
 import { type Entry, RunRecord, type Write } from '../record/record.ts'
-import { compare, type Evidence, type Wrong } from './compare.ts'
+import { compare, type Wrong } from './compare.ts'
 import {
   gone as goneFrom,
   guest,
@@ -25,12 +25,10 @@ import type { Snapshot } from './snapshot.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-compare-'))
 let record: RunRecord
-let evidence: Evidence
 
 afterAll(() => rmSync(folder, { recursive: true }))
 beforeEach(() => {
   record = new RunRecord(join(folder, 'requests.jsonl'))
-  evidence = { record, kills: [], outages: [] }
 })
 
 /** A request in the seconds from `at` to `at + 1`, on record and audited under its path. */
@@ -67,7 +65,7 @@ const there = (planted: Planted = {}) => thereIn(record, planted)
 const gone = () => goneFrom(record)
 
 function found(snapshot: Snapshot): readonly (readonly [Wrong['kind'], string])[] {
-  return compare(snapshot, evidence).map(({ kind, text }) => [kind, text])
+  return compare(snapshot, record).map(({ kind, text }) => [kind, text])
 }
 
 test('nothing is wrong where all is as it was answered', () => {
@@ -81,7 +79,7 @@ describe('servers', () => {
     booted()
 
     const text = `server ${SERVER} was promised and is gone`
-    expect(compare(gone(), evidence)).toEqual([{ kind: 'lost', text, requests: ['boot'] }])
+    expect(compare(gone(), record)).toEqual([{ kind: 'lost', text, requests: ['boot'] }])
   })
 
   test('one whose guest is on no host is lost', () => {
@@ -275,15 +273,6 @@ describe('ports, ledgers and trails', () => {
       ['unrecorded', "POST boot, answered 202, is not on the audit's record"],
     ])
     expect(found(there({ gateway: { audit: [row, row] } }))).toHaveLength(1)
-  })
-
-  test('what a killed gateway had just answered is excused, unless it is of identity', () => {
-    evidence = { ...evidence, kills: [{ gateway: 'gateway-1', atMs: 2_500 }] }
-    const audit: [] = []
-    expect(found(there({ gateway: { audit } }))).toEqual([])
-
-    asked('/identity/v3/users', 1, { status: 201 })
-    expect(found(there({ gateway: { audit } })).map(([kind]) => kind)).toEqual(['unrecorded'])
   })
 
   test('an answer of 500 is wrong, one of 503 is not', () => {

@@ -26,25 +26,15 @@ export interface Wrong {
   readonly requests: readonly string[]
 }
 
-/** What is known of a run besides its requests. */
-export interface Evidence {
-  readonly record: RunRecord
-  /** When a gateway was killed, in milliseconds of the harness's clock. */
-  readonly kills: readonly { readonly gateway: string; readonly atMs: number }[]
-  /** When a database could not be written to. */
-  readonly outages: readonly { readonly fromMs: number; readonly untilMs: number }[]
-}
-
 /** Everything that is wrong in a deployment that is quiet, after all that was asked of it and answered. */
-export function compare(snapshot: Snapshot, evidence: Evidence): readonly Wrong[] {
-  const { record } = evidence
+export function compare(snapshot: Snapshot, record: RunRecord): readonly Wrong[] {
   return [
     ...stuckIn(snapshot).map((text): Wrong => ({ kind: 'stuck', text, requests: [] })),
     ...compareThings(snapshot, record),
     ...comparePlaces(snapshot),
     ...comparePorts(snapshot),
     ...compareLedgers(snapshot),
-    ...compareTrails(snapshot, evidence),
+    ...compareTrails(snapshot, record),
     ...record.wrongAnswers.map(
       ({ entry, text }): Wrong => ({ kind: 'wrong answer', text, requests: [entry.requestId] }),
     ),

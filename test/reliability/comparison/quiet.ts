@@ -53,9 +53,9 @@ export async function untilQuiet(
   for (let recorded = -1; ; ) {
     const isOver = spentMs() > LIMIT_MS
     const isStill = stuckIn(await takeInside(deployment)).length === 0
-    const { audit, unnumbered } = await readTrailing(deployment)
+    const { audit, waiting } = await readTrailing(deployment)
     const quietMs = spentMs()
-    if (isOver || (isStill && unnumbered === 0 && audit === recorded)) {
+    if (isOver || (isStill && waiting === 0 && audit === recorded)) {
       const snapshot = await take()
       // A host may have had news just now.
       if (isOver || stuckIn(snapshot).length === 0) return { snapshot, quietMs }

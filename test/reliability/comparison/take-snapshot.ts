@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Deployment } from '../deployment/deployment.ts'
 import type { SignedIn } from '../users/account.ts'
 import { readApi } from './read-api.ts'
@@ -47,16 +47,18 @@ export async function takeInside(deployment: Deployment): Promise<Snapshot> {
   return { api: NO_API, gateway: await readGatewayDatabase(rootUrl(databases.gateway)), cells }
 }
 
-/** How many rows the audit's record has, and events that have no number yet: they follow what they tell of. */
+/** What follows the changes it tells of: rows of the audit's record, and what is still to become a row or an event. */
 export async function readTrailing({
   rootUrl,
   databases,
-}: Deployment): Promise<{ readonly audit: number; readonly unnumbered: number }> {
+  auditDirectory,
+}: Deployment): Promise<{ readonly audit: number; readonly waiting: number }> {
+  const files = existsSync(auditDirectory) ? readdirSync(auditDirectory).length : 0
   return reading(rootUrl(databases.gateway), async (rows) => {
     const [row] = await rows<{ readonly audit: number; readonly unnumbered: number }>(
       'SELECT (SELECT COUNT(*) FROM audit_records) AS audit, (SELECT COUNT(*) FROM event_inbox) AS unnumbered',
     )
-    return row!
+    return { audit: row!.audit, waiting: row!.unnumbered + files }
   })
 }
 

@@ -37,6 +37,8 @@ export interface Deployment {
   }
   /** By the host's name, the file its guests are kept in. */
   readonly guestFiles: Readonly<Record<string, string>>
+  /** Where gateways keep audit records until the database has them. */
+  readonly auditDirectory: string
   readonly disk: Disk
 }
 
@@ -75,6 +77,7 @@ export async function startDeployment(
         hosts.map(({ name }) => [name, join(layout.hosts, name, HOSTS_GUESTS)]),
       ),
     ),
+    auditDirectory: join(layout.images, 'audit'),
     disk,
   }
 }

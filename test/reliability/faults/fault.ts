@@ -13,10 +13,6 @@ export interface Fault {
   readonly holdMs: number
   readonly begin: () => Promise<void> | void
   readonly end: () => Promise<void> | void
-  /** True while a database cannot be written to because of it. */
-  readonly stopsWrites: boolean
-  /** The gateway that it kills. */
-  readonly kills?: string
   /** Nothing may start it again before its end. */
   readonly down?: Member
 }
@@ -71,9 +67,7 @@ function kill(member: Member, holdMs: number): Fault {
     holdMs,
     begin: () => member.kill(),
     end: () => void member.keepUp(),
-    stopsWrites: member.kind === 'database',
     down: member,
-    ...(member.kind === 'gateway' ? { kills: member.name } : {}),
   }
 }
 
@@ -84,7 +78,6 @@ function freeze(member: Member, holdMs: number): Fault {
     holdMs,
     begin: () => member.freeze(),
     end: () => member.thaw(),
-    stopsWrites: member.kind === 'database',
   }
 }
 
@@ -101,7 +94,6 @@ function cut(
     holdMs,
     begin: () => relay?.set(mode),
     end: () => relay?.set('pass'),
-    stopsWrites: wire === 'database',
   }
 }
 
@@ -112,7 +104,6 @@ function moveClock(member: Member, aheadMs: number, holdMs: number): Fault {
     holdMs,
     begin: () => member.moveClock?.(aheadMs),
     end: () => member.moveClock?.(0),
-    stopsWrites: false,
   }
 }
 
@@ -123,7 +114,6 @@ function fillDisk({ disk }: Deployment, holdMs: number): Fault {
     holdMs,
     begin: () => disk.fill(),
     end: () => disk.empty(),
-    stopsWrites: true,
   }
 }
 
@@ -147,6 +137,5 @@ function lockTables(deployment: Deployment, random: SeededRandom, holdMs: number
       await connection.query(`LOCK TABLES ${locks}`)
     },
     end: () => release(),
-    stopsWrites: true,
   }
 }

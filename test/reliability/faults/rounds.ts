@@ -10,8 +10,6 @@ export interface FaultLog {
   readonly happened: { kind: string; target: string; atMs: number; endMs: number }[]
   /** From the end of a fault that came alone until everything served again; `several` for those that came together. */
   readonly recoveries: { kind: string; ms: number }[]
-  readonly kills: { gateway: string; atMs: number }[]
-  readonly outages: { fromMs: number; untilMs: number }[]
 }
 
 export interface RoundsOptions {
@@ -36,7 +34,7 @@ const RECOVERY_LIMIT_MS = 60_000
 /** Makes things go wrong, one at a time and several at once, and keeps count; all is put right again in the end. */
 export async function runRounds(options: RoundsOptions): Promise<FaultLog> {
   const { deployment, random, isOver } = options
-  const log: FaultLog = { happened: [], recoveries: [], kills: [], outages: [] }
+  const log: FaultLog = { happened: [], recoveries: [] }
   const down = new Set<Member>()
   const keeper = keepUp(deployment, down, isOver)
   while (!isOver()) {
@@ -65,10 +63,9 @@ function chooseRound(deployment: Deployment, random: SeededRandom): readonly Fau
 }
 
 async function happen(fault: Fault, log: FaultLog, down: Set<Member>): Promise<void> {
-  const { kind, target, kills, stopsWrites } = fault
+  const { kind, target } = fault
   const atMs = performance.now()
   if (fault.down !== undefined) down.add(fault.down)
-  if (kills !== undefined) log.kills.push({ gateway: kills, atMs })
   // What locks tables may have to wait for them, or be cut off from them by another fault.
   const begun = Promise.resolve(fault.begin()).catch(() => {})
   await sleep(fault.holdMs)
@@ -76,9 +73,7 @@ async function happen(fault: Fault, log: FaultLog, down: Set<Member>): Promise<v
   if (fault.down !== undefined) down.delete(fault.down)
   await fault.end()
   void begun.then(() => fault.end())
-  const endMs = performance.now()
-  log.happened.push({ kind, target, atMs, endMs })
-  if (stopsWrites) log.outages.push({ fromMs: atMs, untilMs: endMs })
+  log.happened.push({ kind, target, atMs, endMs: performance.now() })
 }
 
 async function measure(
