@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { SeededRandom } from '#test/env/random.ts'
@@ -55,6 +55,7 @@ export async function run(
   const wrong = compare(snapshot, record)
   const endedByThemselves = deployment.members.reduce((sum, each) => sum + each.endedByItself, 0)
   keep(folder, { wrong, faults, snapshot })
+  copyFileSync(deployment.databaseLog, join(folder, 'logs', 'mariadb.log'))
   const done: Run = { seed, minutes, record, faults, snapshot, wrong, endedByThemselves, quietMs }
   return { figures: figuresOf(done), told: tellWrong(wrong, record.entries) }
 }

@@ -39,6 +39,8 @@ export interface Deployment {
   readonly guestFiles: Readonly<Record<string, string>>
   /** Where gateways keep audit records until the database has them. */
   readonly auditDirectory: string
+  /** On the small disk, which is gone with the namespace. */
+  readonly databaseLog: string
   readonly disk: Disk
 }
 
@@ -78,6 +80,7 @@ export async function startDeployment(
       ),
     ),
     auditDirectory: join(layout.images, 'audit'),
+    databaseLog: join(layout.mariadb, 'mariadb.log'),
     disk,
   }
 }
