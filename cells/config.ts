@@ -6,6 +6,7 @@ import { type Retention, readRetention } from './retention.ts'
 import { FILTERS } from './scheduler/filters.ts'
 import { SCHEDULING_POLICIES, type SchedulingPolicy } from './scheduler/policy.ts'
 import { WEIGHERS } from './scheduler/weighers.ts'
+import type { UplinkSettings } from './uplink.ts'
 
 export interface CellConfig {
   readonly cellId: CellId
@@ -20,6 +21,8 @@ export interface CellConfig {
   readonly secretKey: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
+  /** Undefined where the cell is on its deployment's own bus. */
+  readonly uplink: UplinkSettings | undefined
   readonly logLevel: string
   readonly ratios: AllocationRatios
   readonly schedulingPolicy: SchedulingPolicy
@@ -36,6 +39,8 @@ export interface CellConfig {
 }
 
 const FENCE_AFTER_S_MIN = 30
+/** Where NATS usually takes leaf nodes. */
+const UPLINK_PORT = 7_422
 
 /** What a group wishes outweighs all that the others come to. */
 const WEIGHTS = { ram: 1, cpu: 1, disk: 1, instances: 0, soft_affinity: 10, soft_anti_affinity: 10 }
@@ -53,6 +58,7 @@ export function configFromEnv(env: Env): CellConfig {
     secretKey: read.secret('SECRET_KEY'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    uplink: readUplink(read),
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
     ratios: {
       vcpus: read.number('CPU_ALLOCATION_RATIO', 16),
@@ -79,6 +85,13 @@ export function configFromEnv(env: Env): CellConfig {
       `Configuration:\n  CELL_FENCE_AFTER_S: 0, or at least ${FENCE_AFTER_S_MIN}: a gateway may be busy for seconds`,
     )
   return { ...config, cellId: parseId<CellId>(id, 'CELL_ID') }
+}
+
+function readUplink(read: EnvReader): UplinkSettings | undefined {
+  const url = read.optionalText('UPLINK_URL')
+  return url === undefined
+    ? undefined
+    : { url, port: read.integer('UPLINK_PORT', UPLINK_PORT, 1, 65_535) }
 }
 
 function weightsFrom(read: EnvReader): Readonly<Record<string, number>> {

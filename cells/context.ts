@@ -30,6 +30,7 @@ import { sagaRecovery } from './reconcilers/saga-recovery.ts'
 import { tellContact } from './reconcilers/tell-contact.ts'
 import { schedulingFrom } from './scheduler/scheduling-from.ts'
 import { serveCell } from './serve.ts'
+import { openUplink } from './uplink.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('db/migrations', import.meta.url))
 
@@ -60,6 +61,7 @@ export async function startCell(
     relay?.nudge()
     listener?.forget()
   }
+  if (config.uplink !== undefined) owned.use(await openUplink(config.uplink, log))
   const nats = await connectBus(busOptions(config, onReconnect), log)
   owned.defer(() => nats.close())
   const hosts = new HostRegistry({ db, clock, silentAfterMs: config.hostSilentAfterMs })

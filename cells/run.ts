@@ -1,3 +1,4 @@
+import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
 import { settleIn } from '#common/settle-in.ts'
 import { untilSignal } from '#common/until-signal.ts'
@@ -7,6 +8,7 @@ import { startCell } from './context.ts'
 /** A process of a cell from its start to its end, which a signal asks for. */
 export async function run(env: Env): Promise<void> {
   await using running = await startCell(configFromEnv(env))
+  keepLogBounded()
   settleIn()
   await untilSignal()
   running.cell.conductor.log.info('cell stops')

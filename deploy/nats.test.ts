@@ -7,7 +7,8 @@ import { gatewayAccount, SERVER_SIDE_PERMISSIONS } from '#gateway/bus/accounts.t
 import { issueCredentials } from '#gateway/bus/issue-credentials.ts'
 import { pushAccount } from '#gateway/bus/push-account.ts'
 import { connectSystem } from './nats/connect-system.ts'
-import { keyPair } from './nats/nats-keys.ts'
+import { natsConfig } from './nats/nats-config.ts'
+import { keyPair, natsKeys } from './nats/nats-keys.ts'
 import { startNats, stopNats } from './nats.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'weir-nats-'))
@@ -61,4 +62,13 @@ test('a client without credentials is refused', async () => {
   const { url } = await startNats(directory, 'with-parent')
 
   await expect(connect({ servers: url, reconnect: false })).rejects.toThrow(/authorization/i)
+})
+
+test('it listens on loopback alone, and has neither WebSockets nor JetStream', async () => {
+  const keys = natsKeys(mkdtempSync(join(tmpdir(), 'weir-nats-')))
+  const text = await natsConfig('/nowhere', { port: 1, leafPort: 2 }, keys)
+
+  const hosts = [...text.matchAll(/host: "(?<host>[^"]+)"/g)].map(({ groups }) => groups?.['host'])
+  expect(hosts).toEqual(['127.0.0.1', '127.0.0.1'])
+  expect(text).not.toMatch(/websocket|jetstream|http|mqtt|gateway \{|cluster/)
 })

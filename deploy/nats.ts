@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { waitFor } from '#common/wait-for.ts'
 import { connectSystem } from './nats/connect-system.ts'
-import { type NatsPorts, type NatsReach, natsConfig } from './nats/nats-config.ts'
+import { type NatsPorts, natsConfig, type Uplink } from './nats/nats-config.ts'
 import { type NatsKeys, natsKeys, operatorSeedFile } from './nats/nats-keys.ts'
 import { findProgram } from './process/find-program.ts'
 import { freePort } from './process/free-port.ts'
@@ -15,18 +15,14 @@ import { writeFileAtomically } from './process/write-file-atomically.ts'
 export interface Nats {
   readonly url: string
   readonly port: number
-  /** Where the bus of a cell elsewhere dials in. */
-  readonly leafUrl: string
-  /** Where computes of hosts elsewhere dial in; `url` where nothing is served to other machines. */
-  readonly hostUrl: string
+  /** Where it takes leaf nodes; of one with an uplink where that is dialled. */
+  readonly leafPort: number
   readonly operatorSeedFile: string
   readonly process: ProcessIdentity
   readonly keys: NatsKeys
 }
 
 interface Settings extends NatsPorts {
-  /** Where cells and hosts elsewhere are taken; absent: on loopback. */
-  readonly address?: string | undefined
   readonly process?: ProcessIdentity
 }
 
@@ -40,7 +36,7 @@ const READY_LIMIT_MS = 30_000
 export async function startNats(
   directory: string,
   lifetime: Lifetime,
-  reach: NatsReach = {},
+  uplink?: Uplink,
 ): Promise<Nats> {
   const home = resolve(directory)
   mkdirSync(home, { recursive: true, mode: 0o700 })
@@ -51,10 +47,8 @@ export async function startNats(
   const ports = {
     port: await freePort(old?.port),
     leafPort: await freePort(old?.leafPort),
-    hostPort: await freePort(old?.hostPort),
   }
-  const settings = { ...ports, address: reach.exposure?.address }
-  writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, ports, keys, reach))
+  writeFileAtomically(`${home}/nats.conf`, await natsConfig(home, ports, keys, uplink))
   const identity = await startProcess({
     command: findProgram('nats-server'),
     args: ['-c', `${home}/nats.conf`],
@@ -63,12 +57,9 @@ export async function startNats(
     logFile: `${home}/nats.log`,
     lifetime,
     record: (started) =>
-      writeFileAtomically(
-        `${home}/settings.json`,
-        JSON.stringify({ ...settings, process: started }),
-      ),
+      writeFileAtomically(`${home}/settings.json`, JSON.stringify({ ...ports, process: started })),
   })
-  return whenReady(handle(home, settings, identity, keys), home)
+  return whenReady(handle(home, ports, identity, keys), home)
 }
 
 /** The nats-server of this directory if it runs. */
@@ -86,14 +77,11 @@ export async function stopNats(directory: string): Promise<void> {
 }
 
 function handle(home: string, settings: Settings, identity: ProcessIdentity, keys: NatsKeys): Nats {
-  const { port, leafPort, hostPort, address } = settings
-  const url = `nats://127.0.0.1:${port}`
+  const { port, leafPort } = settings
   return {
-    url,
+    url: `nats://127.0.0.1:${port}`,
     port,
-    hostUrl: address === undefined ? url : `wss://${address}:${hostPort}`,
-    leafUrl:
-      address === undefined ? `nats://127.0.0.1:${leafPort}` : `tls://${address}:${leafPort}`,
+    leafPort,
     operatorSeedFile: operatorSeedFile(home),
     process: identity,
     keys,

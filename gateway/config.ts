@@ -50,9 +50,7 @@ export interface GatewayConfig {
   readonly processName: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
-  /** Where cells elsewhere find the bus. */
-  readonly natsPublicUrl: string
-  /** Where the bus of a cell's own reaches this one; undefined where it cannot. */
+  /** Where the bus takes leaf nodes; undefined: cells elsewhere cannot reach it. */
   readonly natsLeafUrl: string | undefined
   /** The right to let cells in and to shut them out; undefined: this gateway cannot. */
   readonly natsOperator: NatsOperator | undefined
@@ -126,7 +124,6 @@ export function configFromEnv(env: Env): GatewayConfig {
     processName: read.text('PROCESS'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
-    natsPublicUrl: read.optionalText('NATS_PUBLIC_URL') ?? read.text('NATS_URL'),
     natsLeafUrl: read.optionalText('NATS_LEAF_URL'),
     natsOperator: readOperator(read),
     consoles: {

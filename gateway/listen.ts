@@ -3,6 +3,8 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { Gateway } from './context.ts'
+import { BusSlots } from './http/bus-slots.ts'
+import { serveBusSockets } from './http/bus-sockets.ts'
 import { type ConsoleMetrics, consoleMetrics } from './http/consoles/console-metrics.ts'
 import { serveConsoleSockets } from './http/consoles/console-sockets.ts'
 import { linksSource } from './http/links.ts'
@@ -32,7 +34,8 @@ export async function listen(gateway: Gateway): Promise<Listening> {
   const { listenHost, port, tls } = gateway.config
   await using parts = new AsyncDisposableStack()
   const { fetch } = createServer(gateway)
-  const served = { gateway, consoles: consoleMetrics(gateway.metrics.registry) }
+  const consoles = consoleMetrics(gateway.metrics.registry)
+  const served = { gateway, consoles, busSlots: new BusSlots() }
   const plain = createAdaptorServer({ fetch }) as Server
   const actual = await serve(parts, served, plain, { host: listenHost, port })
   const secure = tls === undefined ? undefined : secureServer(gateway, fetch)
@@ -65,12 +68,13 @@ function secureServer({ certificate }: Gateway, fetch: FetchCallback): Server | 
 interface Served {
   readonly gateway: Gateway
   readonly consoles: ConsoleMetrics
+  readonly busSlots: BusSlots
 }
 
 /** Returns the port, once connections are taken. */
 async function serve(
   parts: AsyncDisposableStack,
-  { gateway, consoles }: Served,
+  { gateway, consoles, busSlots }: Served,
   server: Server,
   at: { readonly host: string; readonly port: number },
 ): Promise<number> {
@@ -87,6 +91,7 @@ async function serve(
   // Their streams would never end by themselves.
   parts.defer(() => gateway.events[Symbol.asyncDispose]())
   parts.use(serveConsoleSockets(server, gateway, linksOf, consoles))
+  parts.use(serveBusSockets(server, gateway, busSlots))
   return (server.address() as AddressInfo).port
 }
 

@@ -1,3 +1,4 @@
+import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
 import { settleIn } from '#common/settle-in.ts'
 import { untilSignal } from '#common/until-signal.ts'
@@ -11,6 +12,7 @@ export async function run(env: Env): Promise<void> {
   await using gateway = await createGateway(config)
   await using listening = await listen(gateway)
   gateway.log.info({ host: listening.host, port: listening.port }, 'gateway listens')
+  keepLogBounded()
   settleIn()
   await untilSignal()
   gateway.log.info('gateway stops')

@@ -897,7 +897,7 @@ export interface components {
             /** @description Its place among all events; a later event has a larger one. */
             readonly id: string;
             /**
-             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned) and a cell (alive, dark, enabled, disabled); operation.state: an operation was begun or has ended.
+             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (alive, dark, enabled, disabled); operation.state: an operation was begun or has ended.
              * @enum {string}
              */
             readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state";
@@ -2196,9 +2196,9 @@ export interface operations {
                         /** @description The one to speak. */
                         readonly wire_version: number;
                         readonly bus: {
-                            /** @description Where programs reach the bus. */
+                            /** @description Where programs reach the bus, over a WebSocket at this gateway. */
                             readonly url: string;
-                            /** @description Where a bus of the cell's own reaches it; null where there is no such place. */
+                            /** @description Where a bus of the cell's own reaches it as a leaf node, over a WebSocket at this gateway; null where there is no such place. */
                             readonly leaf_url: string | null;
                         };
                         /** @description The image service. */

@@ -17,6 +17,8 @@ import { renderReference } from '#gateway/cli/reference.ts'
 import { scriptedOperator } from '#gateway/cli/testing/scripted-operator.ts'
 import { configFromEnv as gatewayConfig } from '#gateway/config.ts'
 
+/** As it stands in a literal, without what comes from a variable. */
+const SECRET_FILE = /(?<=['`/}])[a-z-]*\.(?:creds|key|nk|crt|password)(?=['`])/g
 /** Before and after the part of docs/drivers.md that is written anew. */
 const TABLE_MARK = '<!-- what each driver can -->'
 
@@ -52,6 +54,18 @@ test('docs/settings.md names every variable that a program reads', async () => {
   const needed = String(errorOf(() => computeConfig({}))).match(missing) ?? []
   expect(needed.length).toBeGreaterThan(5)
   expect(needed.filter((name) => !isNamed(page, name))).toEqual([])
+})
+
+test('docs/security.md names every file that a secret is kept in', async () => {
+  const page = await readFile('docs/security.md', 'utf8')
+  const sources = (await readdir('deploy', { recursive: true })).filter(
+    (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'),
+  )
+  const texts = await Promise.all(sources.map((path) => readFile(join('deploy', path), 'utf8')))
+  const named = texts.flatMap((text) => text.match(SECRET_FILE) ?? [])
+  const files = [...new Set(named.map((name) => name.split('/').at(-1)!))]
+  expect(files.length).toBeGreaterThan(8)
+  expect(files.filter((name) => !page.includes(name))).toEqual([])
 })
 
 test('README.md leads to every document', async () => {

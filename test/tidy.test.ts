@@ -103,7 +103,7 @@ describe('size', () => {
 
 describe('text', () => {
   test('no default exports', () => {
-    const demandedByTool = /(drizzle\.config|global-setup)\.ts$/
+    const demandedByTool = /((drizzle|vitest)\.config|global-setup)\.ts$/
     const broken = offenders(
       files,
       ({ path, text }) => /^export default/m.test(text) && !demandedByTool.test(path),

@@ -1,3 +1,4 @@
+import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
 import { settleIn } from '#common/settle-in.ts'
 import { untilSignal } from '#common/until-signal.ts'
@@ -6,6 +7,7 @@ import { computeFromEnv } from './from-env.ts'
 /** A compute from its start to its end, which a signal asks for. */
 export async function run(env: Env): Promise<void> {
   await using _compute = await computeFromEnv(env)
+  keepLogBounded()
   settleIn()
   await untilSignal()
 }

@@ -1,7 +1,8 @@
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import type { Static, TSchema } from 'typebox'
+import { PeersHeard } from '#common/bus/peers-heard.ts'
 import { workContext } from '#common/context.ts'
-import { Failure, isFailure } from '#common/errors.ts'
+import { Failure } from '#common/errors.ts'
 import type { HostId, InstanceId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
@@ -12,20 +13,24 @@ import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import { findInstance } from '../db/instances.ts'
 import { auditHost } from './audit-host.ts'
+import { OneInHand } from './one-in-hand.ts'
 import { recordReport } from './record-report.ts'
 import { tellSiblings } from './tell-siblings.ts'
 
 /** One process of the cell writes down what all of them hear. */
 const QUEUE = 'conductor'
-/** Words of hosts in hand at once; more are dropped, since every host repeats itself. */
-const OPEN_MAX = 500
+/** Of one host. One that comes back with a thousand guests tells of each; what is dropped its next report has. */
+const WORDS_PER_SECOND = 200
+
+type Heed = (message: Msg) => Promise<void>
 
 /** Hears the cell's hosts until disposed: notes who lives, records what they report, and audits their guests. */
 export class HostListener implements AsyncDisposable {
   readonly #cell: Cell
   readonly #hostsChanged: () => void
   readonly #subscriptions: readonly Subscription[]
-  readonly #open = new Set<Promise<void>>()
+  readonly #peers: PeersHeard
+  readonly #inHand: OneInHand<string, Msg>[] = []
   readonly #audited = new Set<HostId>()
   /** Hosts that have reported since this began to listen, or are being asked to. */
   readonly #reported = new Set<HostId>()
@@ -34,13 +39,14 @@ export class HostListener implements AsyncDisposable {
   constructor(cell: Cell, hostsChanged: () => void) {
     this.#cell = cell
     this.#hostsChanged = hostsChanged
+    this.#peers = new PeersHeard(cell.conductor.clock, cell.conductor.log, WORDS_PER_SECOND)
     this.#subscriptions = [
-      this.#subscribe('alive', HostAlive, ({ hostId, down }) => this.#noteAlive(hostId, down)),
+      this.#hearLife(),
       this.#subscribe('alive', HostAlive, ({ hostId }) => this.#meet(hostId as HostId), QUEUE),
-      this.#subscribe('report', HostReport, (report) => this.#noteReport(report)),
       this.#subscribe('report', HostReport, (report) => this.#record(report), QUEUE),
+      this.#hearOfReports(),
       this.#subscribe('power', InstancePower, (power) => this.#doubt(power), QUEUE),
-      this.#listen(innerSubject(cell.conductor.cellId, 'hosts-changed'), () =>
+      this.#listenOneInHand(innerSubject(cell.conductor.cellId, 'hosts-changed'), 1, () =>
         cell.conductor.hosts.refresh(),
       ),
     ]
@@ -54,7 +60,26 @@ export class HostListener implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const subscription of this.#subscriptions)
       if (!subscription.isClosed()) subscription.unsubscribe()
-    await Promise.allSettled(this.#open)
+    await Promise.all(this.#inHand.map((each) => each.end()))
+  }
+
+  /** Every process hears who lives, at once, however much else there is to do. */
+  #hearLife(): Subscription {
+    const subject = reportSubject(this.#cell.conductor.cellId, '*', 'alive')
+    return this.#listen(subject, (message) => {
+      try {
+        const { hostId, down } = this.#said(HostAlive, message)
+        this.#cell.conductor.hosts.heard(hostId as HostId, down)
+      } catch (error) {
+        this.#notHeeded(message, error)
+      }
+    })
+  }
+
+  /** Every process hears that a host has reported, and one of them reads what. */
+  #hearOfReports(): Subscription {
+    const subject = reportSubject(this.#cell.conductor.cellId, '*', 'report')
+    return this.#listen(subject, ({ subject: from }) => this.#reported.add(hostOf(from) as HostId))
   }
 
   #subscribe<T extends TSchema>(
@@ -64,47 +89,43 @@ export class HostListener implements AsyncDisposable {
     queue?: string,
   ): Subscription {
     const subject = reportSubject(this.#cell.conductor.cellId, '*', what)
-    return this.#listen(
-      subject,
-      (message) => {
-        const said = checked(schema, message.json(), message.subject)
-        assertOwn(message.subject, said)
-        return heed(said)
-      },
-      queue,
-    )
+    const read: Heed = async (message) => heed(this.#said(schema, message))
+    // A report says all there is; of what guests do each says something else.
+    const waitingMax = what === 'power' ? WORDS_PER_SECOND : 1
+    return this.#listenOneInHand(subject, waitingMax, read, queue)
   }
 
-  #listen(subject: string, heed: (message: Msg) => Promise<void>, queue?: string): Subscription {
+  #listenOneInHand(subject: string, waitingMax: number, heed: Heed, queue?: string): Subscription {
+    const inHand = new OneInHand<string, Msg>(waitingMax, (message) => this.#heed(message, heed))
+    this.#inHand.push(inHand)
+    return this.#listen(subject, (message) => inHand.take(hostOf(message.subject), message), queue)
+  }
+
+  #listen(subject: string, take: (message: Msg) => void, queue?: string): Subscription {
     return this.#cell.conductor.nats.subscribe(subject, {
       ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
-        if (error !== null || this.#open.size >= OPEN_MAX) return
-        const done = this.#heed(message, heed)
-        this.#open.add(done)
-        void done.finally(() => this.#open.delete(done))
+        if (error === null && this.#peers.hears(hostOf(message.subject))) take(message)
       },
     })
   }
 
-  async #heed(message: Msg, heed: (message: Msg) => Promise<void>): Promise<void> {
-    const { log } = this.#cell.conductor
+  async #heed(message: Msg, heed: Heed): Promise<void> {
     try {
       await heed(message)
     } catch (error) {
-      const level = isFailure(error, 'unavailable', 'conflict') ? 'warn' : 'error'
-      log[level]({ subject: message.subject, ...errorFields(error) }, 'word of a host not heeded')
+      this.#notHeeded(message, error)
     }
   }
 
-  #noteAlive(hostId: string, down: string | null): Promise<void> {
-    this.#cell.conductor.hosts.heard(hostId as HostId, down)
-    return Promise.resolve()
+  #notHeeded({ subject }: Msg, error: unknown): void {
+    this.#peers.notHeeded(hostOf(subject), { subject, ...errorFields(error) })
   }
 
-  #noteReport({ hostId, down }: HostReport): Promise<void> {
-    this.#reported.add(hostId as HostId)
-    return this.#noteAlive(hostId, down)
+  #said<T extends TSchema>(schema: T, message: Msg): Static<T> {
+    const said = checked(schema, message.json(), message.subject)
+    assertOwn(message.subject, said as object)
+    return said
   }
 
   /** A host that reported before anybody here listened would report again only a minute later. */
@@ -122,6 +143,7 @@ export class HostListener implements AsyncDisposable {
 
   async #record(report: HostReport): Promise<void> {
     const { conductor } = this.#cell
+    conductor.hosts.heard(report.hostId as HostId, report.down)
     await recordReport(conductor, report)
     await conductor.hosts.refresh()
     this.#hostsChanged()
@@ -153,6 +175,11 @@ export class HostListener implements AsyncDisposable {
 
 /** The bus lets a host speak below its own id only, so the subject says who speaks. */
 function assertOwn(subject: string, said: object): void {
-  if (!('hostId' in said) || said.hostId === subject.split('.')[2]) return
+  if (!('hostId' in said) || said.hostId === hostOf(subject)) return
   throw new Failure('forbidden', 'A host speaks of another one.')
+}
+
+/** The host that says something below this subject; of the cell's own subjects the cell. */
+function hostOf(subject: string): string {
+  return subject.split('.')[2] ?? ''
 }

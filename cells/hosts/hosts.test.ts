@@ -1,15 +1,17 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { workContext } from '#common/context.ts'
 import { type HostId, type InstanceId, newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import type { CellHeartbeat } from '#openapi/wire/feed.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
-import { eventSubject } from '#openapi/wire.ts'
+import { eventSubject, reportSubject } from '#openapi/wire.ts'
 import { tracesOf } from '#test/env/cell-engine.ts'
 import { operationOn, sampleBuild } from '#test/env/sample-build.ts'
 import { testServices } from '#test/env/services.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
+import { askHost } from '../conductor/ask-host.ts'
 import type { RunningCell } from '../context.ts'
 import { findInstance } from '../db/instances.ts'
 import { auditHost } from './audit-host.ts'
@@ -330,3 +332,25 @@ test('a delete on a dead host waits, ends when the host is declared down, and th
     .poll(() => tracesOf(running, [back], operation.serverId), { timeout: 10_000 })
     .toEqual([])
 })
+
+test('a host that floods its cell with reports silences no other', async () => {
+  const { nats, cellId, hosts } = running.cell.conductor
+  const loud = newId<HostId>()
+  const subject = reportSubject(cellId, loud, 'report')
+  const report = JSON.stringify({ ...(await askedReport()), hostId: loud, name: 'loud' })
+  for (let nth = 0; nth < 5_000; nth += 1) nats.publish(subject, nth % 2 === 0 ? report : 'garbage')
+  await nats.flush()
+  const floodedAt = Date.now()
+
+  const isHeard = () => {
+    const known = hosts.get(host.id as HostId)
+    return known !== undefined && hosts.lastSeenAt(known) >= floodedAt
+  }
+  await waitFor('the other host to be heard', isHeard, 4_000)
+  expect(hosts.isUp(hosts.get(host.id as HostId)!)).toBe(true)
+})
+
+async function askedReport() {
+  const { conductor } = running.cell
+  return askHost(conductor, host.id as HostId, 'report', {}, workContext({}))
+}

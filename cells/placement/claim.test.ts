@@ -88,7 +88,7 @@ test.each([
   ['what every host has', gold(3, 1)],
   ['a custom class', gold(1, 3)],
 ])(
-  'a queued claim is as good as any, or fails its transaction for want of %s',
+  'a queued claim takes all it asks for, or fails its transaction for want of %s',
   async (_, tooMuch) => {
     const provider = await provide({ ...gold(2, 2), memoryMb: 2, diskGb: 2 })
     const consumer = newId<string>()

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import type { Env } from '#common/env.ts'
+import { Failure } from '#common/errors.ts'
 
 /** What is typed at a terminal, unseen, after the prompt; elsewhere all that comes in at standard input. */
 export async function readSecret(prompt: string): Promise<string> {
@@ -15,5 +18,28 @@ export async function readSecret(prompt: string): Promise<string> {
   } finally {
     terminal.close()
     stderr.write('\n')
+  }
+}
+
+/** Where a join token may be, besides a file: what is on a command line is shown to every user of the machine. */
+const JOIN_TOKEN = 'WEIR_JOIN_TOKEN'
+
+/** The token of `--token-file` (`-`: standard input), or else of the environment. Throws `invalid` where there is none. */
+export async function readJoinTokenOption(file: string | undefined, env: Env): Promise<string> {
+  const token = await tokenAt(file, env)
+  if (token !== undefined && token.trim() !== '') return token.trim()
+  throw new Failure(
+    'invalid',
+    `There is no join token: give the file it is in with --token-file, - for standard input, or set ${JOIN_TOKEN}.`,
+  )
+}
+
+async function tokenAt(file: string | undefined, env: Env): Promise<string | undefined> {
+  if (file === undefined) return env[JOIN_TOKEN]
+  if (file === '-') return readSecret('Join token: ')
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new Failure('invalid', `--token-file ${file} cannot be read.`, { cause })
   }
 }

@@ -3,6 +3,7 @@ import { loadState } from '../deployment/state.ts'
 import { examineDeployment } from './examine-deployment.ts'
 import { examineHypervisor } from './examine-hypervisor.ts'
 import { examineMachine } from './examine-machine.ts'
+import { examineNats } from './examine-nats.ts'
 import { examinePackages } from './examine-packages.ts'
 import { examinePorts } from './examine-ports.ts'
 import type { Finding } from './finding.ts'
@@ -13,6 +14,7 @@ export async function examine(layout: Layout): Promise<readonly Finding[]> {
   return [
     ...examineMachine(layout),
     ...examinePackages(),
+    ...examineNats(),
     await examineHypervisor(),
     ...(await examinePorts(state)),
     ...(state === undefined

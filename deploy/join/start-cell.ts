@@ -27,10 +27,11 @@ export async function startCell(
     startMariadb(layout.mariadb, 'detached').then((mariadb) =>
       prepareCellDatabases(layout, mariadb, state),
     ),
-    startNats(layout.nats, 'detached', { uplink: uplinkOf(layout, joined, cell) }),
+    startNats(layout.nats, 'detached', uplinkOf(layout, cell)),
     issueCellCredentials(layout, state),
   ])
-  const wiring = { nats, credentials: { of: credentials }, databases: { cells: databases } }
+  const uplink = { url: joined.leafUrl, port: nats.leafPort }
+  const wiring = { nats, uplink, credentials: { of: credentials }, databases: { cells: databases } }
   progress('Starting the cell and its computes ...')
   const startServers = async () =>
     startPrograms(layout, state, await cellPrograms(layout, state, wiring))

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { cellAccount } from '#gateway/bus/accounts.ts'
 import type { Layout } from '../deployment/layout.ts'
-import type { CellRecord, JoinedDeployment } from '../deployment/state.ts'
+import type { CellRecord } from '../deployment/state.ts'
 import type { Uplink } from '../nats/nats-config.ts'
 
 /** What the gateway signed, with the private key it was signed for. */
@@ -16,13 +15,10 @@ export function certificateFile(layout: Layout): string {
 }
 
 /** How the bus of a cell reaches that of its deployment: it dials, and nothing listens for the other side. */
-export function uplinkOf(layout: Layout, joined: JoinedDeployment, cell: CellRecord): Uplink {
-  const caFile = certificateFile(layout)
+export function uplinkOf(layout: Layout, cell: CellRecord): Uplink {
   const { publicKey } = cell.account
   return {
-    url: joined.leafUrl,
     credentialsFile: uplinkCredentialsFile(layout),
     account: { publicKey, claims: cellAccount(cell.id) },
-    caFile: existsSync(caFile) ? caFile : undefined,
   }
 }

@@ -1,3 +1,4 @@
+import type { UplinkSettings } from '#cells/uplink.ts'
 import type { CellRecord } from '../deployment/state.ts'
 import { passedOn } from './passed-on.ts'
 import type { Program } from './program.ts'
@@ -7,9 +8,14 @@ export interface CellFiles {
   readonly secretKeyFile: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string
+  /** Undefined where the cell is on the deployment's own bus. */
+  readonly uplink: UplinkSettings | undefined
+  /** PEM, to be believed besides what the machine believes; undefined: none. */
+  readonly caFile: string | undefined
 }
 
 export function cellProgram(cell: CellRecord, files: CellFiles): Program {
+  const { uplink, caFile } = files
   const name = `cell-${cell.name}`
   return {
     name,
@@ -22,6 +28,8 @@ export function cellProgram(cell: CellRecord, files: CellFiles): Program {
       CELL_SECRET_KEY_FILE: files.secretKeyFile,
       CELL_NATS_URL: files.natsUrl,
       CELL_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
+      ...(uplink && { CELL_UPLINK_URL: uplink.url, CELL_UPLINK_PORT: String(uplink.port) }),
+      ...(caFile !== undefined && { NODE_EXTRA_CA_CERTS: caFile }),
       ...passedOn(process.env, 'CELL_RETENTION_'),
       ...passedOn(process.env, 'CELL_FENCE_'),
     },

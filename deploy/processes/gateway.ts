@@ -13,7 +13,6 @@ export interface GatewayFiles {
   readonly databaseUrlFile: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string
-  readonly natsHostUrl: string
   readonly natsLeafUrl: string
   readonly natsOperatorSeedFile: string
   readonly natsSystemCredentialsFile: string
@@ -36,7 +35,6 @@ export function gatewayProgram(
       GATEWAY_DATABASE_URL_FILE: files.databaseUrlFile,
       GATEWAY_NATS_URL: files.natsUrl,
       GATEWAY_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
-      GATEWAY_NATS_PUBLIC_URL: files.natsHostUrl,
       GATEWAY_NATS_LEAF_URL: files.natsLeafUrl,
       GATEWAY_NATS_OPERATOR_SEED_FILE: files.natsOperatorSeedFile,
       GATEWAY_NATS_SYSTEM_CREDENTIALS_FILE: files.natsSystemCredentialsFile,

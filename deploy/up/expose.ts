@@ -2,7 +2,6 @@ import { existsSync, renameSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { Failure } from '#common/errors.ts'
 import type { Layout } from '../deployment/layout.ts'
-import type { Exposure } from '../nats/nats-config.ts'
 import { runTool } from '../packages/run-tool.ts'
 import { findProgram } from '../process/find-program.ts'
 
@@ -10,12 +9,11 @@ const DAYS = 3_650
 const LIMIT_MS = 30_000
 
 /** Afterwards there is a certificate for this address, made by itself and once: whoever joins knows it by its key. */
-export async function exposureAt(layout: Layout, address: string): Promise<Exposure> {
+export async function keepCertificate(layout: Layout, address: string): Promise<void> {
   if (isIP(address) === 0)
     throw new Failure('invalid', `--address ${address} is no address of this machine.`)
   const { certificateFile, certificateKeyFile: keyFile } = layout
   if (!existsSync(certificateFile)) await makeCertificate(certificateFile, keyFile, address)
-  return { address, certificateFile, keyFile }
 }
 
 async function makeCertificate(file: string, keyFile: string, address: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { UplinkSettings } from '#cells/uplink.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
 import type { CellRecord, DeploymentState, HostRecord } from '../deployment/state.ts'
@@ -26,6 +27,8 @@ export interface Wiring {
 
 /** The same where there is no gateway. */
 export interface CellWiring extends Pick<Wiring, 'nats'> {
+  /** Of a cell that has joined a deployment elsewhere. */
+  readonly uplink?: UplinkSettings
   readonly credentials: Pick<BusCredentials, 'of'>
   readonly databases: Pick<DatabaseFiles, 'cells'>
 }
@@ -44,8 +47,7 @@ export async function serverPrograms(
       databaseUrlFile: databases.gateway,
       natsUrl: nats.url,
       natsCredentialsFile: credentials.gateway,
-      natsHostUrl: nats.hostUrl,
-      natsLeafUrl: nats.leafUrl,
+      natsLeafUrl: `nats://127.0.0.1:${nats.leafPort}`,
       natsOperatorSeedFile: nats.operatorSeedFile,
       natsSystemCredentialsFile: credentials.operator,
       secretKeyFile,
@@ -59,8 +61,9 @@ export async function serverPrograms(
 export async function cellPrograms(
   layout: Layout,
   state: DeploymentState,
-  { nats, credentials, databases }: CellWiring,
+  { nats, credentials, databases, uplink }: CellWiring,
 ): Promise<readonly Program[]> {
+  const ca = certificateFile(layout)
   return Promise.all(
     state.cells.map(async (cell) =>
       cellProgram(cell, {
@@ -68,6 +71,8 @@ export async function cellPrograms(
         secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
         natsUrl: nats.url,
         natsCredentialsFile: given(credentials.of, cell.id),
+        uplink,
+        caFile: existsSync(ca) ? ca : undefined,
       }),
     ),
   )

@@ -20,7 +20,7 @@ import { freePort } from '../process/free-port.ts'
 import { isUp } from '../status/is-up.ts'
 import { endpointOf } from './endpoint.ts'
 import { enrolMachines } from './enrol-machines.ts'
-import { exposureAt } from './expose.ts'
+import { keepCertificate } from './expose.ts'
 import { cellsGone, fillGlobalDatabase } from './fill-global-database.ts'
 import { assertPortFree, withFreePorts } from './gateway-ports.ts'
 import { bootFirstServer, makeCatalog } from './make-demo.ts'
@@ -68,10 +68,10 @@ export async function bringUp(
   await installPackages(['base'], progress)
   progress('Starting MariaDB and NATS ...')
   const address = known?.exposed?.address ?? options.address
-  const exposure = address === undefined ? undefined : await exposureAt(layout, address)
+  if (address !== undefined) await keepCertificate(layout, address)
   const [mariadb, nats] = await Promise.all([
     startMariadb(layout.mariadb, 'detached'),
-    startNats(layout.nats, 'detached', { exposure }),
+    startNats(layout.nats, 'detached'),
   ])
   const wanted = known ?? (await plan(layout, options, nats, progress))
   const planned = await withFreePorts(wanted, progress)

@@ -1,4 +1,4 @@
-import type { Account, Import, OperatorLimits, Permissions } from '@nats-io/jwt'
+import type { Account, Import, NatsLimits, OperatorLimits, Permissions } from '@nats-io/jwt'
 
 /** What the gateways' account must know of a cell's account to import what that cell exports. */
 export interface CellAccount {
@@ -21,6 +21,20 @@ const UNLIMITED: OperatorLimits = {
   leaf: -1,
   wildcards: true,
 }
+
+/** What one account of a cell may take of the bus: thousands of hosts, and not all of it. */
+const CELL_LIMITS: OperatorLimits = {
+  ...UNLIMITED,
+  conn: 4_096,
+  subs: 200_000,
+  // A bus of its own, and the connection that it left behind when it was cut off.
+  leaf: 4,
+  imports: 0,
+  exports: 2,
+}
+
+/** Of one host: it hears some twenty subjects, and one more for each console that is open. */
+const HOST_SUBSCRIPTIONS_MAX = 500
 
 /** The end of the year 9999, in seconds since the epoch. */
 const END_OF_TIME_S = 253_402_300_799
@@ -54,7 +68,7 @@ export function gatewayAccount(cells: readonly CellAccount[]): Partial<Account> 
  */
 export function cellAccount(cellId: string): Partial<Account> {
   return {
-    limits: UNLIMITED,
+    limits: CELL_LIMITS,
     exports: [
       { name: 'service', type: 'service', subject: cellServiceSubject(cellId), token_req: true },
       { name: 'feed', type: 'stream', subject: cellFeedSubject(cellId), token_req: true },
@@ -79,8 +93,11 @@ export const OPERATOR_PERMISSIONS: Permissions = {
   sub: { allow: ['_INBOX.>'] },
 }
 
+/** What a credential may do, and how much of it. */
+export type BusRights = Permissions & Partial<NatsLimits>
+
 /** A compute process: hears its own orders, questions of gateways about its consoles, and replies, answers them, and reports as its own host only. */
-export function computePermissions(cellId: string, hostId: string): Permissions {
+export function computePermissions(cellId: string, hostId: string): BusRights {
   const own = `${token(cellId)}.${token(hostId)}`
   return {
     sub: {
@@ -93,6 +110,7 @@ export function computePermissions(cellId: string, hostId: string): Permissions 
     },
     pub: { allow: [`up.${own}.>`] },
     resp: { max: 1, ttl: HOST_REPLY_NS },
+    subs: HOST_SUBSCRIPTIONS_MAX,
   }
 }
 

@@ -221,3 +221,16 @@ test('a removed cell loses its connection and its credential, and nobody else do
   expect(await outcome(gateway, 'cell.cell-a.v1.x')).toBe('from a')
   expect([gateway, cellA, hostOne].map((each) => each.isClosed())).toEqual([false, false, false])
 })
+
+test('a host has as many subscriptions as it needs, and no more', async () => {
+  const greedy = await joinHost('host-3')
+  const errors: string[] = []
+  void (async () => {
+    for await (const status of greedy.status())
+      if (status.type === 'error') errors.push(status.error.message)
+  })()
+  for (let nth = 0; nth < 600; nth += 1)
+    greedy.subscribe(`host.cell-a.host-3.${nth}`, { callback: () => {} })
+
+  await waitFor('it to be refused', () => errors.length + Number(greedy.isClosed()), 5_000)
+})

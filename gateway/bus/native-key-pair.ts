@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { fromSeed, type KeyPair } from '@nats-io/nkeys'
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
@@ -8,6 +8,10 @@ const PREFIX_BYTES = 2
 const KEY_BYTES = 32
 /** What comes before the 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410 §7). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
+/** The same of a public one (RFC 8410 §4). */
+const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex')
+/** A public nkey as text: a byte that says of what kind it is, the key, and a checksum. */
+const PUBLIC_KEY = /^[A-Z2-7]{56}$/
 
 /**
  * The key pair of a seed (`SO…`, `SA…`, `SU…`), signing as nkeys does and natively. The arithmetic of nkeys is
@@ -27,6 +31,14 @@ export function nativeKeyPair(seed: string): KeyPair {
 /** A new one, of the kind that nkeys' `create` makes. */
 export function newKeyPair(create: () => KeyPair): KeyPair {
   return nativeKeyPair(new TextDecoder().decode(create().getSeed()))
+}
+
+/** True when the private key of this public nkey made the signature. False also for text that is no such key. */
+export function verifyWithKey(publicKey: string, data: Uint8Array, signature: Uint8Array): boolean {
+  if (!PUBLIC_KEY.test(publicKey)) return false
+  const raw = fromBase32(publicKey).subarray(1, 1 + KEY_BYTES)
+  const key = Buffer.concat([SPKI_HEAD, raw])
+  return verify(null, data, createPublicKey({ key, format: 'der', type: 'spki' }), signature)
 }
 
 function once<T>(make: () => T): () => T {

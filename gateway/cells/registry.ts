@@ -1,6 +1,8 @@
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node'
+import { PeersHeard } from '#common/bus/peers-heard.ts'
 import type { Clock } from '#common/clock.ts'
 import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
 import type { CellId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
@@ -29,6 +31,10 @@ interface Heard {
 }
 
 const DEADLINE_MS = 5_000
+/** A summary names what few hosts differ in: a hundredth of this is usual. */
+const HEARTBEAT_BYTES_MAX = 64 * 1024
+/** Of one cell: each of its processes says one. */
+const HEARTBEATS_PER_SECOND = 50
 /** How much of its deadline a cell may be silent before it is doubted that this gateway can hear it. */
 const DOUBTED_AFTER = 0.5
 /** How late a cell registered or disabled elsewhere may be noticed here. */
@@ -42,6 +48,7 @@ export class CellRegistry implements AsyncDisposable {
   readonly #options: CellRegistryOptions
   readonly #heard = new Map<CellId, Heard>()
   readonly #processes: LiveProcesses
+  readonly #peers: PeersHeard
   readonly #listeners = new Set<HeartbeatListener>()
   readonly #deadlineMs: number
   readonly #openedAt: number
@@ -55,6 +62,7 @@ export class CellRegistry implements AsyncDisposable {
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS
     this.#openedAt = options.clock.now()
     this.#processes = new LiveProcesses(options.clock)
+    this.#peers = new PeersHeard(options.clock, options.log, HEARTBEATS_PER_SECOND)
   }
 
   static async open(options: CellRegistryOptions): Promise<CellRegistry> {
@@ -151,14 +159,16 @@ export class CellRegistry implements AsyncDisposable {
   #hear(message: Msg): void {
     // The bus lets a cell publish below its own id only, so the subject says who speaks.
     const id = message.subject.split('.')[1]! as CellId
+    if (!this.#peers.hears(id)) return
     try {
+      assertShort(message)
       const beat = checked(CellHeartbeat, message.json(), 'heartbeat')
       if (beat.processId !== undefined) this.#processes.heard(id, beat.processId)
       this.#heard.set(id, { beat, at: this.#options.clock.now(), promised: NOTHING })
       if (!this.#mappings.has(id)) this.#refresh?.nudge()
       for (const listener of this.#listeners) listener(id, beat)
     } catch (error) {
-      this.#options.log.warn({ cell: id, ...errorFields(error) }, 'heartbeat not understood')
+      this.#peers.notHeeded(id, { cell: id, ...errorFields(error) })
     }
   }
 
@@ -186,4 +196,12 @@ export class CellRegistry implements AsyncDisposable {
       promised: heard?.promised ?? NOTHING,
     }
   }
+}
+
+function assertShort({ data }: Msg): void {
+  if (data.length <= HEARTBEAT_BYTES_MAX) return
+  throw new Failure(
+    'invalid',
+    `A heartbeat of ${data.length} bytes; ${HEARTBEAT_BYTES_MAX} are read.`,
+  )
 }

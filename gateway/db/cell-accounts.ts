@@ -36,6 +36,19 @@ export async function findCellAccount(
   return row === undefined ? undefined : recordOf(row)
 }
 
+/** The one with this public nkey; undefined where there is none, or none that is good any more. */
+export async function findAccountByKey(
+  db: Executor,
+  publicKey: string,
+): Promise<CellAccountRecord | undefined> {
+  const [row] = await db.orm
+    .select()
+    .from(cellAccounts)
+    .where(and(eq(cellAccounts.publicKey, publicKey), isNull(cellAccounts.revokedAt)))
+    .limit(1)
+  return row === undefined ? undefined : recordOf(row)
+}
+
 /** Repeating it is harmless. */
 export async function insertCellAccount(
   db: Executor,

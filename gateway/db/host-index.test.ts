@@ -1,11 +1,13 @@
+import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
+import { sqlStatement } from '#common/db/statement.ts'
 import { type CellId, newId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { sampleHost } from '#test/env/sample-host.ts'
 import { applyHostViews } from './host-index.ts'
-import { listHosts } from './host-list.ts'
+import { findHost, hostsByIds, listHosts } from './host-list.ts'
 
 const cell = newId<CellId>()
 let db: Database
@@ -37,4 +39,43 @@ test('news of hosts takes no serial: a new host has the next one', async () => {
   const shown = new Map(hosts.map(({ view }) => [view.name, view]))
   expect(shown.get('a')).toEqual({ ...a, version: 29, isUp: false })
   expect(shown.get('b')).toMatchObject({ version: 29, isUp: true })
+})
+
+test('a host that one cell has is refused to every other, and told of once', async () => {
+  const owner = newId<CellId>()
+  const thief = newId<CellId>()
+  await db.run(
+    sqlStatement(sql`insert into cell_mappings (id, name, created_at) values
+      (${owner}, 'owner', now(3)), (${thief}, 'thief', now(3))`),
+    {},
+  )
+  const host = sampleHost('mine')
+  const tell = (cellId: CellId, view: typeof host) =>
+    db.transaction((tx) => applyHostViews(tx, cellId, [view]))
+
+  await tell(owner, host)
+  await tell(thief, { ...host, version: 50, isUp: false, isForcedDown: true })
+  await tell(thief, { ...host, version: 51, name: 'other' })
+  await tell(owner, { ...host, version: 2, isDisabled: true, disabledReason: 'mended' })
+
+  expect((await hostsByIds(db, [host.hostId])).map(({ cellId }) => cellId)).toEqual([owner])
+  expect((await findHost(db, host.hostId))?.view).toMatchObject({ isUp: true, isDisabled: true })
+  const rows = await db.rows<{ cell_id: string; details: string }>(
+    sqlStatement(sql`select cell_id, details from event_inbox where cell_id = ${thief}`),
+    {},
+  )
+  expect(rows.map(({ details }) => JSON.parse(details) as unknown)).toEqual([
+    { host: 'mine', state: 'refused', message: expect.stringContaining('is of cell owner') },
+  ])
+})
+
+test('of two cells that claim a host at once one has it', async () => {
+  const cells = [newId<CellId>(), newId<CellId>()]
+  const host = sampleHost('raced')
+
+  await Promise.all(
+    cells.map((cellId) => db.transaction((tx) => applyHostViews(tx, cellId, [host]))),
+  )
+
+  expect(await hostsByIds(db, [host.hostId, host.hostId])).toHaveLength(1)
 })

@@ -1,4 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
+import { LRUCache } from 'lru-cache'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
@@ -10,7 +11,8 @@ import { ascii } from './server-attempts.ts'
 
 const now = sql`now(3)`
 // An equal version shows the same, and counts as newer: the version may be assigned before the others are compared.
-const isNewer = sql`values(version) >= version`
+// The row may be another cell's, which has said meanwhile that the host is its own: that one stays as it is.
+const isNewer = sql`values(cell_id) = cell_id and values(version) >= version`
 
 /** For hosts that may be new only: every row it is given takes a serial, also one that is then not inserted. */
 const INSERT = rowsInsert(hostIndex, ['cellId', 'hostId', 'name', 'version', 'view'], {
@@ -19,7 +21,7 @@ const INSERT = rowsInsert(hostIndex, ['cellId', 'hostId', 'name', 'version', 'vi
     name: sql`if(${isNewer}, values(name), name)`,
     view: sql`if(${isNewer}, values(view), view)`,
     updatedAt: sql`if(${isNewer}, values(updated_at), updated_at)`,
-    version: sql`greatest(values(version), version)`,
+    version: sql`if(${isNewer}, values(version), version)`,
   },
 })
 
@@ -38,6 +40,17 @@ const KNOWN = sqlStatement(sql`
     host_id ${ascii(36)} path '$.hostId')) v
   straight_join host_index h on h.cell_id = ${sql.placeholder('cellId')} and h.host_id = v.host_id`)
 
+/** Cells that have one of these hosts, or were given a token for it, other than the one that speaks. */
+const OWNERS = sqlStatement(sql`
+  select v.host_id, c.name
+  from json_table(${sql.placeholder('views')}, '$[*]' columns (
+    host_id ${ascii(36)} path '$.hostId')) v
+  straight_join (
+    select host_id, cell_id from host_index
+    union select host_id, cell_id from join_tokens where host_id is not null
+  ) h on h.host_id = v.host_id and h.cell_id <> ${sql.placeholder('cellId')}
+  straight_join cell_mappings c on c.id = h.cell_id`)
+
 const FORGET_VERSIONS = sqlStatement(
   sql`update host_index set version = 0 where cell_id = ${sql.placeholder('cellId')}`,
 )
@@ -51,7 +64,7 @@ const WITH_HOST = statement(
 
 /**
  * Keeps views of a cell's hosts that are newer than those known, and tells of hosts whose state changed; other views
- * change nothing. At most one per host.
+ * change nothing, those of hosts that are another cell's above all: of these the first is told. At most one per host.
  */
 export async function applyHostViews(
   tx: Tx,
@@ -64,7 +77,9 @@ export async function applyHostViews(
   const rows = await tx.rows<{ host_id: string; version: number; view: HostView }>(KNOWN, values)
   const known = new Map(rows.map((row) => [row.host_id, row]))
   if (known.size > 0) tx.queue(UPDATE, values)
-  const added = ordered.filter(({ hostId }) => !known.has(hostId))
+  const unknown = ordered.filter(({ hostId }) => !known.has(hostId))
+  const owners = await ownersOf(tx, cellId, unknown)
+  const added = unknown.filter(({ hostId }) => !owners.has(hostId))
   INSERT.queue(
     tx,
     added.map((view) => {
@@ -75,11 +90,36 @@ export async function applyHostViews(
   addEvents(
     tx,
     ordered.flatMap((view) => {
+      const owner = owners.get(view.hostId)
+      if (owner !== undefined) return claimEvent(cellId, view, owner)
       const was = known.get(view.hostId)
       const isNew = was === undefined || was.version < view.version
       return isNew ? hostEvent(cellId, was?.view, view) : []
     }),
   )
+}
+
+/** The names of other cells by the ids of the hosts that are theirs. */
+async function ownersOf(
+  tx: Tx,
+  cellId: CellId,
+  views: readonly HostView[],
+): Promise<ReadonlyMap<string, string>> {
+  if (views.length === 0) return new Map()
+  const values = { cellId, views: JSON.stringify(views.map(({ hostId }) => ({ hostId }))) }
+  const rows = await tx.rows<{ host_id: string; name: string }>(OWNERS, values)
+  return new Map(rows.map((row) => [row.host_id, row.name]))
+}
+
+/** Claims that were told of by this process: a cell says the same with every change of the host. */
+const claimsTold = new LRUCache<string, true>({ max: 1_000 })
+
+function claimEvent(cellId: CellId, { hostId, name }: HostView, owner: string): NewEvent[] {
+  const claim = `${cellId} ${hostId}`
+  if (claimsTold.has(claim)) return []
+  claimsTold.set(claim, true)
+  const message = `Host ${hostId} is of cell ${owner}: what this cell says of it counts for nothing.`
+  return [{ type: 'host.state', cellId, details: { host: name, state: 'refused', message } }]
 }
 
 function hostEvent(cellId: CellId, was: HostView | undefined, is: HostView): NewEvent[] {

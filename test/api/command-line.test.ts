@@ -166,7 +166,7 @@ describe('the weir command', () => {
 
   test('makes tokens with which cells join, once told, and takes them back', async () => {
     const { out, err } = await admin.run('cell token create west --expires 30m')
-    expect(out).toMatch(/^\.\/weir cell join --gateway https?:\S+ --token \S+\n$/)
+    expect(out).toMatch(/^WEIR_JOIN_TOKEN=weir1\S+ \.\/weir cell join --gateway https?:\S+\n$/)
     expect(err).toContain('on the machine of the new cell')
     const [token] = await admin.json<Rows>('cell token list')
     expect(token).toMatchObject({ cell: 'west', host: null, used_at: null })
@@ -177,7 +177,9 @@ describe('the weir command', () => {
     expect(await admin.run('cell token create west --expires soon')).toMatchObject({ code: 2 })
     expect(await admin.run('cell token create west --host west-1')).toMatchObject({ code: 3 })
     const ofHost = await admin.run('cell token create north --host north-7')
-    expect(ofHost.out).toMatch(/^\.\/weir host join --gateway https?:\S+ --token \S+\n$/)
+    expect(ofHost.out).toMatch(
+      /^WEIR_JOIN_TOKEN=weir1\S+ \.\/weir host join --gateway https?:\S+\n$/,
+    )
   })
 
   test('lists what waits for silent cells, and lets no cell leave by mistake', async () => {

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { fmtCreds } from '@nats-io/jwt'
 import { createUser, type KeyPair } from '@nats-io/nkeys'
-import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node'
+import {
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  wsconnect,
+} from '@nats-io/transport-node'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
@@ -85,7 +90,7 @@ async function join(
 }
 
 async function connectAs({ bus, credential }: Joined, key: KeyPair): Promise<NatsConnection> {
-  const connection = await connect({
+  const connection = await wsconnect({
     servers: bus.url,
     authenticator: credsAuthenticator(fmtCreds(credential, key)),
     reconnect: false,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -133,4 +133,11 @@ function readOrNothing(path: string): string {
   } catch {
     return ''
   }
+}
+
+/** A file that nobody else reads, for the option that wants a token in one. */
+export function tokenFile(token: string): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'weir-token-')), 'token')
+  writeFileSync(file, token, { mode: 0o600 })
+  return file
 }

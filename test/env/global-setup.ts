@@ -33,7 +33,8 @@ async function startServices(directory: string): Promise<TestServices> {
     startMariadb(join(directory, 'mariadb'), 'with-parent'),
     startNats(join(directory, 'nats'), 'with-parent'),
   ])
-  const { url: natsUrl, leafUrl: natsLeafUrl, keys: natsKeys } = nats
+  const { url: natsUrl, keys: natsKeys } = nats
+  const natsLeafUrl = `nats://127.0.0.1:${nats.leafPort}`
   return { directory, databaseRootUrl: mariadb.rootUrl(), natsUrl, natsLeafUrl, natsKeys }
 }
 

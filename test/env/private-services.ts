@@ -31,7 +31,7 @@ export async function privateServices(): Promise<PrivateServices> {
       directory,
       databaseRootUrl: mariadb.rootUrl(),
       natsUrl: nats.url,
-      natsLeafUrl: nats.leafUrl,
+      natsLeafUrl: `nats://127.0.0.1:${nats.leafPort}`,
       natsKeys: nats.keys,
     },
     killMariadb: () => kill(mariadb),

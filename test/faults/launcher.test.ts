@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
-import { Checkout, type ListedServer } from '../env/checkout.ts'
+import { Checkout, type ListedServer, tokenFile } from '../env/checkout.ts'
 
 const PROCESSES = [
   'mariadb',
@@ -181,8 +181,10 @@ describe('./weir', () => {
   test('a host joins a cell that runs, with a token, and comes back after a stop', async () => {
     await using machine = new Checkout()
     const line = await checkout.succeed('cell', 'token', 'create', 'north', '--host', 'extra')
-    const [, ...joining] = line.trim().split(' ')
-    expect(joining.slice(0, 3)).toEqual(['host', 'join', '--gateway'])
+    const [given = '', , ...told] = line.trim().split(' ')
+    expect(given).toMatch(/^WEIR_JOIN_TOKEN=weir1\./)
+    expect(told.slice(0, 3)).toEqual(['host', 'join', '--gateway'])
+    const joining = [...told, '--token-file', tokenFile(given.slice(given.indexOf('=') + 1))]
     const ofCell = await machine.weir('cell', ...joining.slice(1), '--driver', 'fake')
     expect(ofCell.stderr).toContain('Give it to: ./weir host join')
     expect(await machine.succeed(...joining, '--driver', 'fake')).toContain(

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { type Call, callApi, type Session } from '#deploy/api/session.ts'
-import { Checkout } from '../env/checkout.ts'
+import { Checkout, tokenFile } from '../env/checkout.ts'
 import { type FarNetwork, farNetwork } from '../env/far-network.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { whyNoGuests } from './requirements.ts'
@@ -74,7 +74,16 @@ describe.skipIf(why !== undefined)(
       const { gateway } = join_token
       expect(gateway).toContain(`https://${network.address}:`)
       const joinWith = (text: string) =>
-        there.weir('cell', 'join', '--gateway', gateway, '--token', text, '--driver', 'fake')
+        there.weir(
+          'cell',
+          'join',
+          '--gateway',
+          gateway,
+          '--token-file',
+          tokenFile(text),
+          '--driver',
+          'fake',
+        )
 
       const forged = await joinWith(`${token.slice(0, -5)}AAAAA`)
       expect(forged.stderr).toContain('is not the gateway that made this token')
@@ -123,7 +132,14 @@ describe.skipIf(why !== undefined)(
         '/federation/v1/tokens',
         { cell: 'north', host: 'extra' },
       )
-      const join = ['host', 'join', '--gateway', join_token.gateway, '--token', token]
+      const join = [
+        'host',
+        'join',
+        '--gateway',
+        join_token.gateway,
+        '--token-file',
+        tokenFile(token),
+      ]
       await machine.succeed(...join, '--driver', 'fake')
       const isUp = async () => {
         const { hosts } = await asked<{ hosts: readonly { name: string; is_up: boolean }[] }>(

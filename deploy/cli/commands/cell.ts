@@ -6,6 +6,7 @@ import type { Operator } from '#gateway/cli/operator.ts'
 import { layoutIn } from '../../deployment/layout.ts'
 import { lockDeployment } from '../../deployment/lock.ts'
 import { LAUNCHED_DRIVERS, type LaunchedDriver } from '../../hypervisors/launched-driver.ts'
+import { readJoinTokenOption } from '../read-secret.ts'
 import { progress, say } from '../say.ts'
 import { upTo } from '../up-to.ts'
 import {
@@ -37,7 +38,7 @@ export function addCellCommand(program: Command, operator: Operator): void {
 
 interface JoinFlags extends Partial<CloudFlags> {
   readonly gateway?: string
-  readonly token?: string
+  readonly tokenFile?: string
   readonly driver: LaunchedDriver | 'auto' | 'nested'
   readonly hosts?: number
 }
@@ -47,15 +48,18 @@ function addJoinCommand(cell: Command, operator: Operator): void {
     withSettings(
       withExamples(
         cell.command('join [name]'),
-        './weir cell join --gateway https://cloud.example:8774 --token TOKEN --driver libvirt',
-        './weir cell join --gateway URL --token TOKEN --driver baremetal --set boot_url=http://192.0.2.1:8480',
+        './weir cell join --gateway https://cloud.example:8774 --token-file FILE --driver libvirt',
+        './weir cell join --gateway URL --token-file FILE --driver baremetal --set boot_url=http://192.0.2.1:8480',
         './weir cell join lab --driver nested --cloud lab --set projects=any --map flavor:m1.small=c2',
       ),
     ),
   )
     .description('make this folder a cell of another deployment, or a cloud a cell of this one')
     .option('--gateway <url>', 'of the deployment that the join token is from')
-    .option('--token <token>', 'made there for this cell; good once')
+    .option(
+      '--token-file <file>',
+      'with the join token made there, good once; - for standard input (default: $WEIR_JOIN_TOKEN)',
+    )
     .addOption(
       new Option('--driver <name>', 'what servers run on; nested: a cloud of clouds.yaml')
         .choices(['auto', ...LAUNCHED_DRIVERS, 'nested'])
@@ -76,7 +80,7 @@ function addJoinCommand(cell: Command, operator: Operator): void {
       const { describeCell } = await import('../describe-cell.ts')
       const asked = {
         gateway: given(flags.gateway, '--gateway'),
-        token: given(flags.token, '--token'),
+        token: await readJoinTokenOption(flags.tokenFile, operator.env),
         driver: flags.driver,
         ...(flags.hosts === undefined ? {} : { hosts: flags.hosts }),
         set: flags.set ?? {},

@@ -5,29 +5,38 @@ import { layoutIn } from '../../deployment/layout.ts'
 import { lockDeployment } from '../../deployment/lock.ts'
 import { LAUNCHED_DRIVERS } from '../../hypervisors/launched-driver.ts'
 import type { JoinOptions } from '../../join/be-let-in.ts'
+import { readJoinTokenOption } from '../read-secret.ts'
 import { progress, say } from '../say.ts'
 import { withSettings } from './cell-cloud.ts'
+
+interface JoinFlags extends Omit<JoinOptions, 'token'> {
+  readonly tokenFile?: string
+}
 
 export function addHostCommand(program: Command): void {
   const host = noun(program, 'host', 'where servers run')
   withSettings(
     withExamples(
       host.command('join'),
-      './weir host join --gateway https://cloud.example:8774 --token TOKEN --driver libvirt',
-      './weir host join --gateway URL --token TOKEN --driver baremetal --set boot_url=http://192.0.2.1:8480',
+      './weir host join --gateway https://cloud.example:8774 --token-file FILE --driver libvirt',
+      './weir host join --gateway URL --token-file FILE --driver baremetal --set boot_url=http://192.0.2.1:8480',
     ),
   )
     .description('make this folder one more host of a cell of another deployment')
     .requiredOption('--gateway <url>', 'of the deployment that the join token is from')
-    .requiredOption('--token <token>', 'made there for this host; good once')
+    .option(
+      '--token-file <file>',
+      'with the join token made there, good once; - for standard input (default: $WEIR_JOIN_TOKEN)',
+    )
     .addOption(
       new Option('--driver <name>', 'what servers run on')
         .choices(['auto', ...LAUNCHED_DRIVERS])
         .default('auto'),
     )
-    .action(async (options: JoinOptions) => {
+    .action(async ({ tokenFile, ...rest }: JoinFlags) => {
       const { joinHost } = await import('../../join/join-host.ts')
       const { describeHost } = await import('../describe-host.ts')
+      const options = { ...rest, token: await readJoinTokenOption(tokenFile, process.env) }
       const layout = layoutIn()
       using _lock = lockDeployment(layout)
       const state = await joinHost(layout, options, progress)

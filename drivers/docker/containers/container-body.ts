@@ -13,6 +13,8 @@ export interface ContainerPlan {
   readonly configVolume: string | undefined
   readonly ephemeralVolume: string | undefined
   readonly limitsDisk: boolean
+  /** Where the image wants volumes of its own. */
+  readonly declaredVolumes: readonly string[]
 }
 
 /** Where a guest finds its config drive, and its second disk. */

@@ -37,6 +37,7 @@ export async function createContainer(
         ? undefined
         : (ephemeralVolume ?? (await createVolume(host, id, 'ephemeral', signal))),
     limitsDisk: host.limitsDisk,
+    declaredVolumes: Object.keys(image.Config?.Volumes ?? {}),
   }
   const create = (network: string | undefined) => postContainer(host, { ...plan, network }, signal)
   if (first === undefined) await create(undefined)
@@ -64,6 +65,22 @@ async function createVolume(
   return Name
 }
 
+/**
+ * Where the engine limits the disk of a guest it does not limit the volumes that the guest's image declares. It is known
+ * that the engine can only once it has made the container; whoever asked for that removes it, and the volumes with it.
+ */
+export function refuseUnlimited({
+  spec,
+  limitsDisk,
+  declaredVolumes,
+}: Pick<ContainerPlan, 'spec' | 'limitsDisk' | 'declaredVolumes'>): void {
+  if (!limitsDisk || spec.flavor.rootGb === 0 || declaredVolumes.length === 0) return
+  throw new Failure(
+    'invalid',
+    `Image ${spec.image.id} declares volumes (${declaredVolumes.join(', ')}), which the disk of the flavor would not limit. Build it without VOLUME.`,
+  )
+}
+
 /** Whether storage can limit a disk depends on driver and mount options, so it is found by asking. */
 async function postContainer(
   host: DockerHost,
@@ -74,6 +91,7 @@ async function postContainer(
   try {
     const body = containerBody(plan)
     await host.engine.call('POST', '/containers/create', { query, body, signal })
+    refuseUnlimited(plan)
   } catch (error) {
     const isUnable = error instanceof Failure && /storage-opt/.test(error.detail ?? '')
     if (!plan.limitsDisk || !isUnable) throw error

@@ -25,6 +25,8 @@ export interface EngineImage {
   readonly Config: {
     readonly Cmd: readonly string[] | null
     readonly Entrypoint: readonly string[] | null
+    /** By where the image wants volumes of its own. */
+    readonly Volumes?: Readonly<Record<string, object>> | null
   } | null
 }
 

@@ -27,7 +27,7 @@ export async function createToken(
     const { token, join_token } = created
     if (token === null) throw new Failure('internal', 'The gateway has not told the token.')
     const what = host === undefined ? 'cell' : 'host'
-    const line = `./weir ${what} join --gateway ${join_token.gateway} --token ${token}`
+    const line = `WEIR_JOIN_TOKEN=${token} ./weir ${what} join --gateway ${join_token.gateway}`
     operator.err.write(
       `Run this on the machine of the new ${what}, before ${join_token.expires_at}; it is not shown again:\n`,
     )

@@ -73,7 +73,8 @@ CREATE TABLE `host_index` (
 	`serial` int AUTO_INCREMENT NOT NULL,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `host_index_cell_id_host_id_pk` PRIMARY KEY(`cell_id`,`host_id`),
-	CONSTRAINT `host_index_serial_unique` UNIQUE(`serial`)
+	CONSTRAINT `host_index_serial_unique` UNIQUE(`serial`),
+	CONSTRAINT `host_index_host` UNIQUE(`host_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `join_tokens` (

@@ -8,6 +8,7 @@ import {
   mysqlTable,
   primaryKey,
   text,
+  uniqueIndex,
 } from 'drizzle-orm/mysql-core'
 import { text255, time, token, uuid } from '#common/db/columns.ts'
 
@@ -93,7 +94,11 @@ export const hostIndex = mysqlTable(
     serial: int('serial').notNull().autoincrement().unique(),
     createdAt: time('created_at').notNull(),
   },
-  (t) => [primaryKey({ columns: [t.cellId, t.hostId] })],
+  // A host is of one cell: what is asked for by its id alone is never another cell's.
+  (t) => [
+    primaryKey({ columns: [t.cellId, t.hostId] }),
+    uniqueIndex('host_index_host').on(t.hostId),
+  ],
 )
 
 /** Scheduling decisions: of one attempt the choice of a cell, and each choice of a host in it. */

@@ -6,6 +6,7 @@ import { errorFields } from '#common/log.ts'
 import type { ConsolePipe } from '../../app/consoles/console-pipe.ts'
 import { openConsole } from '../../app/consoles/open-console.ts'
 import type { Gateway } from '../../context.ts'
+import { isBusPath } from '../bus-sockets.ts'
 import { faultOf } from '../faults.ts'
 import { isEncrypted } from '../http-input.ts'
 import type { LinksSource } from '../links.ts'
@@ -41,6 +42,7 @@ export function serveConsoleSockets(
     void conversation.finally(() => open.delete(conversation))
   }
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (isBusPath(request.url)) return
     void admit(gateway, linksOf, request, socket)
       .then((pipe) => {
         if (socket.destroyed) return pipe.close()

@@ -7,7 +7,7 @@ import { waitFor } from '#common/wait-for.ts'
 import { callApi, type Session } from '#deploy/api/session.ts'
 import { exchangeToken } from '#deploy/join/exchange-token.ts'
 import { eventSubject } from '#openapi/wire.ts'
-import { Checkout } from '#test/env/checkout.ts'
+import { Checkout, tokenFile } from '#test/env/checkout.ts'
 import { type Product, SERVERS } from '../product.ts'
 import { requestBytes } from '../request.ts'
 import { type Probe, type ProbeFigures, probeDuring } from './probe.ts'
@@ -130,7 +130,15 @@ async function joinCell(
   await bus.flush()
   const startedAt = performance.now()
   const size = ['--driver', 'fake', '--hosts', String(HOSTS)]
-  const command = checkout.succeed('cell', 'join', '--gateway', gateway, '--token', token, ...size)
+  const command = checkout.succeed(
+    'cell',
+    'join',
+    '--gateway',
+    gateway,
+    '--token-file',
+    tokenFile(token),
+    ...size,
+  )
   try {
     const ready = waitFor(`${cell} to take servers`, () => takesServers(admin, cell), LIMIT_MS)
     const [schedulableAt] = await Promise.all([ready.then(() => performance.now()), command])

@@ -1,5 +1,6 @@
 import type { operations } from '#openapi/federation.gen.ts'
 import { join as letIn } from '../../../app/federation/join.ts'
+import { BUS_LEAF_PATH, BUS_PATH } from '../../../http/bus-sockets.ts'
 import { joinUrl } from '../../../http/join-url.ts'
 import type { Handler } from '../../../http/operation.ts'
 
@@ -10,15 +11,20 @@ export const join: Handler<operations['join']> = async ({ app, body, links }) =>
   const { subject, credential, wireVersion } = await letIn(app.db, app.access, asked)
   const { cellId, cellName, hostId, hostName } = subject
   const host = hostId === null || hostName === null ? null : { id: hostId, name: hostName }
-  const { natsPublicUrl: url, natsLeafUrl } = app.config
+  const root = joinUrl(app.config, links)
+  // Of http ws is made, and of https wss.
+  const bus = root.replace(/^http/, 'ws')
   return {
     body: {
       cell: { id: cellId, name: cellName },
       host,
       credential,
       wire_version: wireVersion,
-      bus: { url, leaf_url: natsLeafUrl ?? null },
-      image_url: `${joinUrl(app.config, links)}/image`,
+      bus: {
+        url: bus + BUS_PATH,
+        leaf_url: app.config.natsLeafUrl === undefined ? null : bus + BUS_LEAF_PATH,
+      },
+      image_url: `${root}/image`,
     },
   }
 }

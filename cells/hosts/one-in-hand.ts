@@ -1,0 +1,43 @@
+/**
+ * Work on what a host has said, one at a time per host. What is said meanwhile waits, up to a number per host; above that
+ * the newest takes the place of the oldest: a host that talks much has its own words left out, and no other's.
+ */
+export class OneInHand<Key, Word> {
+  readonly #work: (word: Word) => Promise<void>
+  readonly #inHand = new Map<Key, Promise<void>>()
+  readonly #waitingMax: number
+  readonly #waiting = new Map<Key, Word[]>()
+
+  /** `work` must not reject. */
+  constructor(waitingMax: number, work: (word: Word) => Promise<void>) {
+    this.#waitingMax = waitingMax
+    this.#work = work
+  }
+
+  take(key: Key, word: Word): void {
+    if (!this.#inHand.has(key)) {
+      this.#inHand.set(key, this.#run(key, word))
+      return
+    }
+    const waiting = [...(this.#waiting.get(key) ?? []), word]
+    this.#waiting.set(key, waiting.slice(-this.#waitingMax))
+  }
+
+  /** Forgets what waits, and resolves once nothing is in hand. */
+  async end(): Promise<void> {
+    this.#waiting.clear()
+    await Promise.all(this.#inHand.values())
+  }
+
+  async #run(key: Key, first: Word): Promise<void> {
+    let word: Word | undefined = first
+    while (word !== undefined) {
+      await this.#work(word)
+      const [next, ...rest] = this.#waiting.get(key) ?? []
+      if (rest.length > 0) this.#waiting.set(key, rest)
+      else this.#waiting.delete(key)
+      word = next
+    }
+    this.#inHand.delete(key)
+  }
+}

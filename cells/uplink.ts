@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { pipeline } from 'node:stream/promises'
+import { createWebSocketStream, WebSocket } from 'ws'
+import { errorFields, type Logger } from '#common/log.ts'
+
+/** How a cell's own bus reaches that of its deployment. */
+export interface UplinkSettings {
+  /** `wss://…` of a gateway, or `ws://` within one machine. */
+  readonly url: string
+  /** Of loopback, where the cell's bus dials. */
+  readonly port: number
+}
+
+const LOOPBACK = '127.0.0.1'
+/** The bus of a cell dials once; more are a former connection that has not ended yet. */
+const CONNECTIONS_MAX = 4
+const FRAME_BYTES_MAX = 8 * 2 ** 20
+const HANDSHAKE_LIMIT_MS = 10_000
+
+/**
+ * Carries what the cell's bus says to the gateway's, over a WebSocket, until disposed. The bus could dial WebSockets
+ * itself, but the server of NATS 2.9 ends at a frame whose length is made up, also where it is the one that dialled.
+ */
+export async function openUplink(
+  { url, port }: UplinkSettings,
+  log: Logger,
+): Promise<AsyncDisposable> {
+  const open = new Set<Promise<void>>()
+  const sockets = new Set<Socket>()
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket)
+    const carried = carry(socket, url, log)
+    open.add(carried)
+    void carried.finally(() => {
+      open.delete(carried)
+      sockets.delete(socket)
+    })
+  })
+  server.maxConnections = CONNECTIONS_MAX
+  await listen(server, port)
+  return {
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await Promise.all([closed, ...open])
+    },
+  }
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, LOOPBACK)
+  await once(server, 'listening')
+}
+
+/** The bus dials again by itself. */
+async function carry(inner: Socket, url: string, log: Logger): Promise<void> {
+  const socket = new WebSocket(url, {
+    perMessageDeflate: false,
+    maxPayload: FRAME_BYTES_MAX,
+    handshakeTimeout: HANDSHAKE_LIMIT_MS,
+  })
+  const outer = createWebSocketStream(socket)
+  for (const end of [inner, outer]) end.on('error', () => {})
+  // By itself the stream of a connection that was cut waits for what it had yet to send.
+  socket.once('close', () => outer.destroy())
+  try {
+    await once(socket, 'open')
+    log.info('uplink open')
+    await Promise.allSettled([pipeline(inner, outer), pipeline(outer, inner)])
+    log.info('uplink ended')
+  } catch (error) {
+    log.debug(errorFields(error), 'uplink not open')
+  } finally {
+    inner.destroy()
+    outer.destroy()
+  }
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { createLogger } from '../log.ts'
+import { PeersHeard } from './peers-heard.ts'
+
+test('a peer that says too much is not heard, others are, and the log has one line a minute', () => {
+  let now = 0
+  const lines: Record<string, unknown>[] = []
+  const to = { write: (line: string) => void lines.push(JSON.parse(line)) }
+  const clock = { now: () => now, sleep: () => Promise.resolve() }
+  const peers = new PeersHeard(clock, createLogger('test', 'info', to), 2)
+
+  expect([1, 2, 3, 4].map(() => peers.hears('loud'))).toEqual([true, true, false, false])
+  expect(peers.hears('quiet')).toBe(true)
+  now = 1_000
+  expect(peers.hears('loud')).toBe(true)
+  for (let i = 0; i < 1_000; i += 1) peers.notHeeded('bad', { error: 'not JSON' })
+  now = 61_000
+  peers.notHeeded('bad', { error: 'not JSON' })
+
+  expect(lines.map(({ peer, untold, error }) => ({ peer, untold, error }))).toEqual([
+    { peer: 'loud', untold: 0, error: undefined },
+    { peer: 'bad', untold: 0, error: 'not JSON' },
+    { peer: 'bad', untold: 999, error: 'not JSON' },
+  ])
+})

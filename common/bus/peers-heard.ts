@@ -1,0 +1,64 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../log.ts'
+
+/** Peers that were heard longest ago are forgotten first. */
+const PEERS_MAX = 10_000
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+
+interface Heard {
+  second: number
+  inSecond: number
+  toldAt: number
+  untold: number
+}
+
+/** Whose messages are heard, so that none of them takes the time, or the disk, of the others. */
+export class PeersHeard {
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #perSecond: number
+  readonly #peers = new LRUCache<string, Heard>({ max: PEERS_MAX })
+
+  /** `perSecond`: messages of one peer; those above are dropped, so each must be said again by itself. */
+  constructor(clock: Clock, log: Logger, perSecond: number) {
+    this.#clock = clock
+    this.#log = log
+    this.#perSecond = perSecond
+  }
+
+  /** Counts a message. False: this peer says too much, and it is to be dropped unread. */
+  hears(peer: string): boolean {
+    const heard = this.#of(peer)
+    const second = Math.floor(this.#clock.now() / SECOND_MS)
+    if (heard.second !== second) Object.assign(heard, { second, inSecond: 0 })
+    heard.inSecond += 1
+    if (heard.inSecond <= this.#perSecond) return true
+    this.#tell(peer, heard, { perSecond: this.#perSecond }, 'peer says too much')
+    return false
+  }
+
+  /** Logs the first message of a peer in a minute that was not heeded, with how many before it were not logged. */
+  notHeeded(peer: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#tell(peer, this.#of(peer), fields, 'word of a peer not heeded')
+  }
+
+  #of(peer: string): Heard {
+    const known = this.#peers.get(peer)
+    if (known !== undefined) return known
+    const fresh = { second: 0, inSecond: 0, toldAt: -MINUTE_MS, untold: 0 }
+    this.#peers.set(peer, fresh)
+    return fresh
+  }
+
+  #tell(peer: string, heard: Heard, fields: object, message: string): void {
+    const now = this.#clock.now()
+    if (now - heard.toldAt < MINUTE_MS) {
+      heard.untold += 1
+      return
+    }
+    this.#log.warn({ peer, ...fields, untold: heard.untold }, message)
+    Object.assign(heard, { toldAt: now, untold: 0 })
+  }
+}

@@ -1,0 +1,91 @@
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import { verifyWithKey } from '../../bus/native-key-pair.ts'
+import { findAccountByKey } from '../../db/cell-accounts.ts'
+
+/** A holder of a credential of a cell's account, who has just shown that the private key is theirs. */
+export interface BusPeer {
+  /** Public nkey of the user (`U…`). */
+  readonly publicKey: string
+  /** Public nkey of the account that signed for it (`A…`). */
+  readonly account: string
+}
+
+/** What a credential says, as far as it matters here. */
+interface UserClaims {
+  readonly iss: string
+  readonly sub: string
+  readonly name: string
+  /** Seconds since the epoch; absent: it has no end. */
+  readonly exp?: number
+  readonly nats: { readonly type?: string; readonly issuer_account?: string }
+}
+
+/**
+ * Who sends this CONNECT in answer to an INFO with this nonce. Throws `unauthenticated` for anything but a credential
+ * that an account of a cell signed, which is still good, that has not ended and whose private key signed the nonce.
+ * `now` in milliseconds since the epoch.
+ */
+export async function admitPeer(
+  db: Executor,
+  connectLine: string,
+  nonce: string,
+  now: number,
+): Promise<BusPeer> {
+  const peer = peerOf(connectLine, nonce, now)
+  if ((await findAccountByKey(db, peer.account)) !== undefined) return peer
+  throw refused('its credential is of no cell that is here')
+}
+
+function peerOf(connectLine: string, nonce: string, now: number): BusPeer {
+  const { jwt, sig } = connectOf(connectLine)
+  const claims = readCredential(jwt, now)
+  if (!verifyWithKey(claims.sub, Buffer.from(nonce), Buffer.from(sig, 'base64url')))
+    throw refused('the nonce is not signed by the key of the credential')
+  return { publicKey: claims.sub, account: claims.iss }
+}
+
+/** What a credential, a user's JWT, says: one that the account it names has signed. */
+function readCredential(jwt: string, now: number): UserClaims {
+  const [header = '', body = '', signature = ''] = jwt.split('.')
+  const claims = claimsOf(body)
+  // Ours are signed by the account itself: a signing key of it could have limits that are unknown here.
+  if (claims.nats.type !== 'user' || claims.nats.issuer_account !== undefined)
+    throw refused('it is no credential of Weir')
+  const signed = Buffer.from(`${header}.${body}`)
+  if (!verifyWithKey(claims.iss, signed, Buffer.from(signature, 'base64url')))
+    throw refused('the credential is not signed by its account')
+  if (claims.exp !== undefined && claims.exp * 1_000 <= now)
+    throw refused(`the credential ended at ${new Date(claims.exp * 1_000).toISOString()}`)
+  return claims
+}
+
+function connectOf(line: string): { readonly jwt: string; readonly sig: string } {
+  const json = /^CONNECT +(?<json>\{.*\})\s*$/.exec(line)?.groups?.['json']
+  const said = json === undefined ? undefined : parsed(json)
+  const { jwt, sig } = (said ?? {}) as { readonly jwt?: unknown; readonly sig?: unknown }
+  if (typeof jwt !== 'string' || typeof sig !== 'string')
+    throw refused('it does not begin with a CONNECT that has a credential')
+  return { jwt, sig }
+}
+
+function claimsOf(body: string): UserClaims {
+  const claims = parsed(Buffer.from(body, 'base64url').toString()) as Partial<UserClaims> | null
+  const { iss, sub, name = '', exp, nats } = claims ?? {}
+  const isWhole = typeof iss === 'string' && typeof sub === 'string' && typeof nats === 'object'
+  if (!isWhole || nats === null || (exp !== undefined && typeof exp !== 'number'))
+    throw refused('its credential cannot be read')
+  return { iss, sub, name, nats, ...(exp === undefined ? {} : { exp }) }
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
+
+function refused(why: string): Failure {
+  return new Failure('unauthenticated', `The bus does not let this peer in: ${why}.`)
+}
