@@ -56,6 +56,7 @@ describe('a cloud below that', () => {
       allow_http: 'true',
       images: `${image.id}=below`,
       poll_ms: '20',
+      idle_poll_ms: '50',
       create_settles_ms: String(SETTLES_MS),
       request_timeout_ms: '1000',
       requests_per_second: '1000',
@@ -309,6 +310,24 @@ describe('a cloud below that', () => {
     expect(await driver.list(signal())).toEqual([])
     await driver.spawn(spec, signal())
     expect(there()).toHaveLength(1)
+  })
+
+  test('tells at the next list that a server is gone, and takes one away that was never built', async () => {
+    const gone: string[] = []
+    await using _watching = driver.watch(
+      ({ id, powerState }) => void gone.push(`${id} ${powerState}`),
+    )
+    const spec = newSpec()
+    await driver.spawn(spec, signal())
+    there()[0]!.updated = Date.now()
+    there()[0]!.status = 'DELETED'
+    await expect.poll(() => gone).toContain(`${spec.id} nostate`)
+
+    cloud.compute.buildFault = 'No valid host was found.'
+    const lists = cloud.count(LIST)
+    await expect(driver.spawn(newSpec(), signal())).rejects.toMatchObject({ kind: 'no-capacity' })
+    expect(there()).toEqual([])
+    expect(cloud.count(LIST) - lists).toBeLessThan(10)
   })
 
   test('ends a snapshot without a byte of it has its image taken away, and is not waited for', async () => {

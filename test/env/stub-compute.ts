@@ -182,7 +182,8 @@ function shown({ id, name, metadata, status, task, flavor, fault }: StubServer):
   return {
     id,
     name,
-    metadata,
+    // Nova keeps no metadata of a server that is gone.
+    metadata: status === 'DELETED' ? {} : metadata,
     status,
     created: '2026-01-01T00:00:00Z',
     flavor: { id: flavor, vcpus: 1, ram: 128, disk: 1 },

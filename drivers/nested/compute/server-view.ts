@@ -152,7 +152,7 @@ export class ServerView implements AsyncDisposable {
     const isWhole = this.#since === undefined || this.#begunAt >= this.#wholeAt + WHOLE_EVERY_MS
     const since = isWhole ? undefined : this.#since
     const { servers, at } = await this.#options.list(since, this.#stop.signal)
-    const seen = servers.filter(({ metadata }) => this.#options.marker in metadata)
+    const seen = servers.filter((server) => this.#isOurs(server))
     for (const server of seen) if (!this.#isOutdated(server.id)) this.#take(server)
     if (isWhole) this.#strangers.clear()
     for (const server of servers) this.#noteStranger(server)
@@ -161,6 +161,11 @@ export class ServerView implements AsyncDisposable {
     this.#since = at === undefined ? since : Math.max(at - OVERLAP_MS, since ?? 0)
     if (isWhole) this.#wholeAt = this.#begunAt
     this.#options.onList?.(this)
+  }
+
+  /** Nova lists a server that is gone without its metadata, so that one is known by its id. */
+  #isOurs({ id, status, metadata }: CloudServer): boolean {
+    return this.#options.marker in metadata || (status === 'DELETED' && this.#servers.has(id))
   }
 
   /** Whoever waits for the one no more lets the list go on for the others. */
