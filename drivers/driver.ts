@@ -285,6 +285,8 @@ export interface InstanceReport {
   readonly powerState: PowerState
   /** Off because its host went off, and not because guest, user or operator wanted it. Only `list` can tell. */
   readonly endedWithHost?: boolean
+  /** Why its backend counts it as failed, for operators; absent: it does not. */
+  readonly fault?: string
 }
 
 export interface HostInventory {
@@ -293,6 +295,10 @@ export interface HostInventory {
   readonly diskGb: number
   /** Of further classes of Placement, such as `PCPU`; absent: none, now or ever. */
   readonly resources?: Readonly<Record<string, number>>
+  /** The amounts are a quota, of which no part can be promised twice. */
+  readonly isQuota?: true
+  /** How many instances there may be in all; absent: as many as fit. */
+  readonly instancesMax?: number
   /** Whole machines, each for a server that asks for its class; present: nothing can be had of the amounts above. */
   readonly machines?: readonly MachineClass[]
   readonly hypervisor: {

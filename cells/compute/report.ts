@@ -28,10 +28,11 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
     inventory: compute.lastInventory === null ? null : wireInventory(compute.lastInventory),
     instances: guests
       .slice(0, reportedGuestsMax)
-      .map(({ id, powerState, endedWithHost = false }) => ({
+      .map(({ id, powerState, endedWithHost = false, fault }) => ({
         id,
         powerState: POWER_STATES[powerState],
         endedWithHost: endedWithHost || fence.hasEnded(id),
+        ...(fault !== undefined && { fault }),
       })),
     ...(guests.length > reportedGuestsMax && { hasMore: true }),
     startedAt,

@@ -47,6 +47,10 @@ export class Records {
     return this.#records.get(id)
   }
 
+  all(): readonly (readonly [InstanceId, InstanceRecord])[] {
+    return [...this.#records]
+  }
+
   /** Of every instance but one. */
   others(id: InstanceId): readonly InstanceRecord[] {
     return [...this.#records].filter(([other]) => other !== id).map(([, record]) => record)

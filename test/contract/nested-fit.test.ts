@@ -137,3 +137,18 @@ test('servers that a cloud finds off after its machines were rebooted are seen o
 
   expect(await states()).toEqual(['running', 'running'])
 })
+
+test('a quota is offered as it is, and what others have of it is not', async () => {
+  const own = await open({})
+  const unlimited = await own.inventory(signal())
+  expect(unlimited).toMatchObject({ vcpus: 20, isQuota: true })
+  expect(unlimited.instancesMax).toBeUndefined()
+
+  cloud.instancesMax = 5
+  cloud.compute.create({
+    server: { name: 'of another', metadata: {}, flavorRef: '1', networks: 'none' },
+  })
+  await own.spawn(instanceSpec(image), signal())
+
+  expect(await own.inventory(signal())).toMatchObject({ vcpus: 19, instancesMax: 4 })
+})

@@ -250,7 +250,7 @@ describe('a cloud below that', () => {
     expect(await driver.list(signal())).toHaveLength(1)
     await hide(2)
     cloud.servers.delete(server!.id)
-    expect(await driver.list(signal())).toEqual([])
+    expect(await driver.list(signal())).toMatchObject([{ id: spec.id, powerState: 'nostate' }])
   })
 
   test('does not list a server of a part that is away, and cannot show it, has not lost it', async () => {
@@ -307,9 +307,26 @@ describe('a cloud below that', () => {
     there()[0]!.updated = Date.now()
     there()[0]!.status = 'DELETED'
 
-    expect(await driver.list(signal())).toEqual([])
+    expect(await driver.list(signal())).toEqual([
+      { id: spec.id, powerState: 'nostate', fault: expect.stringContaining('no such server') },
+    ])
     await driver.spawn(spec, signal())
     expect(there()).toHaveLength(1)
+    expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+  })
+
+  test('shows a server in error has it failed here, and well once it is', async () => {
+    const told: string[] = []
+    await using _watching = driver.watch(({ fault = 'none' }) => void told.push(fault))
+    const spec = newSpec()
+    await driver.spawn(spec, signal())
+    const [server] = there()
+    Object.assign(server!, { status: 'ERROR', fault: 'a disk is gone', updated: Date.now() })
+
+    await expect.poll(() => told).toContainEqual(expect.stringContaining('a disk is gone'))
+    expect(await driver.list(signal())).toMatchObject([{ id: spec.id, fault: told.at(-1) }])
+    Object.assign(server!, { status: 'ACTIVE', updated: Date.now() })
+    expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
   })
 
   test('tells at the next list that a server is gone, and takes one away that was never built', async () => {

@@ -51,6 +51,8 @@ export class StubCloud implements AsyncDisposable {
   tellsTime = true
   /** Where its catalog says that Compute is; absent: here. */
   computeUrl: string | undefined
+  /** The project's quota of servers; -1: none. */
+  instancesMax = -1
   /** Whoever logs in may make flavors. */
   isAdministrator = false
   /** It is another Weir: it says so, and tells of events those who listen. */
@@ -216,7 +218,7 @@ export class StubCloud implements AsyncDisposable {
       (_match, _body, query) => ({ flavors: [...FLAVORS, ...this.flavors.list(query)] }),
     ],
     [/^POST \/compute\/flavors$/, (_match, asked) => this.#addFlavor(asked)],
-    [/^GET \/compute\/limits$/, () => ({ limits: { absolute: LIMITS } })],
+    [/^GET \/compute\/limits$/, () => ({ limits: { absolute: this.#limits() } })],
     [/^GET \/compute\/servers\/detail$/, (_match, _body, query) => this.compute.list(query)],
     [/^POST \/compute\/servers$/, (_match, asked) => this.compute.create(asked)],
     [/^GET \/compute\/servers\/([^/]+)$/, ([, id]) => this.compute.show(id)],
@@ -295,6 +297,16 @@ export class StubCloud implements AsyncDisposable {
     return collection.items.delete(id) ? {} : undefined
   }
 
+  #limits(): object {
+    const used = [...this.servers.values()].filter(({ status }) => status !== 'DELETED').length
+    return {
+      ...LIMITS,
+      totalCoresUsed: used,
+      maxTotalInstances: this.instancesMax,
+      totalInstancesUsed: used,
+    }
+  }
+
   #addFlavor(body: Asked): unknown {
     if (!this.isAdministrator) return new StubRefusal(403, 'Policy does not allow it.')
     const made = this.flavors.make((body as unknown as { readonly flavor: object }).flavor)
@@ -341,7 +353,6 @@ const FLAVORS = [
 ]
 const LIMITS = {
   maxTotalCores: 20,
-  totalCoresUsed: 0,
   maxTotalRAMSize: -1,
   totalRAMUsed: 0,
 }
