@@ -398,6 +398,8 @@ export interface NicSpec {
     readonly gateway: string | null
     readonly dhcp: boolean
     readonly dnsServers: readonly string[]
+    /** Of the subnet, besides the gateway; absent: none. */
+    readonly hostRoutes?: readonly { readonly destination: string; readonly nexthop: string }[]
   }[]
   /** By which the guest finds it; absent: none. */
   readonly tag?: string

@@ -2,7 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type CellId, type HostId, type NetworkId, newId, type PortId } from '#common/ids.ts'
+import {
+  type CellId,
+  type HostId,
+  type ImageId,
+  type NetworkId,
+  newId,
+  type PortId,
+} from '#common/ids.ts'
 import type { Driver, FlavorSpec, NicSpec } from '#drivers/driver.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
@@ -11,6 +18,9 @@ import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { StubCloud } from '../env/stub-cloud.ts'
 import type { StubItem } from '../env/stub-collection.ts'
+
+/** The image that ours is there. */
+const BELOW = newId<ImageId>()
 
 const LARGE: FlavorSpec = {
   ...{ id: 'large', name: 'large', vcpus: 4, memoryMb: 4_096, rootGb: 20 },
@@ -45,7 +55,7 @@ function settings(more: Readonly<Record<string, string>>) {
     auth_url: cloud.url,
     ...{ application_credential_id: 'id', application_credential_secret: 'secret' },
     ...{ projects: 'any', networks: '127.0.0.0/8', allow_http: 'true', poll_ms: '20' },
-    images: `${image.id}=below`,
+    images: `${image.id}=${BELOW}`,
     ...more,
   })
 }
@@ -151,4 +161,76 @@ test('a quota is offered as it is, and what others have of it is not', async () 
   await own.spawn(instanceSpec(image), signal())
 
   expect(await own.inventory(signal())).toMatchObject({ vcpus: 19, instancesMax: 4 })
+})
+
+test('networks, subnets and interfaces below are as they are here', async () => {
+  const nested = await open({})
+  const hostRoutes = [{ destination: '192.0.2.0/24', nexthop: '10.1.0.9' }]
+  const nic = nicOn('10.1.0.0/24', '10.1.0.5')
+  const spec = instanceSpec(image, {
+    nics: [{ ...nic, mtu: 1_400, fixedIps: nic.fixedIps.map((ip) => ({ ...ip, hostRoutes })) }],
+  })
+  await nested.spawn(spec, signal())
+  await nested.interfaces!.attach(
+    spec.id,
+    { ...nicOn('10.1.0.0/24', '10.1.0.6'), macAddress: 'fa:16:3e:0a:0b:0d', tag: 'back' },
+    signal(),
+  )
+
+  expect([...cloud.networks.items.values()]).toMatchObject([{ mtu: 1_400 }])
+  expect([...cloud.subnets.items.values()]).toMatchObject([{ host_routes: hostRoutes }])
+  expect([...cloud.ports.items.values()].at(-1)).toMatchObject({ tag: 'back' })
+})
+
+test('a network whose MTU the cloud cannot carry is made with the most that it can', async () => {
+  const nested = await open({})
+  cloud.disturb(/^POST .*networks$/, { answer: 400, body: '{"NeutronError":{"message":"mtu"}}' })
+
+  await nested.spawn(instanceSpec(image, { nics: [nicOn('10.1.0.0/24', '10.1.0.5')] }), signal())
+
+  expect([...cloud.networks.items.values()][0]).not.toHaveProperty('mtu')
+})
+
+test('what an operator maps is named by id or name, and what is not there is named with what is', async () => {
+  cloud.networks.make({ name: 'provider' })
+  cloud.subnets.make({
+    network_id: cloud.networks.list(new URLSearchParams())[0]!.id,
+    cidr: '10.1.0.0/24',
+  })
+  cloud.images.make({ name: 'debian', status: 'active' })
+  const good = {
+    flavors: 'large=m1.small',
+    images: `${image.id}=debian`,
+    mapped_networks: `${networkId}=provider`,
+  }
+  const nested = await open(good)
+  const nics = [nicOn('10.1.0.0/24', '10.1.0.5')]
+  await nested.spawn(instanceSpec(image, { flavor: LARGE, nics }), signal())
+
+  expect([...cloud.servers.values()]).toMatchObject([{ flavor: '2' }])
+  expect(cloud.networks.items.size).toBe(1)
+  for (const what of ['flavors', 'images', 'networks'])
+    expect(await found(what, good)).toMatchObject({ result: 'ok' })
+  for (const [what, wrong, said] of [
+    ['flavors', { flavors: 'large=m1.huge' }, 'no flavor m1.huge. It has: m1.tiny, m1.small'],
+    ['flavors', { flavors: 'giant=m1.small' }, 'no flavor giant here to map. There are: large'],
+    ['images', { images: `${image.id}=suse` }, 'no image suse. It has: debian'],
+    ['networks', { mapped_networks: `${networkId}=lan` }, 'no network lan. It has: provider'],
+  ] as const)
+    expect(await found(what, wrong)).toMatchObject({
+      result: 'failed',
+      detail: expect.stringContaining(said),
+    })
+})
+
+test('the copy of an image does not have the name of the original, which users there go by', async () => {
+  const content = new ImageShelf()
+  const copied = content.add(Buffer.from('y'), { name: 'tiny' })
+  driver = await createNestedDriver({ owner, stateDirectory, images: content }, settings({}))
+
+  await driver.spawn(instanceSpec(copied), signal())
+
+  expect([...cloud.images.items.values()].map(({ name }) => name)).toEqual([
+    `tiny (copy of ${copied.id})`,
+  ])
 })

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { type CellId, type HostId, type ImageId, newId } from '#common/ids.ts'
 import type { Driver } from '#drivers/driver.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
@@ -10,6 +10,9 @@ import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { type Disturbance, StubCloud } from '../env/stub-cloud.ts'
+
+/** The image that ours is there. */
+const BELOW = newId<ImageId>()
 
 const CREATE = /^POST \/compute\/servers$/
 const LIST = /^GET \/compute\/servers\/detail$/
@@ -54,7 +57,7 @@ describe('a cloud below that', () => {
       projects: 'any',
       networks: '127.0.0.0/8',
       allow_http: 'true',
-      images: `${image.id}=below`,
+      images: `${image.id}=${BELOW}`,
       poll_ms: '20',
       idle_poll_ms: '50',
       create_settles_ms: String(SETTLES_MS),

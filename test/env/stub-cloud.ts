@@ -53,6 +53,8 @@ export class StubCloud implements AsyncDisposable {
   computeUrl: string | undefined
   /** The project's quota of servers; -1: none. */
   instancesMax = -1
+  /** By credentials, the projects that they are for; others are for `project`. */
+  readonly projects = new Map<string, string>()
   /** Whoever logs in may make flavors. */
   isAdministrator = false
   /** It is another Weir: it says so, and tells of events those who listen. */
@@ -211,7 +213,7 @@ export class StubCloud implements AsyncDisposable {
   }
 
   readonly #handlers: readonly (readonly [RegExp, Handler])[] = [
-    [/^POST \/v3\/auth\/tokens$/, () => this.#token()],
+    [/^POST \/v3\/auth\/tokens$/, (_match, _asked, _query, content) => this.#token(content)],
     [/^GET \/compute\/$/, () => ({ version: { version: '2.96', min_version: '2.1' } })],
     [
       /^GET \/compute\/flavors\/detail$/,
@@ -320,7 +322,9 @@ export class StubCloud implements AsyncDisposable {
     return { keypair: { name } }
   }
 
-  #token(): object {
+  #token(content: string): object {
+    const [, id = 'project'] =
+      [...this.projects].find(([credential]) => content.includes(`"${credential}"`)) ?? []
     this.#tokens += 1
     const now = Date.now()
     const services = ['compute', 'image', 'network', ...(this.isWeir ? ['federation'] : [])]
@@ -339,7 +343,7 @@ export class StubCloud implements AsyncDisposable {
       token: {
         issued_at: new Date(now).toISOString(),
         expires_at: new Date(now + TOKEN_LIFE_MS).toISOString(),
-        project: { id: 'project' },
+        project: { id },
         user: { id: 'user' },
         catalog,
       },

@@ -26,7 +26,7 @@ export interface Asked {
   }
   readonly resize?: { readonly flavorRef: string }
   readonly createImage?: { readonly name: string }
-  readonly interfaceAttachment?: { readonly port_id: string }
+  readonly interfaceAttachment?: { readonly port_id: string; readonly tag?: string }
 }
 
 /** The statuses that an action needs, none: any; and the one it leads to, null: the same. */
@@ -137,7 +137,7 @@ export class StubCompute {
     const port = this.#ports.items.get(asked?.port_id ?? '')
     if (this.#find(id) === undefined || port === undefined) return undefined
     if ((port['device_id'] ?? '') !== '') return new StubRefusal(409, 'Port is still in use.')
-    port['device_id'] = id
+    Object.assign(port, { device_id: id, tag: asked?.tag })
     return { interfaceAttachment: { port_id: port.id } }
   }
 
