@@ -55,6 +55,7 @@ export interface Driver extends AsyncDisposable {
   readonly uptime?: Uptime
   readonly interfaces?: Interfaces
   readonly firewall?: Firewall
+  readonly labels?: Labels
   readonly consoleLog?: ConsoleLog
   readonly console?: Console
   readonly snapshot?: Snapshot
@@ -84,6 +85,7 @@ export const CAPABILITIES = [
   'uptime',
   'interfaces',
   'firewall',
+  'labels',
   'consoleLog',
   'console',
   'snapshot',
@@ -191,6 +193,21 @@ export interface FilterRule {
   /** The security group whose rule it is, and the one whose members `remotes` are. */
   readonly groupId?: string
   readonly remoteGroupId?: string
+}
+
+export interface Labels {
+  /**
+   * Afterwards the backend shows the instance so. False for one that is not there or is busy, which has to be told again.
+   * What was never ours to name, such as metadata of an instance that was taken in, stays.
+   */
+  apply(id: InstanceId, labels: InstanceLabels, signal: AbortSignal): Promise<boolean>
+}
+
+/** What a user calls an instance and says of it, for backends that show it to others. */
+export interface InstanceLabels extends Omit<ServerRemarks, 'hints'> {
+  readonly name: string
+  readonly hostname: string
+  readonly metadata: Readonly<Record<string, string>>
 }
 
 export interface ConsoleLog {

@@ -64,6 +64,7 @@ async function adopt(
     sentAt: null,
     serverId: spec.id,
     hasRun: true,
+    isAdopted: true,
     portIds: [],
     networkIds: [],
     groupIds: [],

@@ -4,6 +4,7 @@ import { HostAct } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { PortFilter } from './firewall.ts'
 import { InstanceBuild, MachineNic, Nic, OperationRef } from './instance.ts'
+import { ServerLabels } from './labels.ts'
 import { MoveProgress } from './migration.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
@@ -147,6 +148,10 @@ export const HOST_OPERATIONS = {
   },
   'filter-ports': {
     ask: Type.Object({ ports: Type.Array(PortFilter) }),
+    answer: Type.Object({ applied: Type.Array(Uuid) }),
+  },
+  label: {
+    ask: Type.Object({ servers: Type.Array(ServerLabels) }),
     answer: Type.Object({ applied: Type.Array(Uuid) }),
   },
   'change-nic': {

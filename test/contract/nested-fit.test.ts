@@ -10,7 +10,7 @@ import {
   newId,
   type PortId,
 } from '#common/ids.ts'
-import type { Driver, FlavorSpec, NicSpec } from '#drivers/driver.ts'
+import type { Driver, FlavorSpec, InstanceLabels, NicSpec } from '#drivers/driver.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
@@ -233,4 +233,30 @@ test('the copy of an image does not have the name of the original, which users t
   expect([...cloud.images.items.values()].map(({ name }) => name)).toEqual([
     `tiny (copy of ${copied.id})`,
   ])
+})
+
+test('a server below is called, described and tagged as it is here, and stays ours', async () => {
+  const nested = await open({})
+  const spec = instanceSpec(image, { displayName: 'before', hostname: 'before' })
+  await nested.spawn(spec, signal())
+  const labels = {
+    ...{ name: 'after', hostname: 'after-host', description: null, tags: ['n1', 'n2'] },
+    ...{ metadata: { of: 'mine' }, diskConfig: 'MANUAL' as const, accessIPv4: '198.51.100.1' },
+    accessIPv6: null,
+  } satisfies InstanceLabels
+
+  expect(await nested.labels!.apply(spec.id, labels, signal())).toBe(true)
+  const changes = cloud.count(/^PUT \/compute/)
+  expect(await nested.labels!.apply(spec.id, labels, signal())).toBe(true)
+
+  expect(cloud.count(/^PUT \/compute/)).toBe(changes)
+  expect([...cloud.servers.values()]).toMatchObject([
+    {
+      ...{ name: 'after', hostname: 'after-host', description: null, tags: ['n1', 'n2'] },
+      metadata: { of: 'mine', [`weir:${owner.hostId}`]: `${spec.id} ${owner.cellId}` },
+      accessIPv4: '198.51.100.1',
+    },
+  ])
+  expect(await nested.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+  expect(await nested.labels!.apply(newId(), labels, signal())).toBe(false)
 })

@@ -224,6 +224,10 @@ export class StubCloud implements AsyncDisposable {
     [/^GET \/compute\/servers\/detail$/, (_match, _body, query) => this.compute.list(query)],
     [/^POST \/compute\/servers$/, (_match, asked) => this.compute.create(asked)],
     [/^GET \/compute\/servers\/([^/]+)$/, ([, id]) => this.compute.show(id)],
+    [
+      /^PUT \/compute\/servers\/([^/]+)(?:\/metadata|\/tags)?$/,
+      ([, id = ''], asked) => this.compute.change(id, asked),
+    ],
     [/^DELETE \/compute\/servers\/([^/]+)$/, ([, id = '']) => this.compute.remove(id)],
     [
       /^POST \/compute\/servers\/([^/]+)\/action$/,

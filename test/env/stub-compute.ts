@@ -3,8 +3,12 @@ import { type StubCollection, StubRefusal } from './stub-collection.ts'
 
 export interface StubServer {
   readonly id: string
-  readonly name: string
-  readonly metadata: Readonly<Record<string, string>>
+  name: string
+  metadata: Readonly<Record<string, string>>
+  description?: string | null
+  hostname?: string
+  tags?: readonly string[]
+  accessIPv4?: string
   status: string
   /** What is being done to it. */
   task: string | null
@@ -21,9 +25,15 @@ export interface Asked {
   readonly server?: {
     readonly name: string
     readonly metadata: Record<string, string>
+    readonly description?: string | null
+    readonly hostname?: string
+    readonly tags?: readonly string[]
+    readonly accessIPv4?: string
     readonly flavorRef: string
     readonly networks: 'none' | readonly { readonly port: string }[]
   }
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly tags?: readonly string[]
   readonly resize?: { readonly flavorRef: string }
   readonly createImage?: { readonly name: string }
   readonly interfaceAttachment?: { readonly port_id: string; readonly tag?: string }
@@ -85,11 +95,12 @@ export class StubCompute {
   create({ server }: Asked): object {
     const id = randomUUID()
     const { name = '', metadata = {}, flavorRef = '1', networks = 'none' } = server ?? {}
+    const { description = name, hostname = name, tags = [] } = server ?? {}
     const now = Date.now()
     const shownAt = now + this.blindMs
     const made: StubServer = {
       ...{ id, name, metadata, status: 'ACTIVE', flavor: flavorRef },
-      ...{ updated: now, shownAt, task: null },
+      ...{ updated: now, shownAt, task: null, description, hostname, tags },
     }
     this.servers.set(id, made)
     for (const { port } of networks === 'none' ? [] : networks)
@@ -105,6 +116,15 @@ export class StubCompute {
   show(id = ''): object | undefined {
     const server = this.#find(id)
     return server && { server: shown(server) }
+  }
+
+  /** Of a server what its users say of it. */
+  change(id: string, { server: said, metadata, tags }: Asked): object | undefined {
+    const server = this.#find(id)
+    if (server === undefined) return undefined
+    const now = Date.now()
+    Object.assign(server, said, metadata && { metadata }, tags && { tags }, { updated: now })
+    return {}
   }
 
   act(id: string, body: Asked): object | undefined {
@@ -178,8 +198,13 @@ export class StubCompute {
   }
 }
 
-function shown({ id, name, metadata, status, task, flavor, fault }: StubServer): object {
+function shown(server: StubServer): object {
+  const { id, name, metadata, status, task, flavor, fault } = server
   return {
+    description: server.description,
+    tags: server.tags,
+    accessIPv4: server.accessIPv4 ?? '',
+    'OS-EXT-SRV-ATTR:hostname': server.hostname,
     id,
     name,
     // Nova keeps no metadata of a server that is gone.

@@ -11,10 +11,12 @@ const NAME_MAX = 255
 const TAKEN =
   /^(os_glance_|os_hash_)|^(id|name|owner|status|visibility|protected|tags|size|virtual_size|checksum|file|self|schema|stores|locations|direct_url|created_at|updated_at|disk_format|container_format|min_disk|min_ram|os_hidden)$/
 
-/** Of the copy in the cloud below. Glance takes 255 characters. */
+const COPY = / \(copy of [0-9a-f-]{36}\)$/
+
+/** Of the copy in the cloud below, or of a copy of a copy. Glance takes 255 characters. */
 export function copyName({ id, name }: Pick<ImageSpec, 'id' | 'name'>): string {
   const suffix = ` (copy of ${id})`
-  return `${name.slice(0, NAME_MAX - suffix.length)}${suffix}`
+  return `${name.replace(COPY, '').slice(0, NAME_MAX - suffix.length)}${suffix}`
 }
 
 /** The body of Glance's `POST /v2/images` for a copy of an image of ours. */
