@@ -54,7 +54,9 @@ async function look({ driver, log }: Compute): Promise<Seen> {
     ])
     return { down: null, inventory, instances }
   } catch (error) {
-    const down = errorChain(error)
+    const down = signal.aborted
+      ? `The backend has not answered within ${BACKEND_TIMEOUT_MS / 1_000} seconds.`
+      : errorChain(error)
     if (!isFailure(error, 'unavailable')) log.error({ error: down }, 'backend could not be read')
     return { down, inventory: null, instances: [] }
   }

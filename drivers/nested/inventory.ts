@@ -26,6 +26,7 @@ export async function inventory(host: NestedHost, signal: AbortSignal): Promise<
   const { cloud, settings, versions, view } = host
   const { body } = await cloud.ask(Limits, 'compute', 'GET', '/limits', { signal })
   const newest = await versions.newest(signal)
+  const { projectId } = await cloud.access(signal)
   const { absolute } = body.limits
   const ours = view.all().map(({ flavor }) => flavor)
   const sum = (amounts: readonly (number | undefined)[]) =>
@@ -47,7 +48,8 @@ export async function inventory(host: NestedHost, signal: AbortSignal): Promise<
     hypervisor: {
       type: settings.hypervisorType,
       version: versionNumber(newest),
-      hostname: new URL(settings.authUrl).hostname,
+      // A cloud may be the host of several cells, each with a project of its own.
+      hostname: `${projectId}@${new URL(settings.authUrl).hostname}`,
     },
     architecture: settings.architecture,
     cpu: {

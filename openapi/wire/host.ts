@@ -77,6 +77,9 @@ export const Stranger = Type.Object({
   vcpus: Nullable(Type.Integer()),
   memoryMb: Nullable(Type.Integer()),
   rootGb: Nullable(Type.Integer()),
+  /** What those who made it have said of it; absent where nothing can be said. */
+  metadata: Type.Optional(Texts),
+  tags: Type.Optional(Type.Array(Type.String())),
 })
 export type Stranger = Static<typeof Stranger>
 
