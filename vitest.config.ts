@@ -9,6 +9,7 @@ const TOGETHER = { isolate: false, maxWorkers: availableParallelism(), sequence:
 const WAITING = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 const GUESTS = { maxWorkers: 2, sequence: { groupOrder: 2 } }
 const ALONE = { maxWorkers: 1, sequence: { groupOrder: 3 } }
+const LAST = { maxWorkers: 1, sequence: { groupOrder: 4 } }
 
 const project = (
   name: string,
@@ -38,6 +39,7 @@ export default defineConfig({
           '{common,openapi,drivers,cells,gateway,deploy}/**/*.test.ts',
           'test/*.test.ts',
           'test/bench/*.test.ts',
+          'test/reliability/*/*.test.ts',
         ],
         20_000,
         TOGETHER,
@@ -48,6 +50,7 @@ export default defineConfig({
       project('real', ['test/real/**/*.test.ts'], 300_000, GUESTS),
       project('faults', ['test/faults/**/*.test.ts'], 120_000, WAITING),
       project('simulation', ['test/simulation/**/*.test.ts'], 180_000, ALONE),
+      project('reliability', ['test/reliability/run.test.ts'], 600_000, LAST),
     ],
   },
 })

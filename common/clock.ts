@@ -2,12 +2,18 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
+  /**
+   * Milliseconds since some moment, at one pace whatever the clock is set to: for differences, deadlines and ages within
+   * this process.
+   */
+  elapsed(): number
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   sleep: (ms, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     if (signal?.aborted === true) reject(signal.reason as Error)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { nearestName } from './nearest-name.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -96,8 +97,14 @@ export class EnvReader {
     const unknown = Object.keys(this.#env).filter(
       (name) => name.startsWith(this.#prefix) && !this.#known.has(name),
     )
-    const problems = [...this.#problems, ...unknown.map((name) => `${name} is not a known setting`)]
+    const problems = [...this.#problems, ...unknown.map((name) => this.#unknown(name))]
     if (problems.length > 0) throw new Error(`Configuration:\n  ${problems.join('\n  ')}`)
+  }
+
+  #unknown(name: string): string {
+    const nearest = nearestName(name, this.#known)
+    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
+    return `${name} is not a known setting${hint}`
   }
 
   #raw(name: string): string | undefined {

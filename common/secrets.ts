@@ -46,7 +46,9 @@ export class Secrets {
     if (version !== 'v1' || key === undefined || body === undefined)
       throw new Error('A sealed secret cannot be opened with the keys configured')
     const bytes = Buffer.from(body, 'base64url')
-    const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES))
+    const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
     decipher.setAAD(Buffer.from(purpose))
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
     const text = decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES))

@@ -12,12 +12,12 @@ export async function waitFor<T>(
   probe: () => T | Promise<T>,
   limitMs: number,
 ): Promise<NonNullable<T>> {
-  const deadline = Date.now() + limitMs
+  const deadline = performance.now() + limitMs
   let seen: Seen<T> = { hit: false, text: 'a probe that did not return' }
   for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 1.5, PAUSE_MAX_MS)) {
     seen = (await probeOnce(probe, deadline)) ?? seen
     if (seen.hit) return seen.value as NonNullable<T>
-    const leftMs = deadline - Date.now()
+    const leftMs = deadline - performance.now()
     if (leftMs <= 0)
       throw new Failure(
         'unavailable',
@@ -42,7 +42,7 @@ async function probeOnce<T>(
 ): Promise<Seen<T> | undefined> {
   let timer: NodeJS.Timeout | undefined
   const timeUp = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(deadline - Date.now(), 1))
+    timer = setTimeout(() => resolve(undefined), Math.max(deadline - performance.now(), 1))
   })
   try {
     return await Promise.race([judge(probe), timeUp])

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type Env, EnvReader } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import type { ConsoleSettings } from './app/consoles/consoles.ts'
@@ -33,13 +34,19 @@ export interface GatewayConfig {
   /** Undefined where users are kept here. */
   readonly externalIdentity: ExternalIdentity | undefined
   readonly tokenLifetimeS: number
+  /** Of each user at each gateway; 0: as many as the user likes. */
+  readonly userTokensPerMinute: number
   /** When an account is locked for failed logins; each process counts for itself. */
   readonly lockout: Lockout
   readonly logLevel: LogLevel
+  /** With which monitoring reads `/metrics`; undefined: only operators do, with theirs. */
+  readonly metricsToken: string | undefined
   /** Hexadecimal; what keys for tickets and sealed secrets are derived from. The same for all gateways. */
   readonly secretKey: string
   /** Where image contents are kept; shared by all gateways. */
   readonly imageDirectory: string
+  /** Where audit records are kept until the database has them; gateways may share it. */
+  readonly auditDirectory: string
   readonly imageSizeMaxBytes: number
   /** Of each project. */
   readonly imageLimits: ImageLimits
@@ -57,6 +64,8 @@ export interface GatewayConfig {
   readonly consoles: ConsoleSettings
   /** How many may watch events at a time. */
   readonly eventWatchersMax: number
+  /** Of these, how many of one project. */
+  readonly eventProjectWatchersMax: number
   readonly retention: Retention
   /** A cell silent for longer is dark. */
   readonly cellDeadlineMs: number
@@ -89,6 +98,10 @@ const IMAGE_SIZE_MAX_BYTES = 64 * 2 ** 30
 const PROJECT_IMAGES_MAX = 1_000
 /** 1 TiB. */
 const PROJECT_IMAGE_BYTES_MAX = 2 ** 40
+/** A thousand a second, several times what one gateway answers of writes: for those who ask without end. */
+const PROJECT_REQUESTS_PER_MINUTE = 60_000
+/** Ten a second: each is a row until it expires. */
+const USER_TOKENS_PER_MINUTE = 600
 const TOKEN_LIFETIME_S = { usual: 3_600, min: 60, max: 86_400 } as const
 
 /** Reads GATEWAY_* variables; throws one plain Error that names every problem. */
@@ -107,13 +120,16 @@ export function configFromEnv(env: Env): GatewayConfig {
     region: read.text('REGION', 'RegionOne'),
     externalIdentity: readExternalIdentity(read),
     tokenLifetimeS: read.integer('TOKEN_LIFETIME_S', usual, min, max),
+    userTokensPerMinute: read.integer('USER_TOKENS_PER_MINUTE', USER_TOKENS_PER_MINUTE, 0),
     lockout: {
       failuresMax: read.integer('LOGIN_FAILURES_MAX', 10, 1, 1_000),
       windowMs: 1_000 * read.integer('LOGIN_LOCKOUT_S', 60, 1, 86_400),
     },
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
+    metricsToken: read.optionalSecret('METRICS_TOKEN'),
     secretKey: read.secret('SECRET_KEY'),
     imageDirectory: read.text('IMAGE_DIRECTORY'),
+    auditDirectory: read.text('AUDIT_DIRECTORY', join(read.text('IMAGE_DIRECTORY'), 'audit')),
     imageSizeMaxBytes: read.integer('IMAGE_SIZE_MAX_BYTES', IMAGE_SIZE_MAX_BYTES, 1),
     imageLimits: {
       images: read.integer('IMAGE_PROJECT_COUNT_MAX', PROJECT_IMAGES_MAX, 0),
@@ -131,13 +147,18 @@ export function configFromEnv(env: Env): GatewayConfig {
       openMax: read.integer('CONSOLE_OPEN_MAX', 16, 1, 10_000),
     },
     eventWatchersMax: read.integer('EVENT_WATCHERS_MAX', 256, 0, 100_000),
+    eventProjectWatchersMax: read.integer('EVENT_PROJECT_WATCHERS_MAX', 64, 1, 100_000),
     retention: readRetention(read),
     cellDeadlineMs: read.integer('CELL_DEADLINE_MS', 5_000, 100),
     dueTimes: {
       resizeConfirmWindowS: read.integer('RESIZE_CONFIRM_WINDOW_S', 0, 0),
       shelvedOffloadTimeS: read.integer('SHELVED_OFFLOAD_TIME_S', 0, -1),
     },
-    projectRequestsPerMinute: read.integer('PROJECT_REQUESTS_PER_MINUTE', 0, 0),
+    projectRequestsPerMinute: read.integer(
+      'PROJECT_REQUESTS_PER_MINUTE',
+      PROJECT_REQUESTS_PER_MINUTE,
+      0,
+    ),
     reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
   }
   read.finish()

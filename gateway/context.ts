@@ -25,6 +25,8 @@ import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import { CellAccess } from './cells/cell-access.ts'
 import type { GatewayConfig } from './config.ts'
 import { CertificateWatch } from './http/certificate-watch.ts'
+import { RefusalLog } from './http/refusal-log.ts'
+import { type IsTrustedProxy, trustedProxies } from './http/trusted-proxies.ts'
 import { Keystone } from './keystone/keystone.ts'
 import { KeystoneVerifier } from './keystone/keystone-verifier.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -35,6 +37,7 @@ import { openAccess } from './open-access.ts'
 export interface Gateway extends AsyncDisposable {
   readonly config: GatewayConfig
   readonly log: Logger
+  readonly refusals: RefusalLog
   readonly metrics: Metrics
   /** Of this software, as in package.json. */
   readonly version: string
@@ -52,6 +55,7 @@ export interface Gateway extends AsyncDisposable {
   readonly consoles: Consoles
   readonly events: EventTail
   readonly audit: AuditTrail
+  readonly isTrustedProxy: IsTrustedProxy
   /** Undefined where projects may ask as often as they like. */
   readonly requestLimiter: RequestLimiter | undefined
 }
@@ -64,22 +68,19 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const db = parts.use(
     new Database({ url: config.databaseUrl, connectionsMax: config.databaseConnections }),
   )
+  const { region, tokenLifetimeS, lockout, userTokensPerMinute: tokensPerMinute } = config
   const identity = parts.use(
-    createIdentity({
-      db,
-      log,
-      region: config.region,
-      tokenLifetimeS: config.tokenLifetimeS,
-      lockout: config.lockout,
-    }),
+    createIdentity({ db, log, region, tokenLifetimeS, lockout, tokensPerMinute }),
   )
 
   const images = await openImages(parts, config, db, log)
   const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
 
   const access = await openAccess(parts, config, db, log)
-  const watchersMax = config.eventWatchersMax
-  const events = parts.use(new EventTail({ db, clock: systemClock, log, watchersMax }))
+  const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
+  const events = parts.use(
+    new EventTail({ db, clock: systemClock, log, watchersMax, projectWatchersMax }),
+  )
   const compute = await openBus(parts, config, log, (nats) =>
     openCompute({
       db,
@@ -99,7 +100,9 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     }),
   )
 
-  const audit = parts.use(new AuditTrail({ db, clock: systemClock, log }))
+  const { auditDirectory: directory } = config
+  const audit = parts.use(new AuditTrail({ db, clock: systemClock, log, directory }))
+  parts.use(new RunningReconciler(audit.reconciler(), systemClock, log))
   observeMissing(metrics.registry, compute)
   const certificate = openCertificate(parts, config, log)
   const verifier = openVerifier(parts, config) ?? identity
@@ -108,6 +111,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   return {
     config,
     log,
+    refusals: new RefusalLog(log),
     metrics,
     version: readRelease(),
     db,
@@ -118,9 +122,10 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     compute,
     access,
     certificate,
-    consoles: { ...compute, ...config.consoles },
+    consoles: { ...compute, ...config.consoles, verifier },
     events,
     audit,
+    isTrustedProxy: trustedProxies(config.trustedProxies),
     requestLimiter: requestLimiter(config),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

@@ -1,4 +1,5 @@
 import type { EnvReader } from '#common/env.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import type { KeystoneSettings } from './keystone/keystone.ts'
 
 /** The identity service that tokens are of instead of the one in here. */
@@ -15,7 +16,7 @@ const DOMAIN = 'Default'
 /** Reads GATEWAY_IDENTITY_* with a reader of GATEWAY_*; undefined: the identity service in here. */
 export function readExternalIdentity(read: EnvReader): ExternalIdentity | undefined {
   if (read.choice('IDENTITY_MODE', MODES, 'embedded') === 'embedded') return undefined
-  const url = read.text('IDENTITY_URL').replace(/\/+$/, '')
+  const url = withoutTrailing(read.text('IDENTITY_URL'), '/')
   return {
     url: url.endsWith('/v3') ? url : `${url}/v3`,
     login: {

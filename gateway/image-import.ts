@@ -6,6 +6,8 @@ const PORT_MAX = 65_535
 const PORTS = ['80', '443']
 /** Four hours: a large image over a slow link. */
 const TIMEOUT_S = 14_400
+/** A slow link still has a hundred times as much. */
+const BYTES_PER_S = 16_384
 
 /** Reads GATEWAY_IMAGE_IMPORT_* with a reader of GATEWAY_*, which then reports what is wrong with them. */
 export function readImportRules(read: EnvReader): ImportRules {
@@ -14,6 +16,7 @@ export function readImportRules(read: EnvReader): ImportRules {
     ports: read.list('IMAGE_IMPORT_PORTS', PORTS).map(Number),
     networks: read.list('IMAGE_IMPORT_NETWORKS'),
     timeoutMs: read.integer('IMAGE_IMPORT_TIMEOUT_S', TIMEOUT_S, 1) * 1_000,
+    bytesPerSecondMin: read.integer('IMAGE_IMPORT_BYTES_PER_S_MIN', BYTES_PER_S, 0),
   }
 }
 

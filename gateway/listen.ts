@@ -8,7 +8,6 @@ import { serveBusSockets } from './http/bus-sockets.ts'
 import { type ConsoleMetrics, consoleMetrics } from './http/consoles/console-metrics.ts'
 import { serveConsoleSockets } from './http/consoles/console-sockets.ts'
 import { linksSource } from './http/links.ts'
-import { trustedProxies } from './http/trusted-proxies.ts'
 import { createServer } from './server.ts'
 
 const HEADERS_TIMEOUT_MS = 15_000
@@ -81,8 +80,8 @@ async function serve(
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_MS
-  const { publicUrl, trustedProxies: proxies } = gateway.config
-  const linksOf = linksSource(publicUrl, trustedProxies(proxies))
+  const { publicUrl } = gateway.config
+  const linksOf = linksSource(publicUrl, gateway.isTrustedProxy)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(at.port, at.host, resolve)

@@ -16,7 +16,6 @@ import { registerProbes } from './http/probes.ts'
 import { failureResponse } from './http/response.ts'
 import { registerRoutes } from './http/routes.ts'
 import { SERVICES, type ServiceFace, serviceAt } from './http/services.ts'
-import { trustedProxies } from './http/trusted-proxies.ts'
 
 /**
  * The whole HTTP face of a gateway. The order in which a request is looked at:
@@ -35,7 +34,7 @@ export function createServer(
   const { config } = gateway
   const app = new Hono({ getPath: normalPath })
   const elsewhere = config.externalIdentity?.url
-  const linksOf = linksSource(config.publicUrl, trustedProxies(config.trustedProxies), elsewhere)
+  const linksOf = linksSource(config.publicUrl, gateway.isTrustedProxy, elsewhere)
   const contracts = served
     .filter((name) => name !== 'identity' || elsewhere === undefined)
     .map(loadContract)
@@ -72,10 +71,10 @@ function refuseTheRest(app: Hono, gateway: Gateway, linksOf: LinksSource): void 
   app.notFound((c) => {
     const service = serviceAt(c.req.path)
     const refusal = refusalOf(gateway, service, c.req.method)
-    return failureResponse(refusal, service, openExchange(c, linksOf), gateway.log)
+    return failureResponse(refusal, service, openExchange(c, linksOf), gateway)
   })
   app.onError((error, c) => {
     const exchange = { ...openExchange(c, linksOf), work: workContext({}) }
-    return failureResponse(error, serviceAt(c.req.path), exchange, gateway.log)
+    return failureResponse(error, serviceAt(c.req.path), exchange, gateway)
   })
 }

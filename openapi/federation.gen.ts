@@ -314,7 +314,7 @@ export interface paths {
         };
         /**
          * What has happened to servers, hosts and cells, in order: as a page, or as a stream that goes on.
-         * @description Asked with `Accept: text/event-stream`, it answers with server-sent events as things happen: the id of a message is that of the event, its name the event's type, its data the event as JSON. Whoever was cut off sends the last id he has as Last-Event-ID and misses nothing. A stream ends after a quarter of an hour, so that its token is looked at anew; clients of server-sent events come back by themselves. A project sees what happens to its servers, administrators see everything. 410 says that what follows the id is not kept any more.
+         * @description Asked with `Accept: text/event-stream`, it answers with server-sent events as things happen: the id of a message is that of the event, its name the event's type, its data the event as JSON. Whoever was cut off sends the last id he has as Last-Event-ID and misses nothing. A stream ends after a quarter of an hour, and with the right to it, such as when its token is revoked; clients of server-sent events come back by themselves. A project sees what happens to its servers, administrators see everything. 410 says that what follows the id is not kept any more.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;
@@ -897,10 +897,10 @@ export interface components {
             /** @description Its place among all events; a later event has a larger one. */
             readonly id: string;
             /**
-             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (alive, dark, enabled, disabled); operation.state: an operation was begun or has ended.
+             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (alive, dark, enabled, disabled); operation.state: an operation was begun or has ended; quota.repaired: the recorded usage of a quota differed from what there is, and was corrected.
              * @enum {string}
              */
-            readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state";
+            readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state" | "quota.repaired";
             readonly at: components["schemas"]["Time"];
             readonly project_id: string | null;
             /** Format: uuid */
@@ -1790,7 +1790,7 @@ export interface operations {
                 /** @description In this cell, by id or name; for administrators. */
                 readonly cell?: string;
                 /** @description Of this type, or of every type that begins so. */
-                readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state";
+                readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state" | "quota.repaired";
             };
             readonly header?: {
                 /** @description Of a stream: goes on after this event. */

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { COMPONENTS, DRIVER_REGISTRY, FOLDER_RULES } from './tidy/import-rules.ts'
+import { orderedAssignments } from './tidy/ordered-assignments.ts'
 import { root, type SourceFile, sourceFiles } from './tidy/source-files.ts'
+import { DISPLAYED_AGES, WALL_CLOCK, WALL_CLOCK_FILES, WALL_DIFFERENCE } from './tidy/wall-clock.ts'
 
 // Goal: the rules a reader relies on hold in every file, so nobody has to remember them.
 
@@ -141,6 +143,25 @@ describe('text', () => {
     )
 
     expect(broken).toEqual([])
+  })
+
+  test('no assignment by the query builder reads a column that another of it writes', () => {
+    const broken = product.flatMap(({ path, text }) =>
+      orderedAssignments(text).map((column) => `${path}: ${column}`),
+    )
+
+    expect(broken).toEqual([])
+  })
+
+  test('differences of times are taken by a clock that is never set', () => {
+    const lines = product
+      .filter(({ path }) => !DISPLAYED_AGES.test(path))
+      .flatMap(({ path, text }) => text.split('\n').map((line) => ({ path, line: line.trim() })))
+      .filter(({ line }) => WALL_DIFFERENCE.test(line) || WALL_CLOCK.test(line))
+    const known = new Set(Object.keys(WALL_CLOCK_FILES))
+
+    expect(lines.filter(({ path }) => !known.has(path))).toEqual([])
+    expect([...known].filter((path) => !lines.some((each) => each.path === path))).toEqual([])
   })
 
   test('only main files and what starts programs read the environment of the process', () => {

@@ -40,7 +40,7 @@ const AFTERWARDS: Readonly<Partial<Record<ActName, PowerState>>> = {
 }
 
 /** Afterwards it has been done to the guest. */
-export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
+export async function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
   const { attempts, fence, log, workbench, answerWithinMs } = compute
   const { operation } = ask
   const id = operation.serverId as InstanceId
@@ -58,11 +58,14 @@ export function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
         }
       },
       signal,
-      log,
+      log.child({ instance: id }),
     )
   }
   const rank = TAKING_OVER.includes(ask.act.name) ? RANKS.takingOver : RANKS.ordinary
   const job = { operation: operation.id as OperationId, instance: id, rank, run }
+  // What was done then and destroyed since is not answered as done.
+  const refusing = attempts.refusing(id, operation.attempt)
+  if (refusing !== undefined) return { state: 'stale', attempt: refusing }
   return workbench.ask(job, answerWithinMs)
 }
 

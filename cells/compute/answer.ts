@@ -1,3 +1,4 @@
+import { currentWork } from '#common/current-work.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import { storageFailure } from '#drivers/storage-failure.ts'
@@ -20,7 +21,8 @@ export async function answerOf(
       throw new Failure('unavailable', 'The work was cut short.', { cause: error })
     if (isFailure(error, 'unavailable')) throw error
     const isExpected = isFailure(error) && error.kind !== 'internal'
-    log[isExpected ? 'info' : 'error'](errorFields(error), 'work on an instance failed')
+    const fields = { request_id: currentWork()?.requestId, ...errorFields(error) }
+    log[isExpected ? 'info' : 'error'](fields, 'work on an instance failed')
     if (!isFailure(error)) throw error
     return { state: 'failed', kind: error.kind, message: error.message }
   }

@@ -1,7 +1,6 @@
-import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
 import type { Clock } from '#common/clock.ts'
 import type { InstanceId } from '#common/ids.ts'
-import { ifAbsent } from '#common/if-absent.ts'
+import { DurableLines } from './durable-lines.ts'
 
 interface Known {
   readonly attempt: number
@@ -26,51 +25,51 @@ const COMPACT_AFTER_LINES = 50_000
  * or a compute that wakes after a long silence, cannot start what has been built or destroyed elsewhere since.
  */
 export class Attempts implements AsyncDisposable {
-  readonly #options: AttemptsOptions
+  readonly #clock: Clock
   readonly #known: Map<InstanceId, Known>
-  #file: FileHandle
-  #lines: number
-  #compactAt: number
-  #unwritten: [InstanceId, Known][] = []
-  /** The file may end in half a line. */
-  #isTorn: boolean
-  #writing: Promise<void> = Promise.resolve()
-  #next: Promise<void> | undefined
+  readonly #lines: DurableLines
 
-  private constructor(
-    options: AttemptsOptions,
-    known: Map<InstanceId, Known>,
-    file: FileHandle,
-    lines: readonly string[],
-  ) {
-    this.#options = options
+  private constructor(clock: Clock, known: Map<InstanceId, Known>, lines: DurableLines) {
+    this.#clock = clock
     this.#known = known
-    this.#file = file
-    this.#lines = lines.length
-    this.#isTorn = lines.at(-1) !== ''
-    this.#compactAt = options.compactAfterLines ?? COMPACT_AFTER_LINES
+    this.#lines = lines
   }
 
-  static async open(options: AttemptsOptions): Promise<Attempts> {
-    const text = await readFile(options.file, 'utf8').catch(ifAbsent(''))
+  static async open({
+    file,
+    clock,
+    retentionMs,
+    compactAfterLines = COMPACT_AFTER_LINES,
+  }: AttemptsOptions): Promise<Attempts> {
     const known = new Map<InstanceId, Known>()
-    const lines = text.split('\n')
-    for (const line of lines) {
-      const entry = parseLine(line)
-      if (entry !== undefined) known.set(entry.id, entry)
+    const kept = () => {
+      const oldest = clock.now() - retentionMs
+      for (const [id, { isOver, at }] of known) if (isOver && at < oldest) known.delete(id)
+      return [...known].map(([id, entry]) => line(id, entry))
     }
-    const attempts = new Attempts(options, known, await open(options.file, 'a'), lines)
-    await attempts.#compactIfLong()
-    return attempts
+    const lines = await DurableLines.open(
+      { file, kept, compactAfterLines, isSynced: true },
+      (text) => {
+        const entry = parseLine(text)
+        if (entry !== undefined) known.set(entry.id, entry)
+      },
+    )
+    return new Attempts(clock, known, lines)
   }
 
-  /** The newer attempt that forbids acting on this one; undefined when it may act, which then is on disk. */
-  async begin(id: InstanceId, attempt: number): Promise<number | undefined> {
+  /** The newer attempt that forbids acting on this one, or this one once it is over; undefined when it may act. */
+  refusing(id: InstanceId, attempt: number): number | undefined {
     const known = this.#known.get(id)
     const isOver = known !== undefined && known.attempt === attempt && known.isOver
-    if (known !== undefined && (known.attempt > attempt || isOver)) return known.attempt
-    if (known?.attempt !== attempt) await this.#record(id, attempt, false)
-    return undefined
+    return known !== undefined && (known.attempt > attempt || isOver) ? known.attempt : undefined
+  }
+
+  /** The same; when the attempt may act, that is on disk afterwards. */
+  async begin(id: InstanceId, attempt: number): Promise<number | undefined> {
+    const refusing = this.refusing(id, attempt)
+    if (refusing === undefined && this.#known.get(id)?.attempt !== attempt)
+      await this.#record(id, attempt, false)
+    return refusing
   }
 
   /** True when this is the attempt that lives here, and none has come after it. */
@@ -90,63 +89,19 @@ export class Attempts implements AsyncDisposable {
     await this.#record(id, attempt, true)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#flushed()
-    await this.#file.close()
-  }
-
-  async #record(id: InstanceId, attempt: number, isOver: boolean): Promise<void> {
-    this.#unwritten.push([id, { attempt, isOver, at: this.#options.clock.now() }])
-    await this.#flushed()
-  }
-
-  /** One fsync for all that wait: whoever comes while one runs shares the next, whatever becomes of this one. */
-  #flushed(): Promise<void> {
-    this.#next ??= this.#writing
-      .catch(() => {})
-      .then(() => {
-        this.#next = undefined
-        this.#writing = this.#write()
-        return this.#writing
-      })
-    return this.#next
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#lines[Symbol.asyncDispose]()
   }
 
   /** Known is only what is on disk: whoever could not write has not begun. */
-  async #write(): Promise<void> {
-    const entries = this.#unwritten
-    if (entries.length === 0) return
-    this.#unwritten = []
-    const start = this.#isTorn ? '\n' : ''
-    this.#isTorn = true
-    await this.#file.appendFile(start + entries.map(([id, known]) => line(id, known)).join(''))
-    await this.#file.datasync()
-    this.#isTorn = false
-    for (const [id, known] of entries) this.#known.set(id, known)
-    this.#lines += entries.length
-    await this.#compactIfLong()
-  }
-
-  async #compactIfLong(): Promise<void> {
-    if (this.#lines < this.#compactAt) return
-    const { clock, compactAfterLines = COMPACT_AFTER_LINES, file, retentionMs } = this.#options
-    const oldest = clock.now() - retentionMs
-    for (const [id, { isOver, at }] of this.#known)
-      if (isOver && at < oldest) this.#known.delete(id)
-    const temporary = `${file}.new`
-    const compacted = await open(temporary, 'w')
-    await compacted.writeFile([...this.#known].map(([id, entry]) => line(id, entry)).join(''))
-    await compacted.sync()
-    await rename(temporary, file)
-    await this.#file.close()
-    this.#file = compacted
-    this.#lines = this.#known.size
-    this.#compactAt = Math.max(compactAfterLines, 2 * this.#lines)
+  async #record(id: InstanceId, attempt: number, isOver: boolean): Promise<void> {
+    const known = { attempt, isOver, at: this.#clock.now() }
+    await this.#lines.append(line(id, known), () => this.#known.set(id, known))
   }
 }
 
 function line(id: InstanceId, { attempt, isOver, at }: Known): string {
-  return `${id} ${attempt} ${isOver ? 'over' : 'begun'} ${at}\n`
+  return `${id} ${attempt} ${isOver ? 'over' : 'begun'} ${at}`
 }
 
 /** A torn last line, from a crash while writing, is as good as none: nothing was done on its strength. */

@@ -10,6 +10,7 @@ import type { Compute, ImageFiller } from './compute.ts'
 import type { ComputeConfig } from './config.ts'
 import { Consoles } from './consoles.ts'
 import { Fence } from './fence.ts'
+import { OperationMemory } from './operation-memory.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveConsoles } from './serve-consoles.ts'
@@ -34,6 +35,16 @@ export interface RunningCompute extends AsyncDisposable {
   report(): Promise<void>
 }
 
+async function openWorkbench(
+  owned: AsyncDisposableStack,
+  stateDirectory: string,
+  log: Logger,
+): Promise<Workbench> {
+  const file = join(stateDirectory, 'operations')
+  const memory = owned.use(await OperationMemory.open({ file }))
+  return owned.use(new Workbench(systemClock, memory, log))
+}
+
 /** Connects, recovers what the driver finds running, and serves the host until disposed. */
 export async function startCompute(
   config: ComputeConfig,
@@ -55,7 +66,7 @@ export async function startCompute(
   const driver = owned.use(await parts.createDriver(environment, log))
   const fenceFile = join(config.stateDirectory, 'fence')
   const fence = owned.use(await Fence.open({ file: fenceFile, driver, clock: systemClock, log }))
-  const workbench = owned.use(new Workbench(systemClock))
+  const workbench = await openWorkbench(owned, config.stateDirectory, log)
   const consoles = new Consoles(driver, attempts, systemClock)
   const compute: Compute = {
     host: { id: hostId, cellId, name: config.hostName, zone: config.zone },

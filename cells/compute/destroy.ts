@@ -23,7 +23,7 @@ export function destroy(compute: Compute, operation: OperationRef): Promise<Host
         return { state: 'done', powerState: POWER_STATES.nostate }
       },
       signal,
-      log,
+      log.child({ instance: id }),
     )
   }
   const job = { operation: operation.id as OperationId, instance: id, rank: RANKS.last, run }

@@ -44,15 +44,21 @@ export class Fence implements AsyncDisposable {
   readonly #ended: Set<InstanceId>
   readonly #openedAt: number
   #kept: Kept
+  /** By `Clock.elapsed`, as are the others. */
   #contactAt: number
+  /** Of the contact that the file tells of. */
+  #writtenAt: number
   #isClosed = false
   #writing: Promise<void> = Promise.resolve()
 
   private constructor(options: FenceOptions, kept: Kept) {
     this.#options = options
     this.#kept = kept
-    this.#contactAt = kept.contactAt
-    this.#openedAt = options.clock.now()
+    const { clock } = options
+    this.#openedAt = clock.elapsed()
+    // A contact to come was written by a clock that was set back since.
+    this.#contactAt = this.#openedAt - Math.max(0, clock.now() - kept.contactAt)
+    this.#writtenAt = this.#contactAt
     this.#ended = new Set(kept.ended)
     const round = (signal: AbortSignal) => this.#look(signal)
     const reconciler = { name: 'fence', everyMs: LOOK_EVERY_MS, round }
@@ -79,9 +85,9 @@ export class Fence implements AsyncDisposable {
   /** A gateway was in touch with the cell so long ago. `fenceAfterMs` 0: guests run whoever is. */
   async contact(asked: { readonly fenceAfterMs: number; readonly ageMs: number }): Promise<void> {
     const { fenceAfterMs, ageMs } = asked
-    this.#contactAt = Math.max(this.#contactAt, this.#options.clock.now() - ageMs)
+    this.#contactAt = Math.max(this.#contactAt, this.#options.clock.elapsed() - ageMs)
     const isNew = fenceAfterMs !== this.#kept.fenceAfterMs
-    const isOld = this.#contactAt - this.#kept.contactAt > fenceAfterMs * WRITTEN_AFTER
+    const isOld = this.#contactAt - this.#writtenAt > fenceAfterMs * WRITTEN_AFTER
     if (isNew || isOld) await this.#keep({ fenceAfterMs })
     if (this.#isDue() || !this.#isClosed) return
     this.#isClosed = false
@@ -94,11 +100,11 @@ export class Fence implements AsyncDisposable {
 
   #isDue(): boolean {
     const { fenceAfterMs } = this.#kept
-    return fenceAfterMs > 0 && this.#options.clock.now() - this.#contactAt > fenceAfterMs
+    return fenceAfterMs > 0 && this.#options.clock.elapsed() - this.#contactAt > fenceAfterMs
   }
 
   #isSettled(): boolean {
-    const upMs = this.#options.clock.now() - this.#openedAt
+    const upMs = this.#options.clock.elapsed() - this.#openedAt
     return upMs > Math.min(AFTER_START_MAX_MS, this.#kept.fenceAfterMs)
   }
 
@@ -138,11 +144,14 @@ export class Fence implements AsyncDisposable {
   }
 
   async #write(change: Pick<Partial<Kept>, 'fenceAfterMs'>): Promise<void> {
-    const { file } = this.#options
-    const kept = { ...this.#kept, ...change, contactAt: this.#contactAt, ended: [...this.#ended] }
+    const { file, clock } = this.#options
+    const writtenAt = this.#contactAt
+    const contactAt = Math.round(clock.now() - (clock.elapsed() - writtenAt))
+    const kept = { ...this.#kept, ...change, contactAt, ended: [...this.#ended] }
     await writeFile(`${file}.new`, JSON.stringify(kept), { flush: true })
     await rename(`${file}.new`, file)
     this.#kept = kept
+    this.#writtenAt = writtenAt
   }
 }
 

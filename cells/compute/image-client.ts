@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { Agent, type Dispatcher, request } from 'undici'
 import { type ErrorKind, Failure, isFailure } from '#common/errors.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import type { DiskImage, ImageFile, ImageSource } from '#drivers/driver.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -30,7 +31,7 @@ export class ImageClient implements ImageSource, AsyncDisposable {
 
   /** `baseUrl` such as `http://127.0.0.1:8774/image`. */
   constructor(baseUrl: string) {
-    this.#baseUrl = baseUrl.replace(/\/+$/, '')
+    this.#baseUrl = withoutTrailing(baseUrl, '/')
     this.#agent = new Agent({
       connections: CONNECTIONS_MAX,
       connect: { timeout: CONNECT_TIMEOUT_MS },

@@ -12,6 +12,7 @@ import { fakeSettings } from '#drivers/fake/settings.ts'
 import { Attempts } from './attempts.ts'
 import type { Compute } from './compute.ts'
 import { Fence } from './fence.ts'
+import { OperationMemory } from './operation-memory.ts'
 import { Reporter } from './reporter.ts'
 import { Workbench } from './workbench.ts'
 
@@ -34,10 +35,11 @@ async function withSilentBackend(
       said[subject.endsWith('alive') ? 'alive' : 'report'].push(JSON.parse(payload))
     },
   }
-  await using workbench = new Workbench(systemClock)
+  await using memory = await OperationMemory.open({ file: join(stateDirectory, 'operations') })
+  const log = createLogger('test', 'silent')
+  await using workbench = new Workbench(systemClock, memory, log)
   const file = join(stateDirectory, 'attempts')
   await using attempts = await Attempts.open({ file, clock: systemClock, retentionMs: 1_000 })
-  const log = createLogger('test', 'silent')
   const fenced = { file: join(stateDirectory, 'fence'), driver, clock: systemClock, log }
   await using fence = await Fence.open(fenced)
   const compute: Compute = {

@@ -25,7 +25,7 @@ export class Reporter implements AsyncDisposable {
   readonly #loops: Promise<unknown>
   readonly #watch: AsyncDisposable
   #sent: HostReport | undefined
-  #sentAt = 0
+  #sentAt = Number.NEGATIVE_INFINITY
   /** Why the backend cannot be used, as last seen. */
   #down: string | null = null
 
@@ -47,11 +47,11 @@ export class Reporter implements AsyncDisposable {
   async report(): Promise<void> {
     const report = await hostReport(this.#compute)
     this.#down = report.down
-    const isDue = this.#clock.now() - this.#sentAt >= REPORT_EVERY_MS
+    const isDue = this.#clock.elapsed() - this.#sentAt >= REPORT_EVERY_MS
     if (!isDue && isDeepStrictEqual(report, this.#sent)) return
     this.#publish('report', report)
     this.#sent = report
-    this.#sentAt = this.#clock.now()
+    this.#sentAt = this.#clock.elapsed()
   }
 
   /** The next look is sent whatever it shows: after a reconnect nobody knows what the cell missed. */

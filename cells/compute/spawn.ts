@@ -11,7 +11,7 @@ import { instanceSpec } from './instance-spec.ts'
 import { RANKS } from './workbench.ts'
 
 /** Afterwards the instance runs here, or is here as it was if it is taken in, unless a newer attempt is known or this one has been destroyed. */
-export function spawn(
+export async function spawn(
   compute: Compute,
   operation: OperationRef,
   build: InstanceBuild,
@@ -34,10 +34,13 @@ export function spawn(
         return { state: 'done', powerState: POWER_STATES.running, ...nics }
       },
       signal,
-      log,
+      log.child({ instance: id }),
     )
   }
   const job = { operation: operation.id as OperationId, instance: id, rank: RANKS.ordinary, run }
+  // What was done then and destroyed since is not answered as done.
+  const refusing = attempts.refusing(id, operation.attempt)
+  if (refusing !== undefined) return { state: 'stale', attempt: refusing }
   return workbench.ask(job, answerWithinMs)
 }
 

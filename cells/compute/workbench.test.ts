@@ -1,8 +1,14 @@
+import { mkdtempSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import { type InstanceId, newId, type OperationId } from '#common/ids.ts'
+import { createLogger } from '#common/log.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
+import { OperationMemory } from './operation-memory.ts'
 import { type Job, RANKS, Workbench } from './workbench.ts'
 
 const DONE: HostAnswer = { state: 'done', powerState: 1 }
@@ -11,6 +17,19 @@ const LONG_MS = 5_000
 function job(run: Job['run'], more: Partial<Job> = {}): Job {
   const instance = newId<InstanceId>()
   return { operation: newId<OperationId>(), instance, rank: RANKS.ordinary, run, ...more }
+}
+
+/** A bench whose memory is in a file of its own, or in the one of a bench before. */
+async function openBench(file = join(mkdtempSync(join(tmpdir(), 'weir-bench-')), 'operations')) {
+  const memory = await OperationMemory.open({ file })
+  const bench = new Workbench(systemClock, memory, createLogger('test', 'silent'))
+  return {
+    ask: (asked: Job, waitMs: number) => bench.ask(asked, waitMs),
+    async [Symbol.asyncDispose]() {
+      await bench[Symbol.asyncDispose]()
+      await memory[Symbol.asyncDispose]()
+    },
+  }
 }
 
 function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
@@ -28,7 +47,7 @@ function untilAborted(started: () => void): Job['run'] {
 }
 
 test('ask() twice for one operation runs it once and answers both', async () => {
-  await using bench = new Workbench(systemClock)
+  await using bench = await openBench()
   let runs = 0
   const { opened, open } = gate()
   const slow = job(async () => {
@@ -46,8 +65,41 @@ test('ask() twice for one operation runs it once and answers both', async () => 
   expect(runs).toBe(1)
 })
 
+test('ask() answers what was done before a restart, and does it no second time', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'weir-bench-')), 'operations')
+  const failed: HostAnswer = { state: 'failed', kind: 'conflict', message: 'It cannot.' }
+  const done = job(async () => DONE)
+  const refused = job(async () => failed)
+  {
+    await using bench = await openBench(file)
+    await bench.ask(done, LONG_MS)
+    await bench.ask(refused, LONG_MS)
+  }
+  await writeFile(file, '{"id":"torn', { flag: 'a' })
+  await using bench = await openBench(file)
+  const again = () => Promise.reject(new Error('done twice'))
+
+  expect(await bench.ask({ ...done, run: again }, LONG_MS)).toEqual(DONE)
+  expect(await bench.ask({ ...refused, run: again }, LONG_MS)).toEqual(failed)
+})
+
+test('the oldest operations are forgotten beyond the most that are kept', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'weir-bench-')), 'operations')
+  const ids = Array.from({ length: 25 }, () => newId<OperationId>())
+  {
+    await using memory = await OperationMemory.open({ file, operationsMax: 5 })
+    for (const id of ids) await memory.keep(id, DONE)
+    expect(memory.answerOf(ids.at(-6)!)).toBeUndefined()
+    expect(memory.answerOf(ids.at(-5)!)).toEqual(DONE)
+  }
+
+  expect((await readFile(file, 'utf8')).trim().split('\n').length).toBeLessThanOrEqual(10)
+  await using memory = await OperationMemory.open({ file, operationsMax: 5 })
+  expect(ids.filter((id) => memory.answerOf(id) !== undefined)).toEqual(ids.slice(-5))
+})
+
 test('ask() answers "working" for what takes longer, and the outcome when asked again', async () => {
-  await using bench = new Workbench(systemClock)
+  await using bench = await openBench()
   const { opened, open } = gate()
   const slow = job(() => opened.then(() => DONE))
 
@@ -58,7 +110,7 @@ test('ask() answers "working" for what takes longer, and the outcome when asked 
 })
 
 test('ask() runs an operation again after its outcome was unknown', async () => {
-  await using bench = new Workbench(systemClock)
+  await using bench = await openBench()
   let runs = 0
   const flaky = job(async () => {
     runs += 1
@@ -71,7 +123,7 @@ test('ask() runs an operation again after its outcome was unknown', async () => 
 })
 
 test('jobs of one instance run one after the other', async () => {
-  await using bench = new Workbench(systemClock)
+  await using bench = await openBench()
   const instance = newId<InstanceId>()
   const { opened, open } = gate()
   const order: string[] = []
@@ -103,7 +155,7 @@ test('jobs of one instance run one after the other', async () => {
 })
 
 test('a job pre-empted before it began never runs', async () => {
-  await using bench = new Workbench(systemClock)
+  await using bench = await openBench()
   const instance = newId<InstanceId>()
   const never = bench.ask(
     job(() => Promise.reject(new Error('it ran')), { instance }),
@@ -119,7 +171,7 @@ test('a job pre-empted before it began never runs', async () => {
 })
 
 test('a pre-empting job aborts the one under way and runs after it has ended', async () => {
-  await using bench = new Workbench(systemClock)
+  await using bench = await openBench()
   const instance = newId<InstanceId>()
   const order: string[] = []
   const { opened: started, open: starting } = gate()
@@ -156,7 +208,7 @@ test('a pre-empting job aborts the one under way and runs after it has ended', a
 })
 
 test('a pre-empting job ends all that were asked before it, also the one another waits for', async () => {
-  await using bench = new Workbench(systemClock)
+  await using bench = await openBench()
   const instance = newId<InstanceId>()
   const { opened: started, open: starting } = gate()
   const spawning = bench.ask(job(untilAborted(starting), { instance }), LONG_MS)
@@ -174,7 +226,7 @@ test('a pre-empting job ends all that were asked before it, also the one another
 })
 
 test('a pre-empting job lets another one finish', async () => {
-  await using bench = new Workbench(systemClock)
+  await using bench = await openBench()
   const instance = newId<InstanceId>()
   const { opened, open } = gate()
   const first = bench.ask(

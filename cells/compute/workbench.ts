@@ -1,7 +1,9 @@
 import { type Clock, WOKEN } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId, OperationId } from '#common/ids.ts'
+import { errorFields, type Logger } from '#common/log.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
+import type { OperationMemory } from './operation-memory.ts'
 
 /** One piece of work on one instance. It settles with an answer, or throws when its outcome is unknown. */
 export interface Job {
@@ -22,25 +24,30 @@ interface Running {
   readonly rank: Rank
 }
 
-const REMEMBERED_MAX = 10_000
-
 /**
  * Runs jobs one after the other per instance, and each operation once: asking again joins the running job, or gets
- * the answer it gave. A job whose outcome is unknown is forgotten, so that asking again runs it again.
+ * the answer it gave, which the memory has. A job whose outcome is unknown is not remembered: asking again runs it again.
  */
 export class Workbench implements AsyncDisposable {
   readonly #clock: Clock
+  readonly #memory: OperationMemory
+  readonly #log: Logger
+  /** Those that have not ended. */
   readonly #byOperation = new Map<OperationId, Running>()
   /** What is asked of each instance and has not ended, in order. */
   readonly #queues = new Map<InstanceId, Running[]>()
   readonly #stop = new AbortController()
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, memory: OperationMemory, log: Logger) {
     this.#clock = clock
+    this.#memory = memory
+    this.#log = log
   }
 
   /** The job's answer, or 'working' when it takes longer than `waitMs`. */
   async ask(job: Job, waitMs: number): Promise<HostAnswer> {
+    const known = this.#memory.answerOf(job.operation)
+    if (known !== undefined) return known
     const running = this.#byOperation.get(job.operation) ?? this.#begin(job)
     const patience = new AbortController()
     const working = this.#clock.sleep(waitMs, patience.signal).then(
@@ -61,33 +68,33 @@ export class Workbench implements AsyncDisposable {
     for (const running of queue) if (running.rank < job.rank) running.abort.abort()
     const abort = new AbortController()
     const signal = AbortSignal.any([abort.signal, this.#stop.signal])
-    const start = () => {
+    const start = async () => {
       if (signal.aborted) throw new Failure('unavailable', 'The work was cut short.')
-      return job.run(signal)
+      return this.#remembered(job, await job.run(signal))
     }
     const answer = (before?.answer ?? Promise.resolve()).then(start, start)
     const running: Running = { answer, abort, rank: job.rank }
     this.#byOperation.set(job.operation, running)
     queue.push(running)
     this.#queues.set(job.instance, queue)
-    void answer
-      .catch(() => this.#byOperation.delete(job.operation))
-      .finally(() => this.#leave(job.instance, queue))
+    void answer.catch(() => {}).finally(() => this.#leave(job, queue))
     return running
   }
 
-  /** The first has ended: they run in the order of the queue. */
-  #leave(instance: InstanceId, queue: Running[]): void {
-    queue.shift()
-    if (queue.length === 0) this.#queues.delete(instance)
-    this.#forgetOldest()
+  /** What was done is answered, also where a full disk does not take it. */
+  async #remembered({ operation, rank }: Job, answer: HostAnswer): Promise<HostAnswer> {
+    // A destroy is asked again until it is done.
+    if (rank === RANKS.last && answer.state === 'failed') return answer
+    await this.#memory.keep(operation, answer).catch((error: unknown) => {
+      this.#log.error({ operation, ...errorFields(error) }, 'operation done and not remembered')
+    })
+    return answer
   }
 
-  /** A Map keeps insertion order, so its first entries are the oldest; running ones are few and young. */
-  #forgetOldest(): void {
-    for (const operation of this.#byOperation.keys()) {
-      if (this.#byOperation.size <= REMEMBERED_MAX) return
-      this.#byOperation.delete(operation)
-    }
+  /** The first has ended: they run in the order of the queue. */
+  #leave({ instance, operation }: Job, queue: Running[]): void {
+    queue.shift()
+    if (queue.length === 0) this.#queues.delete(instance)
+    this.#byOperation.delete(operation)
   }
 }

@@ -1,5 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import type { HostId } from '#common/ids.ts'
+import { errorFields } from '#common/log.ts'
 import type { CellAsk } from '#openapi/wire/cell.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import { hostsOfInstances } from '../db/instances.ts'
@@ -46,7 +47,7 @@ export async function neighboursOf(
 
 /** Chooses hosts for a build by what is known now. Nothing is claimed. */
 export function decide(
-  { hosts, scheduling, clock }: Conductor,
+  { hosts, scheduling, clock, log }: Conductor,
   build: Placeable,
   { triedHosts, neighbours: { groupMembers, ...neighbours } }: Circumstances,
 ): Decision {
@@ -66,6 +67,11 @@ export function decide(
     ...neighbours,
   }
   const selection = selectHosts(hosts.states(), request, scheduling)
+  for (const [filter, error] of selection.errors)
+    log.error(
+      { filter, ...errorFields(error) },
+      'filter failed: it refuses the hosts it cannot judge',
+    )
   const tookMs = Math.round((performance.now() - began) * 1e3) / 1e3
   return { selection, trace: (end) => hostTrace(selection, { at, tookMs, ...end }) }
 }

@@ -4,6 +4,7 @@ import { builder, type Statement, sqlStatement, statement } from '#common/db/sta
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import type { FeedBody, FeedRow } from '#openapi/wire/feed.ts'
+import { believeHosts } from './hosts.ts'
 import { feed, feedState } from './schema/feed.ts'
 
 const p = sql.placeholder
@@ -112,9 +113,13 @@ export async function beginFeed(db: Transactional): Promise<FeedState> {
   return readFeedState(db)
 }
 
-/** Afterwards the database is another one to the gateways, which therefore read a full copy of it. */
+/**
+ * Afterwards the database is another one to the gateways, which therefore read a full copy of it, and each host is believed
+ * when it next says what it runs.
+ */
 export async function renewIncarnation(db: Transactional): Promise<void> {
   await db.transaction(async (tx) => {
+    await believeHosts(tx)
     await tx.orm.delete(feed)
     await tx.orm.delete(feedState)
   })

@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
-import type { Executor } from '#common/db/database.ts'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { HostId } from '#common/ids.ts'
 import type { HostAggregate, Inventory } from '#openapi/wire/host.ts'
@@ -168,7 +168,7 @@ export async function updateHost(db: Executor, seenVersion: number, host: Host):
   return result.affectedRows === 1
 }
 
-function columnsOf(host: Host): Omit<HostRow, 'hostId'> {
+function columnsOf(host: Host): Omit<HostRow, 'hostId' | 'isBelieved'> {
   const { id: _, provider, startedAt, lastSeenAt, ...shown } = host
   return {
     ...shown,
@@ -216,4 +216,26 @@ function providerFrom(row: ProviderRow, custom: CustomUsage | undefined): Provid
     },
     instances: row.instances,
   }
+}
+
+const isHost = eq(hosts.hostId, sql.placeholder('hostId'))
+const IS_BELIEVED = statement(
+  builder.select({ is_believed: hosts.isBelieved }).from(hosts).where(isHost),
+)
+const END_BELIEF = statement(builder.update(hosts).set({ isBelieved: false }).where(isHost))
+
+/** Afterwards what each host says that it runs is believed once over what the database says. */
+export async function believeHosts(tx: Tx): Promise<void> {
+  await tx.orm.update(hosts).set({ isBelieved: true })
+}
+
+/** True when the database was restored since the host was last compared with it. */
+export async function isHostBelieved(db: Executor, hostId: HostId): Promise<boolean> {
+  const [row] = await db.rows<{ is_believed: number | boolean }>(IS_BELIEVED, { hostId })
+  return Boolean(row?.is_believed)
+}
+
+/** Afterwards the database is believed over the host again: they have been compared. */
+export async function endBelief(db: Executor, hostId: HostId): Promise<void> {
+  await db.run(END_BELIEF, { hostId })
 }

@@ -134,9 +134,9 @@ export class FeedRelay implements AsyncDisposable {
 
   async #holdsLease(): Promise<boolean> {
     const { db, clock, holder } = this.#options
-    if (clock.now() < this.#leaseCheckAt) return this.#isHolder
+    if (clock.elapsed() < this.#leaseCheckAt) return this.#isHolder
     const lease = await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)
-    this.#leaseCheckAt = clock.now() + LEASE_RENEW_MS
+    this.#leaseCheckAt = clock.elapsed() + LEASE_RENEW_MS
     if (lease !== undefined && !this.#isHolder) this.#last = undefined
     this.#isHolder = lease !== undefined
     return this.#isHolder

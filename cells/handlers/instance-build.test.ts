@@ -205,7 +205,12 @@ test('hosts that all fail end in not-built, with nothing left and never an error
 
   await cell.ask('instance.build', { operation, build: sampleBuild() })
 
-  await cell.waitForFeed('not-built', ({ serverId }) => serverId === operation.serverId)
+  const ended = await cell.waitForFeed(
+    'not-built',
+    ({ serverId }) => serverId === operation.serverId,
+  )
+  // What each host said, and not only that none is left.
+  expect(ended.reason).toMatch(/^Host \S+ could not build it: .+ Host \S+ could not build it: /)
   expect(await tracesOf(one, hosts, operation.serverId)).toEqual([])
   const states = cell.feed.flatMap(({ body }) =>
     body.kind === 'instance' && body.view.serverId === operation.serverId

@@ -19,7 +19,7 @@ export type AuditFinding =
   /** It was in ERROR for that alone, and its host's backend does not count it as failed any more. */
   | { readonly kind: 'recovered'; readonly instance: Instance; readonly powerState: number }
   /** It runs though it should not. */
-  | { readonly kind: 'running'; readonly instance: Instance }
+  | { readonly kind: 'running'; readonly instance: Instance; readonly powerState: number }
   /** It is in a power state that changes nothing but what is shown. */
   | { readonly kind: 'power'; readonly instance: Instance; readonly powerState: number }
   | { readonly kind: 'unknown'; readonly id: InstanceId }
@@ -38,7 +38,20 @@ const ON_HOST: readonly VmState[] = [
 const STARTED_AGAIN: readonly VmState[] = ['active', 'resized']
 /** The fault of a server whose host's backend counts it as failed. */
 export const FAILED_ON_HOST = 'The server has failed on its host.'
+/** States that a guest's power alone tells apart. */
+const BY_POWER: readonly VmState[] = ['active', 'stopped', 'paused', 'suspended']
 const SHOULD_RUN: readonly VmState[] = ['active', 'paused']
+
+/** What an instance is when its host is believed: in the state that its guest is in. */
+export function stateOnHost(
+  { vmState }: Pick<Instance, 'vmState'>,
+  powerState: number,
+): Pick<Instance, 'vmState' | 'powerState'> {
+  if (!BY_POWER.includes(vmState)) return { vmState, powerState }
+  if (powerState === POWER_STATES.running) return { vmState: 'active', powerState }
+  if (powerState === POWER_STATES.paused) return { vmState: 'paused', powerState }
+  return { vmState: vmState === 'suspended' ? vmState : 'stopped', powerState }
+}
 
 /**
  * Compares what a host has with what the cell believes it has (nova: `_sync_instance_power_state`). An instance
@@ -84,6 +97,6 @@ function differenceOf(
   if (SHOULD_RUN.includes(instance.vmState) && OFF.includes(powerState))
     return [{ kind: 'stopped', instance, powerState }]
   if (instance.vmState === 'stopped' && powerState === POWER_STATES.running)
-    return [{ kind: 'running', instance }]
+    return [{ kind: 'running', instance, powerState }]
   return [{ kind: 'power', instance, powerState }]
 }

@@ -11,10 +11,11 @@ import { type Instance, instanceView } from '../conductor/instance.ts'
 import { actSaga } from '../conductor/sagas/act.ts'
 import { stateOf } from '../conductor/sagas/boot/activate.ts'
 import { addToFeed } from '../db/feed.ts'
+import { endBelief, isHostBelieved } from '../db/hosts.ts'
 import { findInstance, instancesOnHost, updateSeenInstance } from '../db/instances.ts'
 import { newestBuildRecord } from '../db/operations.ts'
 import { newestMigration } from '../db/server-migrations.ts'
-import { type AuditFinding, auditFindings, FAILED_ON_HOST } from './audit-findings.ts'
+import { type AuditFinding, auditFindings, FAILED_ON_HOST, stateOnHost } from './audit-findings.ts'
 
 const FAULT_CODE = 500
 const PAGE = 500
@@ -23,7 +24,8 @@ const PAGES_MAX = 200
 /**
  * Afterwards the cell believes of the host's guests what is true. A report may be older than what has happened
  * since, so when one disagrees the host is asked again, after the rows were read: what it says then, of an instance
- * that has not changed since, is the truth. Without a report it is asked at once.
+ * that has not changed since, is the truth. Without a report it is asked at once. Once after a restore of the database the
+ * host is believed where else it would be told to stop a guest.
  */
 export async function auditHost(
   cell: Cell,
@@ -31,13 +33,18 @@ export async function auditHost(
   guests?: readonly ReportedGuest[],
 ): Promise<number> {
   const { conductor } = cell
-  if (guests !== undefined && auditFindings(await allOnHost(cell, hostId), guests).length === 0)
-    return 0
+  const isBelieved = await isHostBelieved(conductor.db, hostId)
+  const known = guests === undefined || isBelieved ? undefined : await allOnHost(cell, hostId)
+  if (known !== undefined && auditFindings(known, guests!).length === 0) return 0
   const instances = await allOnHost(cell, hostId)
   const seen = await allThatAreThere(conductor, hostId)
   if (seen === undefined) return 0
   const findings = auditFindings(instances, seen)
-  for (const finding of findings) await settle(cell, hostId, finding)
+  for (const finding of findings)
+    await (isBelieved ? believeHost(cell, hostId, finding) : settle(cell, hostId, finding))
+  // What a saga holds was not compared: one that the backup had under way may yet end in a state that is old.
+  const areAllSettled = instances.every(({ sagaId }) => sagaId === null)
+  if (isBelieved && areAllSettled) await endBelief(conductor.db, hostId)
   if (findings.length > 0) conductor.feedChanged()
   return findings.length
 }
@@ -97,6 +104,13 @@ async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promis
     case 'unknown':
       return removeIfOver(cell, hostId, finding.id)
   }
+}
+
+/** After a restore it is the database that is old: what was started or stopped since stays so. */
+function believeHost(cell: Cell, hostId: HostId, finding: AuditFinding): Promise<void> {
+  if (finding.kind !== 'running' && finding.kind !== 'power') return settle(cell, hostId, finding)
+  const { instance, powerState } = finding
+  return believe(cell, instance, stateOnHost(instance, powerState))
 }
 
 async function believe(

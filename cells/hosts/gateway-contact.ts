@@ -10,13 +10,13 @@ export class GatewayContact {
   }
 
   heard(): void {
-    this.#at = this.#clock.now()
+    this.#at = this.#clock.elapsed()
   }
 
   /** Milliseconds since then; undefined when none was heard since this was asked last. */
   takeAge(): number | undefined {
     const at = this.#at
     this.#at = undefined
-    return at === undefined ? undefined : this.#clock.now() - at
+    return at === undefined ? undefined : Math.round(this.#clock.elapsed() - at)
   }
 }

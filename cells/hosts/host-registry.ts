@@ -17,6 +17,8 @@ export interface HostRegistryOptions {
 
 interface Heard {
   readonly at: number
+  /** By `Clock.elapsed`. */
+  readonly elapsedAt: number
   readonly down: string | null
 }
 
@@ -33,7 +35,7 @@ export class HostRegistry {
 
   constructor(options: HostRegistryOptions) {
     this.#options = options
-    this.#openedAt = options.clock.now()
+    this.#openedAt = options.clock.elapsed()
   }
 
   /** Reads usage of all hosts, and those whole that have changed. */
@@ -59,7 +61,8 @@ export class HostRegistry {
 
   /** Notes a sign of life. */
   heard(id: HostId, down: string | null): void {
-    this.#heard.set(id, { at: this.#options.clock.now(), down })
+    const { clock } = this.#options
+    this.#heard.set(id, { at: clock.now(), elapsedAt: clock.elapsed(), down })
   }
 
   /** When the host was last heard, here or by whoever wrote its row. */
@@ -77,8 +80,11 @@ export class HostRegistry {
   isUp(host: Host): boolean {
     if (host.isForcedDown || this.downReason(host) !== null) return false
     const { clock, silentAfterMs } = this.#options
-    const since = Math.max(this.lastSeenAt(host), host.isUp ? this.#openedAt : 0)
-    return clock.now() - since <= silentAfterMs
+    const heardAt = this.#heard.get(host.id)?.elapsedAt ?? Number.NEGATIVE_INFINITY
+    const since = host.isUp ? Math.max(heardAt, this.#openedAt) : heardAt
+    if (clock.elapsed() - since <= silentAfterMs) return true
+    // Written by another process: a time to come is of a clock that was set back since.
+    return Math.abs(clock.now() - host.lastSeenAt) <= silentAfterMs
   }
 
   /** True when the feed tells of an older usage than is known here. */

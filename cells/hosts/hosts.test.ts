@@ -13,6 +13,7 @@ import { testServices } from '#test/env/services.ts'
 import { type TestCell, type TestHost, testCell } from '#test/env/test-cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import type { RunningCell } from '../context.ts'
+import { believeHosts, isHostBelieved } from '../db/hosts.ts'
 import { findInstance } from '../db/instances.ts'
 import { auditHost } from './audit-host.ts'
 
@@ -171,6 +172,26 @@ test('a host with more guests than one report names is asked for the others', as
 
   const expected = servers.map((each) => (each === last ? 'stopped' : 'active'))
   expect(await states()).toEqual(expected)
+})
+
+test('once after a restore, a guest that runs though its server is stopped stays so', async () => {
+  const operation = await activeServer()
+  const { db } = running.cell.conductor
+  const stop = () =>
+    cell.ask('instance.act', { operation: { ...operation, id: newId() }, act: { name: 'stop' } })
+  await stop()
+  await expect
+    .poll(() => settled(operation), { timeout: 10_000 })
+    .toEqual(['stopped', null, 4, null])
+  await db.transaction(believeHosts)
+  await host.driver.start(operation.serverId as InstanceId, signal())
+
+  await auditHost(running.cell, host.id)
+
+  expect(await settled(operation)).toEqual(['active', null, 1, null])
+  expect(await isHostBelieved(db, host.id)).toBe(false)
+  // The host has no room for a server of every test.
+  await cell.ask('instance.delete', { operation: { ...operation, id: newId() } })
 })
 
 test('a guest that runs though its server is stopped is stopped again', async () => {

@@ -26,8 +26,9 @@ export function hostLiveness(cell: Cell, holder: string): Reconciler {
       const { db, hosts, clock } = cell.conductor
       await hosts.refresh()
       if ((await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)) === undefined) return {}
-      const now = clock.now()
-      const isDue = (host: Host) => now - (toldAt.get(host.id) ?? 0) >= USAGE_EVERY_MS
+      const now = clock.elapsed()
+      const isDue = (host: Host) =>
+        now - (toldAt.get(host.id) ?? Number.NEGATIVE_INFINITY) >= USAGE_EVERY_MS
       const changed = hosts
         .all()
         .filter(

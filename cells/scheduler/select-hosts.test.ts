@@ -257,3 +257,22 @@ test('whatever the hosts, all selected fit, none is selected twice, and nobody i
     }),
   )
 })
+
+test('a filter that throws refuses the host, says why, and fails no boot', () => {
+  const broken = {
+    name: 'BrokenFilter',
+    refuse: ({ name }: HostState) => {
+      if (name === 'a') throw new Error('no such aggregate')
+      return undefined
+    },
+  }
+  const among = { ...scheduling, filters: [broken] }
+
+  const { hosts, filters: judged, errors } = selectHosts([host('a'), host('b')], request(), among)
+
+  expect(hosts.map(({ name }) => name)).toEqual(['b'])
+  const reason = 'could not be judged: BrokenFilter failed with "no such aggregate"'
+  const examples = [{ candidate: 'a', reason }]
+  expect(judged).toEqual([{ name: 'BrokenFilter', refused: 1, examples }])
+  expect([...errors.keys()]).toEqual(['BrokenFilter'])
+})

@@ -9,6 +9,8 @@ export interface Selection {
   readonly considered: number
   readonly filters: Trace['filters']
   readonly scores: Trace['scores']
+  /** What filters threw, the first of each by its name. */
+  readonly errors: ReadonlyMap<string, unknown>
 }
 
 /** More hosts than this are not tried, so more need no order. */
@@ -27,9 +29,10 @@ export function selectHosts(
     refused: 0,
     examples: [] as { candidate: string; reason: string }[],
   }))
+  const errors = new Map<string, unknown>()
   const fitting = hosts.filter((host) =>
     scheduling.filters.every((filter, index) => {
-      const reason = filter.refuse(host, request)
+      const reason = refusalOf(filter, host, request, errors)
       if (reason === undefined) return true
       const refusal = refusals[index]!
       refusal.refused += 1
@@ -44,6 +47,23 @@ export function selectHosts(
     considered: hosts.length,
     filters: refusals,
     scores: best.map(({ host, score, parts }) => ({ candidate: host.name, score, parts })),
+    errors,
+  }
+}
+
+/** A filter that throws cannot tell that the host fits: it has refused it, and its error is the reason. */
+function refusalOf(
+  filter: Scheduling['filters'][number],
+  host: HostState,
+  request: PlacementRequest,
+  errors: Map<string, unknown>,
+): string | undefined {
+  try {
+    return filter.refuse(host, request)
+  } catch (error) {
+    const { name } = filter
+    if (!errors.has(name)) errors.set(name, error)
+    return `could not be judged: ${name} failed with "${error instanceof Error ? error.message : String(error)}"`
   }
 }
 

@@ -12,7 +12,7 @@ export interface TraceEnd {
 }
 
 /** A selection and what came of it, as it is kept and shown. */
-export function hostTrace(selection: Selection, end: TraceEnd): Trace {
+export function hostTrace(selection: Omit<Selection, 'errors'>, end: TraceEnd): Trace {
   const { considered, filters, scores } = selection
   const { at, tookMs, lostClaims, chosen } = end
   return {
@@ -28,7 +28,10 @@ export function hostTrace(selection: Selection, end: TraceEnd): Trace {
 }
 
 /** In one sentence why no host took the server: the filter that had the last word, and an example. */
-export function noHostReason({ considered, filters }: Selection): string {
+export function noHostReason({
+  considered,
+  filters,
+}: Pick<Selection, 'considered' | 'filters'>): string {
   if (considered === 0) return 'No valid host was found: the cell has no host.'
   const last = filters.findLast(({ refused }) => refused > 0)
   const example = last?.examples[0]

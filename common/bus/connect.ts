@@ -31,7 +31,7 @@ export async function connectBus(options: BusOptions, log: Logger): Promise<Nats
     servers,
     name,
     maxReconnectAttempts: -1,
-    reconnectTimeWait: RECONNECT_MS,
+    reconnectDelayHandler: steadyDelay(RECONNECT_MS),
     pingInterval: PING_MS,
     maxPingOut: 2,
     waitOnFirstConnect: true,
@@ -44,6 +44,20 @@ export async function connectBus(options: BusOptions, log: Logger): Promise<Nats
   })
   void watchStatus(nats, options, log)
   return nats
+}
+
+/**
+ * How long the client waits between two tries. By itself it compares with the wall clock when it last tried: set back by an
+ * hour, that clock would keep it off the bus for as long. Once so much steady time has passed it is told to try now.
+ */
+function steadyDelay(waitMs: number): () => number {
+  let triedAt = -Infinity
+  return () => {
+    const now = performance.now()
+    if (now - triedAt < waitMs) return waitMs
+    triedAt = now
+    return -Infinity
+  }
 }
 
 async function watchStatus(nats: NatsConnection, options: BusOptions, log: Logger): Promise<void> {

@@ -9,7 +9,7 @@ const SENDER = 'Weir-Sender'
 const SENT = 'Weir-Sent'
 const TIMEOUT = 'Weir-Timeout'
 
-/** This process, whose clock it sends by. */
+/** This process, since whose start it counts the time it sends at. */
 const OWN_ID = randomUUID()
 
 /** What travels beside every payload: who asked, in which trace, through whom, when, and for how long it is wanted. */
@@ -18,7 +18,7 @@ export function workHeaders(work: WorkContext, timeoutMs: number): MsgHdrs {
   hdrs.set(REQUEST_ID, work.requestId)
   hdrs.set(TRACEPARENT, childTraceparent(work.traceparent))
   hdrs.set(SENDER, OWN_ID)
-  hdrs.set(SENT, String(Date.now()))
+  hdrs.set(SENT, String(performance.now()))
   hdrs.set(TIMEOUT, String(timeoutMs))
   if (work.via.length > 0) hdrs.set(VIA, work.via.join(','))
   return hdrs
@@ -33,7 +33,7 @@ export function workOf(hdrs: MsgHdrs | undefined): WorkContext {
   })
 }
 
-/** Until when an answer is wanted, by the sender's clock. Times in milliseconds, `sentAt` since the epoch. */
+/** Until when an answer is wanted, in milliseconds; `sentAt` counts from a moment that only the sender knows. */
 export interface Patience {
   readonly sender: string
   readonly sentAt: number

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
-/** How long messages of one sender have taken at least, by the two ends' clocks, which may differ by any amount. */
+/** How long messages of one sender have taken at least, by the two ends' counts, which may differ by any amount. */
 interface Usual {
   readonly since: number
   readonly least: number
@@ -8,17 +8,17 @@ interface Usual {
 }
 
 const SENDERS_MAX = 1_000
-/** A sender's clock that was set is believed after twice as long. */
+/** A sender whose count jumped, as that of a machine that slept does, is believed after twice as long. */
 const WINDOW_MS = 10_000
 
 /**
- * Tells how late messages come, without believing that clocks agree: what counts is by how much a message took longer
+ * Tells how late messages come, by counts that no setting of a clock changes and that need not agree: what counts is by how much a message took longer
  * than others of its sender did lately.
  */
 export class Lateness {
   readonly #usual = new LRUCache<string, Usual>({ max: SENDERS_MAX })
 
-  /** Milliseconds; 0 for a sender's first message. Times are milliseconds since the epoch, each by its own clock. */
+  /** Milliseconds; 0 for a sender's first message. Times are milliseconds, each since a moment of its own. */
   of(sender: string, sentAt: number, receivedAt: number): number {
     const took = receivedAt - sentAt
     const usual = this.#usual.get(sender)

@@ -6,7 +6,7 @@ test('a peer that says too much is not heard, others are, and the log has one li
   let now = 0
   const lines: Record<string, unknown>[] = []
   const to = { write: (line: string) => void lines.push(JSON.parse(line)) }
-  const clock = { now: () => now, sleep: () => Promise.resolve() }
+  const clock = { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() }
   const peers = new PeersHeard(clock, createLogger('test', 'info', to), 2)
 
   expect([1, 2, 3, 4].map(() => peers.hears('loud'))).toEqual([true, true, false, false])

@@ -31,7 +31,7 @@ export class PeersHeard {
   /** Counts a message. False: this peer says too much, and it is to be dropped unread. */
   hears(peer: string): boolean {
     const heard = this.#of(peer)
-    const second = Math.floor(this.#clock.now() / SECOND_MS)
+    const second = Math.floor(this.#clock.elapsed() / SECOND_MS)
     if (heard.second !== second) Object.assign(heard, { second, inSecond: 0 })
     heard.inSecond += 1
     if (heard.inSecond <= this.#perSecond) return true
@@ -53,7 +53,7 @@ export class PeersHeard {
   }
 
   #tell(peer: string, heard: Heard, fields: object, message: string): void {
-    const now = this.#clock.now()
+    const now = this.#clock.elapsed()
     if (now - heard.toldAt < MINUTE_MS) {
       heard.untold += 1
       return

@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type FreshBus, freshBus } from '#test/env/fresh-bus.ts'
 import { workContext } from '../context.ts'
 import { type CellId, newId } from '../ids.ts'
@@ -45,6 +45,26 @@ test('an answer too large for the bus becomes a failure, and the server serves o
 
   await expect(ask(nats, question('long'))).rejects.toMatchObject({ kind: 'internal' })
   expect(await ask(nats, question('short'))).toBe('short')
+})
+
+test('a clock that is set, forward or back, loses no question', async () => {
+  await using _served = serve(
+    nats,
+    {
+      subject: 'test.long',
+      parse: (payload) => payload,
+      handle: (payload) => Promise.resolve(payload),
+    },
+    log,
+  )
+  const wall = Date.now()
+  const clock = vi.spyOn(Date, 'now')
+
+  for (const setBy of [3_600_000, 0, -6_000, 3_600_000, 0]) {
+    clock.mockReturnValue(wall + setBy)
+    expect(await ask(nats, question(setBy))).toBe(setBy)
+  }
+  clock.mockRestore()
 })
 
 test('a question too large for the bus is refused, and is not taken for silence', async () => {

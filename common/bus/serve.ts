@@ -59,7 +59,7 @@ function isTooLate({ headers }: Msg): boolean {
   const patience = patienceOf(headers)
   if (patience === undefined) return false
   const { sender, sentAt, timeoutMs } = patience
-  return lateness.of(sender, sentAt, Date.now()) > timeoutMs
+  return lateness.of(sender, sentAt, performance.now()) > timeoutMs
 }
 
 /** Several services that end at the same time: each may have to wait for the bus's last word. */

@@ -7,7 +7,7 @@ import { systemClock } from '../clock.ts'
 import { Failure } from '../errors.ts'
 import { token } from './columns.ts'
 import { Database } from './database.ts'
-import { isDeadlock, isDuplicate } from './failures.ts'
+import { databaseFailure, isDeadlock, isDuplicate } from './failures.ts'
 import { builder, statement } from './statement.ts'
 
 const things = mysqlTable('things', { id: int('id').primaryKey(), name: token('name') })
@@ -48,6 +48,35 @@ test('a taken key is told as such, without the values of the statement', async (
     expect(isDuplicate(error, 'PRIMARY')).toBe(true)
     expect(String((error as Error).message)).not.toContain('a secret name')
   }
+})
+
+test('a database without room is unavailable, and says why', async () => {
+  await using small = new Database({ url: relay.url, connectionsMax: 1 })
+  await small.orm.execute(sql`set session max_heap_table_size = 16384`)
+  await small.orm.execute(sql`create table full_things (name char(255)) engine = memory`)
+  const fill = sql`insert into full_things select repeat('x', 255) from seq_1_to_1000`
+
+  for (const run of [
+    () => small.orm.execute(fill),
+    () => small.transaction((tx) => tx.orm.execute(fill)),
+  ])
+    expect(await failureOf(run())).toMatchObject({
+      kind: 'unavailable',
+      message: 'The database cannot store more: its disk is full.',
+    })
+})
+
+test.each([
+  ['ER_GET_ERRNO', 'Got error 28 "No space left on device" from storage engine InnoDB'],
+  ['ER_ERROR_DURING_COMMIT', 'Got error 122 "Disk quota exceeded" during COMMIT'],
+  ['ER_ERROR_ON_WRITE', "Error writing file './binlog' (errno: 28)"],
+])('%s for want of room is told as such', (code, text) => {
+  const failure = databaseFailure(Object.assign(new Error(text), { code }))
+
+  expect(failure).toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining('disk is full') as string,
+  })
 })
 
 test('what is queued runs in its turn, before whatever is waited for', async () => {

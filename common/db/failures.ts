@@ -22,11 +22,22 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
 /** mysql2 gives these no code. */
 const UNAVAILABLE_TEXTS = ['Queue limit reached.', 'Pool is closed.', 'closed state']
 
+/** What the database says when it has no room for a row, an index, its log or a temporary table. */
+const FULL: ReadonlySet<string> = new Set([
+  'ER_DISK_FULL',
+  'ER_RECORD_FILE_FULL',
+  'ER_TEMP_FILE_WRITE_FAILURE',
+  'ER_ERROR_ON_WRITE',
+  'ER_FILSORT_ABORT',
+])
+/** Storage engines pass on the operating system's number: ENOSPC, or EDQUOT. */
+const FULL_TEXT = /\b(errno: |error:? )"?(28|122)\b|No space left on device/
+
 /** A comparison of an ASCII column, which ids and states are, with text that has other characters. */
 const NOT_COMPARABLE = 'ER_CANT_AGGREGATE_2COLLATIONS'
 
 /**
- * A lost or overloaded database becomes `unavailable`, and text that no id or state can equal `invalid`; everything
+ * A lost, full or overloaded database becomes `unavailable`, and text that no id or state can equal `invalid`; everything
  * else stays what it was.
  */
 export function databaseFailure(error: unknown): unknown {
@@ -37,6 +48,10 @@ export function databaseFailure(error: unknown): unknown {
       cause: error,
     })
   const text = error instanceof Error ? error.message : ''
+  if ((code !== undefined && FULL.has(code)) || FULL_TEXT.test(text))
+    return new Failure('unavailable', 'The database cannot store more: its disk is full.', {
+      cause: error,
+    })
   const isGone =
     (code !== undefined && UNAVAILABLE.has(code)) ||
     UNAVAILABLE_TEXTS.some((part) => text.includes(part))
@@ -49,6 +64,23 @@ export function databaseFailure(error: unknown): unknown {
 /** True when the whole transaction may be run again: InnoDB chose it as a deadlock's victim. */
 export function isDeadlock(error: unknown): boolean {
   return codeOf(error) === 'ER_LOCK_DEADLOCK'
+}
+
+/** With these a connection ended under a statement. */
+const CUT: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'PROTOCOL_CONNECTION_LOST',
+  'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
+  'ER_SERVER_SHUTDOWN',
+  'ER_CONNECTION_KILLED',
+])
+
+/** True when nothing says whether the transaction has committed: its connection ended before the answer came. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  const code = codeOf(error)
+  return code !== undefined && CUT.has(code)
 }
 
 /** True when a unique key already holds the row. `key`, when given, is the key's name. */

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { MySqlTable } from 'drizzle-orm/mysql-core'
 import type { Tx } from './database.ts'
-import { builder, type Statement, statement } from './statement.ts'
+import { builder, type Statement, sqlStatement, statement } from './statement.ts'
 
 /** Rows per statement, largest first: few sizes, so that few statements are prepared per connection. */
 const SIZES = [256, 64, 16, 4, 1] as const
@@ -14,8 +14,8 @@ export interface RowsInsert<Column extends string> {
 export interface RowsInsertOptions {
   /** The same expression in every row, by column. */
   readonly fixed?: Readonly<Record<string, SQL>>
-  /** What to set, by column, where the key is taken; absent: such a row is an error. */
-  readonly onDuplicate?: Readonly<Record<string, SQL>>
+  /** What to assign where the key is taken, in this order; absent: such a row is an error. */
+  readonly onDuplicate?: SQL
 }
 
 /** `columns` vary from row to row; those neither there nor in `fixed` take their defaults. */
@@ -61,6 +61,5 @@ function build<T extends MySqlTable>(
   // The builder's types want each column of this very table, which only the caller's types know.
   const insert = builder.insert(table).values(rows as unknown as T['$inferInsert'][])
   if (onDuplicate === undefined) return statement(insert)
-  type Set = Parameters<typeof insert.onDuplicateKeyUpdate>[0]['set']
-  return statement(insert.onDuplicateKeyUpdate({ set: onDuplicate as unknown as Set }))
+  return sqlStatement(sql`${insert.getSQL()} on duplicate key update ${onDuplicate}`)
 }

@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import { mysqlTable } from 'drizzle-orm/mysql-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '#test/env/fresh-database.ts'
@@ -13,7 +13,7 @@ import { newId, type SagaId } from '../ids.ts'
 import { createLogger } from '../log.ts'
 import { SagaEngine } from './engine.ts'
 import { seizeLease } from './lease.ts'
-import { adoptSagas, insertSaga } from './log.ts'
+import { adoptSagas, insertSaga, markSaga } from './log.ts'
 import { type Saga, type Step, type StepCall, Unusual } from './saga.ts'
 import { sagas } from './schema.ts'
 import { MortalDatabase, trialsOf } from './testing.ts'
@@ -157,6 +157,41 @@ test.each(['done', 'unwound'] as const)(
   },
 )
 
+/** A database whose connection ends at the commit of the nth transaction, before or after the database has it. */
+function cutAt(nth: number, when: 'before' | 'after'): Transactional {
+  let transactions = 0
+  return {
+    orm: db.orm,
+    run: (asked, values) => db.run(asked, values),
+    rows: (asked, values) => db.rows(asked, values),
+    transaction: async (work) => {
+      transactions += 1
+      const isCut = transactions === nth
+      const cause = Object.assign(new Error('cut'), { code: 'PROTOCOL_CONNECTION_LOST' })
+      const cut = new Failure('unavailable', 'The database did not answer.', { cause })
+      const result = await db.transaction(async (tx) => {
+        const done = await work(tx)
+        await tx.flush()
+        if (isCut && when === 'before') throw cut
+        return done
+      })
+      if (isCut) throw cut
+      return result
+    },
+  }
+}
+
+test('a saga whose first commit was not answered is started where it has committed, and refused where not', async () => {
+  const [committed, lost] = [newId<string>(), newId<string>()]
+  await using engine = await open(saga, cutAt(1, 'after'))
+  expect(await run(engine, saga, committed)).toBe('done')
+  expect(await leftOf(committed)).toEqual(allOf(committed))
+
+  await using other = await open(saga, cutAt(1, 'before'))
+  await expect(run(other, saga, lost)).rejects.toMatchObject({ kind: 'unavailable' })
+  expect(await leftOf(lost)).toEqual([])
+})
+
 test('a saga that succeeds leaves all its effects, in as many commits as it has remote steps, plus one', async () => {
   const id = newId()
   const counting = new MortalDatabase(db, Number.POSITIVE_INFINITY, 'after')
@@ -281,6 +316,53 @@ test('an undo that fails for good leaves the saga stuck for an operator', async 
 
   const [row] = await db.orm.select().from(sagas).where(eq(sagas.subject, id))
   expect(row?.state).toBe('stuck')
+})
+
+test('a saga that ends every process that takes it up is set aside; one that only rests is not', async () => {
+  const [deadly, silent] = [newId(), newId()]
+  const processName = newId()
+  const never: Saga<World, Params> = {
+    ...saga,
+    steps: saga.steps.map((step) =>
+      step.name === 'announce' && step.kind === 'remote'
+        ? {
+            ...step,
+            run: (_: StepCall<World, Params>, signal: AbortSignal) =>
+              new Promise<never>((_resolve, reject) =>
+                signal.addEventListener('abort', () => reject(signal.reason as Error)),
+              ),
+          }
+        : step,
+    ),
+  }
+  await using first = await open(never, db, processName)
+  for (const id of [deadly, silent]) void run(first, never, id)
+  await expect.poll(() => world.outside.size, { timeout: 5_000 }).toBeGreaterThan(1)
+  const rows = () =>
+    db.orm
+      .select()
+      .from(sagas)
+      .where(inArray(sagas.subject, [deadly, silent]))
+  await expect.poll(async () => (await rows()).length).toBe(2)
+
+  // Each takes them up and ends before either has gone on; the one says each time that it rests.
+  for (let nth = 0; nth < 5; nth += 1) {
+    const lease = await seizeLease(db, processName, newId(), 10_000)
+    const taken = await adoptSagas(db, lease, 10, new Set())
+    const takesOf = (id: string) => taken.find(({ subject }) => subject === id)?.takes
+    expect([takesOf(silent), takesOf(deadly)]).toEqual([0, nth])
+    const { id } = taken.find(({ subject }) => subject === silent)!
+    await markSaga(db, id, lease, { state: 'running' })
+  }
+  await using last = await open(saga, db, processName)
+  await last.recover()
+
+  await expect
+    .poll(
+      async () => Object.fromEntries((await rows()).map(({ subject, state }) => [subject, state])),
+      { timeout: 5_000 },
+    )
+    .toEqual({ [deadly]: 'stuck', [silent]: 'done' })
 })
 
 test('sagas at work do not keep a process from taking up those that rest', async () => {

@@ -6,7 +6,7 @@ import { newId, type SagaId } from '../ids.ts'
 import { errorFields, type Logger } from '../log.ts'
 import { type Execution, execute, type FirstTransaction, firstTransaction } from './execution.ts'
 import { type Lease, renewLease, seizeLease } from './lease.ts'
-import { adoptSagas, type SagaRecord } from './log.ts'
+import { adoptSagas, markSaga, type SagaRecord } from './log.ts'
 import { Progress } from './progress.ts'
 import type { Json, Saga, SagaOutcome } from './saga.ts'
 
@@ -43,12 +43,14 @@ export interface SagaRun {
 const LEASE_TTL_MS = 10_000
 const LEASE_RENEW_MS = 3_000
 const ADOPT_MAX = 200
+/** Taken up so often by processes that ended at it, a saga is what ended them. */
+const TAKES_MAX = 5
 
 /** Runs the sagas of one process, and takes up those left unfinished by a process that is gone. */
 export class SagaEngine<Deps> implements AsyncDisposable {
   readonly #options: SagaEngineOptions<Deps>
   readonly #byName: ReadonlyMap<string, Saga<Deps, never>>
-  readonly #running = new Map<SagaId, Promise<unknown>>()
+  readonly #running = new Map<SagaId, Promise<SagaOutcome | 'handed-over'>>()
   readonly #stop = new AbortController()
   readonly #lease: Lease
   #renewal: Promise<void> = Promise.resolve()
@@ -101,7 +103,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   async recover(): Promise<number> {
     const running = new Set(this.#running.keys())
     const idle = await adoptSagas(this.#options.db, this.#lease, ADOPT_MAX, running)
-    for (const { log, ...record } of idle) {
+    for (const { log, takes, ...record } of idle) {
       // Begun while they were looked for.
       if (this.#running.has(record.id)) continue
       const saga = this.#byName.get(record.name)
@@ -109,9 +111,20 @@ export class SagaEngine<Deps> implements AsyncDisposable {
         this.#options.log.error({ saga: record.id, saga_name: record.name }, 'saga of unknown name')
         continue
       }
-      void this.#track(this.#execution(saga, record, new Progress(log)))
+      if (takes >= TAKES_MAX) await this.#setAside(record)
+      else void this.#track(this.#execution(saga, record, new Progress(log)))
     }
     return idle.length
+  }
+
+  /** What ends every process that takes it up shall not end the next: it is stuck until an operator continues it. */
+  async #setAside({ id, name, subject }: SagaRecord): Promise<void> {
+    await markSaga(this.#options.db, id, this.#lease, { state: 'stuck' })
+    this.#options.log.error(
+      { saga: id, saga_name: name, subject, takes: TAKES_MAX },
+      'saga stuck: every process that took it up ended at it',
+    )
+    this.#options.onEnded?.(id)
   }
 
   /** Stops taking steps; what is unfinished goes on in the next process. */
@@ -131,6 +144,9 @@ export class SagaEngine<Deps> implements AsyncDisposable {
 
   #track(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
     const { id } = execution.record
+    // Recovery may find a saga before its start hears that it has committed.
+    const already = this.#running.get(id)
+    if (already !== undefined) return already
     const finished = this.#finish(execution)
     this.#running.set(id, finished)
     void finished.finally(() => this.#running.delete(id))

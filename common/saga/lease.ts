@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Executor } from '../db/database.ts'
-import { builder, statement } from '../db/statement.ts'
+import { builder, sqlStatement, statement } from '../db/statement.ts'
 import { leases } from './schema.ts'
 
 /** Who holds a name now. `generation` grows with every change of holder and fences what the holder writes. */
@@ -13,33 +13,23 @@ export interface Lease {
 const until = sql`now(3) + interval ${sql.placeholder('ttlMs')} * 1000 microsecond`
 const holder = sql.placeholder('holder')
 
-/** Takes the name whoever had it: for a name that belongs to one process, whose predecessor is gone. */
-const SEIZE = statement(
-  builder
-    .insert(leases)
-    .values({ name: sql.placeholder('name'), holder, generation: 1, expiresAt: until })
-    .onDuplicateKeyUpdate({
-      set: {
-        holder: sql`values(holder)`,
-        generation: sql`generation + 1`,
-        expiresAt: sql`values(expires_at)`,
-      },
-    }),
-)
+/** Ended, or so far ahead that the database's clock was set back since: renewing never reaches further than one TTL. */
+const isOver = sql`(expires_at < now(3) or expires_at > now(3) + interval ${sql.placeholder('ttlMs')} * 2000 microsecond)`
 
-/** Takes the name when it is free or expired; MariaDB assigns left to right, so `generation` sees the old holder. */
-const ACQUIRE = statement(
-  builder
-    .insert(leases)
-    .values({ name: sql.placeholder('name'), holder, generation: 1, expiresAt: until })
-    .onDuplicateKeyUpdate({
-      set: {
-        generation: sql`if(expires_at < now(3) and holder <> values(holder), generation + 1, generation)`,
-        holder: sql`if(expires_at < now(3), values(holder), holder)`,
-        expiresAt: sql`if(holder = values(holder), values(expires_at), expires_at)`,
-      },
-    }),
-)
+/** Takes the name whoever had it: for a name that belongs to one process, whose predecessor is gone. */
+const SEIZE = sqlStatement(sql`
+  insert into leases (name, holder, generation, expires_at)
+  values (${sql.placeholder('name')}, ${holder}, 1, ${until})
+  on duplicate key update generation = generation + 1, holder = values(holder), expires_at = values(expires_at)`)
+
+/** Takes the name when it is free. MariaDB assigns in this order: \`generation\` sees the old holder, \`expires_at\` the new. */
+const ACQUIRE = sqlStatement(sql`
+  insert into leases (name, holder, generation, expires_at)
+  values (${sql.placeholder('name')}, ${holder}, 1, ${until})
+  on duplicate key update
+    generation = if(${isOver} and holder <> values(holder), generation + 1, generation),
+    holder = if(${isOver}, values(holder), holder),
+    expires_at = if(holder = values(holder), values(expires_at), expires_at)`)
 
 const RENEW = statement(
   builder

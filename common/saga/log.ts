@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { WorkContext } from '../context.ts'
-import type { Executor, Tx } from '../db/database.ts'
+import type { Executor, Transactional, Tx } from '../db/database.ts'
 import { builder, statement } from '../db/statement.ts'
 import { type ErrorKind, Failure } from '../errors.ts'
 import type { SagaId } from '../ids.ts'
@@ -20,6 +20,8 @@ export interface SagaRecord {
 
 /** A saga taken up again. */
 export interface AdoptedSaga extends SagaRecord {
+  /** How often it was taken up before, by processes that ended at it. */
+  readonly takes: number
   readonly log: readonly LogRow[]
 }
 
@@ -50,6 +52,7 @@ const HOLD = statement(
       state: sql`${sql.placeholder('state')}`,
       params: sql`coalesce(${sql.placeholder('params')}, params)`,
       log: sql`coalesce(${sql.placeholder('log')}, log)`,
+      takes: 0,
       resumeAt: sql`now(3) + interval ${sql.placeholder('pauseMs')} * 1000 microsecond`,
     })
     .where(
@@ -62,6 +65,17 @@ const HOLD = statement(
 )
 
 const LOG = statement(builder.select({ log: sagas.log }).from(sagas).where(eq(sagas.id, id)))
+
+/** Waits for a transaction that is about to insert the row, and may not have heard that its client is gone. */
+const BEGUN = statement(
+  builder.select({ id: sagas.id }).from(sagas).where(eq(sagas.id, id)).for('update'),
+)
+
+/** True when the saga's first transaction has committed. */
+export async function hasBegun(db: Transactional, saga: SagaId): Promise<boolean> {
+  const rows = await db.transaction((tx) => tx.rows(BEGUN, { id: saga }))
+  return rows.length > 0
+}
 
 /** Begins the saga's row, with all that has been done of it. */
 export function insertSaga(
@@ -181,7 +195,22 @@ export async function adoptSagas(
     .orderBy(asc(sagas.resumeAt))
     .limit(max + running.size)
   const idle = rows.filter((row) => !running.has(row.id as SagaId)).slice(0, max)
+  if (idle.length > 0)
+    await db.orm
+      .update(sagas)
+      .set({ takes: sql`takes + 1` })
+      .where(
+        and(
+          inArray(
+            sagas.id,
+            idle.map((row) => row.id),
+          ),
+          eq(sagas.owner, lease.name),
+          eq(sagas.generation, lease.generation),
+        ),
+      )
   return idle.map((row) => ({
+    takes: row.takes,
     id: row.id as SagaId,
     name: row.name,
     version: row.version,

@@ -7,6 +7,7 @@ import type { LaunchedDriver } from '../hypervisors/launched-driver.ts'
 import type { ProcessIdentity } from '../process/process-identity.ts'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
 import type { Layout } from './layout.ts'
+import type { ProgramSettings } from './program-settings.ts'
 
 /** What one deployment consists of. Written when it is planned; only `processes` and `isReady` change later. */
 export interface DeploymentState {
@@ -25,6 +26,8 @@ export interface DeploymentState {
   readonly processes: Readonly<Record<string, StartedProgram>>
   /** Of every host that runs real servers: chosen once, so that what is used later does not shrink it. */
   readonly hostShare?: HostShare
+  /** Of its programs, as chosen with `--set`. */
+  readonly settings?: ProgramSettings
   /** True once the demo's flavors, image, network and first server were made. */
   readonly isReady: boolean
 }

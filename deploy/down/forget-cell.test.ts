@@ -6,13 +6,16 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Layout, layoutIn, makeFolders } from '../deployment/layout.ts'
 import { lockDeployment } from '../deployment/lock.ts'
 import { planDeployment } from '../deployment/plan.ts'
-import { existingState, saveState } from '../deployment/state.ts'
+import { type CloudRecord, existingState, saveState } from '../deployment/state.ts'
 import { loginFiles, writeLogin } from '../nested/cloud-login.ts'
 import { isRunning } from '../process/process-identity.ts'
 import { startProcess } from '../process/start-process.ts'
+import { stopProcess } from '../process/stop-process.ts'
+import { processStates } from '../status/process-states.ts'
 import { issueCellCredentials } from '../up/prepare-bus.ts'
 import { databaseFiles } from '../up/prepare-databases.ts'
-import { forgetCell } from './forget-cell.ts'
+import { untilReady } from '../up/wait-ready.ts'
+import { forgetCell, stopCell } from './forget-cell.ts'
 
 const gatewayKey = createAccount().getPublicKey()
 let layout: Layout
@@ -66,4 +69,34 @@ test('of a cell that left nothing runs and no login is kept; the others are as t
   expect(before.filter((name) => name.includes('south'))).toHaveLength(7)
   expect(loginFiles(layout, 'south').some(existsSync)).toBe(false)
   expect(loginFiles(layout, 'north').every(existsSync)).toBe(true)
+})
+
+test('a cell that is taken out of the deployment leaves no program that is waited for', async () => {
+  const driver = { name: 'fake', why: 'asked for' } as const
+  const state = await planDeployment({ cells: 2, hosts: 1 }, driver, gatewayKey)
+  const [north, south] = state.cells
+  const cell = await asleep()
+  const ended = await asleep()
+  await stopProcess(ended)
+  const processes = { 'cell-north': await asleep(), 'cell-south': cell, 'compute-south-1': ended }
+
+  const without = await stopCell({ ...state, processes }, south!)
+
+  expect(without.cells).toEqual([north])
+  expect(isRunning(cell)).toBe(false)
+  await untilReady(layout, without, 'nothing', () => Promise.resolve(true))
+})
+
+test('the hypervisors of a status are those that the launcher starts', async () => {
+  const driver = { name: 'docker', why: 'asked for' } as const
+  const state = await planDeployment({ cells: 2, hosts: 1 }, driver, gatewayKey)
+  const [north, south] = state.cells
+  const nested = { ...south!, cloud: {} as CloudRecord }
+
+  const states = await processStates(layout, { ...state, cells: [north!, nested] })
+
+  const names = states.map(({ name }) => name)
+  expect(names).toContain('docker-north-1')
+  expect(names).not.toContain('docker-south-1')
+  expect(names).toContain('compute-south-1')
 })

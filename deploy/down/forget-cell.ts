@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Layout } from '../deployment/layout.ts'
 import { lockDeployment } from '../deployment/lock.ts'
-import { loadState, saveState } from '../deployment/state.ts'
+import { type CellRecord, type DeploymentState, loadState, saveState } from '../deployment/state.ts'
 import { stopHosts } from '../hypervisors/stop-hosts.ts'
 import { dropDatabaseUser } from '../mariadb/database-user.ts'
 import { runningMariadb } from '../mariadb.ts'
@@ -27,13 +27,7 @@ export async function forgetCell(
   const state = loadState(layout)
   const cell = state?.cells.find((each) => each.id === id)
   if (state === undefined || cell === undefined) return
-  const programs = new Set([
-    `cell-${cell.name}`,
-    ...cell.hosts.map(({ name }) => `compute-${name}`),
-  ])
-  const processes = Object.entries(state.processes)
-  const ofCell = processes.filter(([name]) => programs.has(name))
-  await Promise.all(ofCell.map(([, identity]) => stopProcess(identity)))
+  const without = await stopCell(state, cell)
   await stopHosts(layout, { ...state, cells: [cell] })
   const mariadb = runningMariadb(layout.mariadb)
   if (mariadb !== undefined) await dropDatabaseUser(mariadb.rootUrl(), cellDatabase(cell.name))
@@ -47,9 +41,21 @@ export async function forgetCell(
   if (!keepsDisks || cell.cloud !== undefined)
     for (const { name } of cell.hosts)
       rmSync(join(layout.hosts, name), { recursive: true, force: true })
-  saveState(layout, {
+  saveState(layout, without)
+}
+
+/** Afterwards no program of the cell runs. Returns the deployment without the cell and its programs. */
+export async function stopCell(state: DeploymentState, cell: CellRecord): Promise<DeploymentState> {
+  const programs = new Set([
+    `cell-${cell.name}`,
+    ...cell.hosts.map(({ name }) => `compute-${name}`),
+  ])
+  const processes = Object.entries(state.processes)
+  const ofCell = processes.filter(([name]) => programs.has(name))
+  await Promise.all(ofCell.map(([, identity]) => stopProcess(identity)))
+  return {
     ...state,
-    cells: state.cells.filter((each) => each !== cell),
+    cells: state.cells.filter(({ id }) => id !== cell.id),
     processes: Object.fromEntries(processes.filter(([name]) => !programs.has(name))),
-  })
+  }
 }

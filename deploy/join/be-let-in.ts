@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fmtCreds } from '@nats-io/jwt'
 import { createUser, fromSeed } from '@nats-io/nkeys'
 import { Failure } from '#common/errors.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import { type Layout, makeFolders } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
 import { type ChosenDriver, loadState } from '../deployment/state.ts'
@@ -46,7 +47,7 @@ export async function beLetIn(
   progress(`Driver ${driver.name}: ${driver.why}`)
   makeFolders(layout)
   await installPackages(['base'], progress)
-  const gatewayUrl = options.gateway.replace(/\/+$/, '')
+  const gatewayUrl = withoutTrailing(options.gateway, '/')
   progress(`Asking ${gatewayUrl} to be let in ...`)
   // Kept before it is shown: with the same key the same token is good again.
   const seedFile = await secretFile(layout, 'uplink.nk', () =>

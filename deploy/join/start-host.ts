@@ -20,15 +20,20 @@ export async function startHost(
   progress('Starting the compute ...')
   const own = certificateFile(layout)
   const caFile = existsSync(own) ? own : undefined
-  const program = computeProgram(host.cell, host, {
-    natsUrl: host.busUrl,
-    natsCredentialsFile: uplinkCredentialsFile(layout),
-    imageUrl: host.imageUrl,
-    caFile,
-    stateDirectory: join(layout.hosts, host.name),
-    driver: state.driver.name,
-    driverSettings: settings.get(host.id) ?? {},
-  })
+  const program = computeProgram(
+    host.cell,
+    host,
+    {
+      natsUrl: host.busUrl,
+      natsCredentialsFile: uplinkCredentialsFile(layout),
+      imageUrl: host.imageUrl,
+      caFile,
+      stateDirectory: join(layout.hosts, host.name),
+      driver: state.driver.name,
+      driverSettings: settings.get(host.id) ?? {},
+    },
+    state.settings,
+  )
   const driver = { ...state.driver, ...(guests === undefined ? {} : { guests }) }
   const start = () => startPrograms(layout, { ...state, driver }, [program])
   const running = state.isReady ? await start() : await hearCell(layout, host, start, caFile)

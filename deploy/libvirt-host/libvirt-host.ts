@@ -107,17 +107,17 @@ async function startDaemons(holder: Holder, socketPath: string): Promise<void> {
       timeoutMs: STEP_TIMEOUT_MS,
     })
   }
-  const deadline = Date.now() + READY_TIMEOUT_MS
+  const deadline = performance.now() + READY_TIMEOUT_MS
   while (!(await answers(socketPath))) {
-    if (Date.now() > deadline) throw new Error(`libvirtd did not come up at ${socketPath}`)
+    if (performance.now() > deadline) throw new Error(`libvirtd did not come up at ${socketPath}`)
     await new Promise((done) => setTimeout(done, POLL_MS))
   }
 }
 
 async function endDaemon(holder: Holder): Promise<void> {
-  const deadline = Date.now() + STEP_TIMEOUT_MS
+  const deadline = performance.now() + STEP_TIMEOUT_MS
   while (await daemonRuns(holder, 'libvirtd')) {
-    if (Date.now() > deadline) throw new Error('libvirtd does not end')
+    if (performance.now() > deadline) throw new Error('libvirtd does not end')
     await runInside(holder, 'pkill', ['--pidfile', pidFile('libvirtd')], {
       timeoutMs: STEP_TIMEOUT_MS,
     }).catch(() => undefined) // It ended in between.

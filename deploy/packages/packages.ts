@@ -15,6 +15,7 @@ export type Purpose =
   | 'clients'
   | 'ansible'
   | 'browser'
+  | 'faults'
 
 export interface Package {
   readonly name: string
@@ -56,6 +57,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'ruby-fog-openstack', purpose: 'clients' },
   { name: 'python3-osc-placement', purpose: 'clients' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
+  { name: 'libfaketime', purpose: 'faults' },
   { name: 'golang-go', purpose: 'clients', program: 'go' },
   { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'clients' },
   { name: 'ansible-core', purpose: 'ansible', program: 'ansible-playbook' },

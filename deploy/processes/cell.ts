@@ -1,4 +1,5 @@
 import type { UplinkSettings } from '#cells/uplink.ts'
+import { type ProgramSettings, settingsFor } from '../deployment/program-settings.ts'
 import type { CellRecord } from '../deployment/state.ts'
 import { passedOn } from './passed-on.ts'
 import type { Program } from './program.ts'
@@ -14,13 +15,17 @@ export interface CellFiles {
   readonly caFile: string | undefined
 }
 
-export function cellProgram(cell: CellRecord, files: CellFiles): Program {
+export function cellProgram(
+  cell: CellRecord,
+  files: CellFiles,
+  chosen: ProgramSettings | undefined,
+): Program {
   const { uplink, caFile } = files
   const name = `cell-${cell.name}`
   return {
     name,
     script: 'cells/main.ts',
-    settings: {
+    settings: settingsFor('CELL_', chosen, {
       CELL_ID: cell.id,
       CELL_NAME: cell.name,
       CELL_PROCESS: name,
@@ -32,6 +37,6 @@ export function cellProgram(cell: CellRecord, files: CellFiles): Program {
       ...(caFile !== undefined && { NODE_EXTRA_CA_CERTS: caFile }),
       ...passedOn(process.env, 'CELL_RETENTION_'),
       ...passedOn(process.env, 'CELL_FENCE_'),
-    },
+    }),
   }
 }

@@ -1,4 +1,5 @@
 import type { DriverName } from '#drivers/driver.ts'
+import { type ProgramSettings, settingsFor } from '../deployment/program-settings.ts'
 import type { CellRecord, HostRecord } from '../deployment/state.ts'
 import type { Program } from './program.ts'
 
@@ -19,11 +20,12 @@ export function computeProgram(
   cell: Pick<CellRecord, 'id' | 'name'>,
   host: HostRecord,
   files: ComputeFiles,
+  chosen: ProgramSettings | undefined,
 ): Program {
   return {
     name: `compute-${host.name}`,
     script: 'cells/compute/main.ts',
-    settings: {
+    settings: settingsFor('COMPUTE_', chosen, {
       COMPUTE_CELL_ID: cell.id,
       COMPUTE_HOST_ID: host.id,
       COMPUTE_HOST_NAME: host.name,
@@ -40,6 +42,6 @@ export function computeProgram(
           value,
         ]),
       ),
-    },
+    }),
   }
 }

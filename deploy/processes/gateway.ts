@@ -1,3 +1,4 @@
+import { settingsFor } from '../deployment/program-settings.ts'
 import type { DeploymentState, ExposedAddress, GatewayRecord } from '../deployment/state.ts'
 import { passedOn } from './passed-on.ts'
 import type { Program } from './program.ts'
@@ -28,7 +29,7 @@ export function gatewayProgram(
   return {
     name: gateway.name,
     script: 'gateway/main.ts',
-    settings: {
+    settings: settingsFor('GATEWAY_', state.settings, {
       GATEWAY_PROCESS: gateway.name,
       GATEWAY_PORT: String(gateway.port),
       GATEWAY_REGION: state.region,
@@ -42,7 +43,7 @@ export function gatewayProgram(
       GATEWAY_IMAGE_DIRECTORY: files.imageDirectory,
       ...(files.tls === undefined ? {} : tlsSettings(files.tls)),
       ...passedOn(process.env, 'GATEWAY_RETENTION_'),
-    },
+    }),
   }
 }
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import type { DriverName } from '#drivers/driver.ts'
+import { launchedHosts } from '../deployment/launched-hosts.ts'
 import type { Layout } from '../deployment/layout.ts'
-import type { DeploymentState } from '../deployment/state.ts'
+import type { DeploymentState, HostRecord } from '../deployment/state.ts'
 import { dockerEnginePid } from '../docker-engine/docker-engine.ts'
 import { libvirtHostPid } from '../libvirt-host/libvirt-host.ts'
 import { runningMariadb } from '../mariadb.ts'
@@ -47,7 +48,7 @@ export async function processStates(
   ]
   return [
     ...(state.host === undefined ? services : []),
-    ...(await hypervisors(layout, state.driver.name, hosts)),
+    ...(await hypervisors(layout, state.driver.name, launchedHosts(state))),
     ...programs.map((name) => {
       const identity = state.processes[name]
       return describe(name, identity && isRunning(identity) ? identity.pid : undefined)
@@ -58,14 +59,14 @@ export async function processStates(
 function hypervisors(
   layout: Layout,
   driver: DriverName,
-  hosts: readonly string[],
+  hosts: readonly HostRecord[],
 ): Promise<readonly ProcessState[]> {
   const [pidOf, daemons] = HYPERVISORS[driver] ?? []
   if (pidOf === undefined) return Promise.resolve([])
   return Promise.all(
-    hosts.map(async (host) => {
-      const pid = await pidOf(join(layout.hosts, host, driver))
-      return describe(`${driver}-${host}`, pid, daemons)
+    hosts.map(async ({ name }) => {
+      const pid = await pidOf(join(layout.hosts, name, driver))
+      return describe(`${driver}-${name}`, pid, daemons)
     }),
   )
 }

@@ -66,14 +66,18 @@ export async function cellPrograms(
   const ca = certificateFile(layout)
   return Promise.all(
     state.cells.map(async (cell) =>
-      cellProgram(cell, {
-        databaseUrlFile: given(databases.cells, cell.id),
-        secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
-        natsUrl: nats.url,
-        natsCredentialsFile: given(credentials.of, cell.id),
-        uplink,
-        caFile: existsSync(ca) ? ca : undefined,
-      }),
+      cellProgram(
+        cell,
+        {
+          databaseUrlFile: given(databases.cells, cell.id),
+          secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
+          natsUrl: nats.url,
+          natsCredentialsFile: given(credentials.of, cell.id),
+          uplink,
+          caFile: existsSync(ca) ? ca : undefined,
+        },
+        state.settings,
+      ),
     ),
   )
 }
@@ -87,15 +91,20 @@ export function computePrograms(
 ): readonly Program[] {
   const ca = certificateFile(layout)
   const compute = (cell: CellRecord, host: HostRecord) =>
-    computeProgram(cell, host, {
-      natsUrl: nats.url,
-      natsCredentialsFile: given(credentials.of, host.id),
-      imageUrl: `${endpointOf(state)}/image`,
-      caFile: existsSync(ca) ? ca : undefined,
-      stateDirectory: join(layout.hosts, host.name),
-      driver: cell.cloud === undefined ? state.driver.name : 'nested',
-      driverSettings: cloudSettings(layout, cell) ?? driverSettings.get(host.id) ?? {},
-    })
+    computeProgram(
+      cell,
+      host,
+      {
+        natsUrl: nats.url,
+        natsCredentialsFile: given(credentials.of, host.id),
+        imageUrl: `${endpointOf(state)}/image`,
+        caFile: existsSync(ca) ? ca : undefined,
+        stateDirectory: join(layout.hosts, host.name),
+        driver: cell.cloud === undefined ? state.driver.name : 'nested',
+        driverSettings: cloudSettings(layout, cell) ?? driverSettings.get(host.id) ?? {},
+      },
+      state.settings,
+    )
   return state.cells.flatMap((cell) => cell.hosts.map((host) => compute(cell, host)))
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync, rmSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import { Database } from '#common/db/database.ts'
 import { secretsOf } from '#common/secrets.ts'
 import { signIn } from '../api/session.ts'
@@ -6,8 +7,10 @@ import { cloudAccount, writeCloudsFile } from '../deployment/clouds-file.ts'
 import { type Layout, makeFolders } from '../deployment/layout.ts'
 import { assertSame, type UpOptions } from '../deployment/options.ts'
 import { planDeployment } from '../deployment/plan.ts'
+import { changedSettings } from '../deployment/program-settings.ts'
 import { type DeploymentState, loadState, saveState } from '../deployment/state.ts'
 import { bringDown } from '../down/bring-down.ts'
+import { stopCell } from '../down/forget-cell.ts'
 import { chooseDriver } from '../hypervisors/choose-driver.ts'
 import { hostShare, sharesMachine } from '../hypervisors/host-share.ts'
 import { prepareHosts } from '../hypervisors/prepare-hosts.ts'
@@ -52,9 +55,14 @@ export async function bringUp(
   progress: Progress,
 ): Promise<UpResult> {
   if (options.fresh === true) await removeDeployment(layout, progress)
-  const known = loadState(layout)
-  if (known !== undefined) assertSame(options, known)
-  if (known !== undefined && (await isUp(layout, known))) return { state: known, what: 'already' }
+  const found = loadState(layout)
+  if (found !== undefined) assertSame(options, found)
+  const settings = await changedSettings(found?.settings ?? {}, options.set ?? [])
+  const isChanged = !isDeepStrictEqual(settings, found?.settings ?? {})
+  const known = found === undefined || !isChanged ? found : { ...found, settings }
+  if (known !== undefined && isChanged) saveState(layout, known)
+  if (known !== undefined && !isChanged && (await isUp(layout, known)))
+    return { state: known, what: 'already' }
   if (known?.joined !== undefined) {
     const { startCell } = await import('../join/start-cell.ts')
     return { state: await startCell(layout, known, progress), what: 'started' }
@@ -73,7 +81,7 @@ export async function bringUp(
     startMariadb(layout.mariadb, 'detached'),
     startNats(layout.nats, 'detached'),
   ])
-  const wanted = known ?? (await plan(layout, options, nats, progress))
+  const wanted = known ?? { ...(await plan(layout, options, nats, progress)), settings }
   const planned = await withFreePorts(wanted, progress)
   saveState(layout, planned)
   const started = await startAll(layout, planned, { mariadb, nats }, progress)
@@ -133,8 +141,12 @@ async function fillDatabase(
   const secrets = secretsOf(readFileSync(await gatewayKeyFile(layout), 'utf8'))
   await using db = new Database({ url, connectionsMax: CONNECTIONS })
   const gone = await cellsGone(planned, db)
-  for (const { name } of gone) progress(`Cell ${name} has left: it is not started.`)
-  const present = { ...planned, cells: planned.cells.filter((cell) => !gone.includes(cell)) }
+  let present = planned
+  for (const cell of gone) {
+    progress(`Cell ${cell.name} has left, or was declared lost: it is not started.`)
+    present = await stopCell(present, cell)
+  }
+  if (gone.length > 0) saveState(layout, present)
   await fillGlobalDatabase(layout, present, db, secrets)
   await keepAccounts(nats, db)
   return present

@@ -18,7 +18,7 @@ const ROUNDS_MAX = 1_000
 export function purgeGateway(db: Database, env: Env, signal: AbortSignal): Promise<Purged> {
   const retention = gatewayRetention(env)
   return untilNothing(signal, async () => ({
-    ...(await purge(db, retention, BATCHES_MAX, signal)),
+    ...(await purge({ db, clock: systemClock }, retention, BATCHES_MAX, signal)),
     ...(await purgeIdentity(db, systemClock, signal)),
   }))
 }

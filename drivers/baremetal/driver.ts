@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '#common/log.ts'
 import { secretsOf } from '#common/secrets.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
@@ -86,7 +87,7 @@ async function createHost(
   const bootServer = owned.use(
     await BootServer.start(
       {
-        publicUrl: settings.bootUrl.replace(/\/+$/, ''),
+        publicUrl: withoutTrailing(settings.bootUrl, '/'),
         address: settings.bootAddress,
         port: settings.bootPort,
         kernelPath: settings.ramdiskKernel,

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Dispatcher, request } from 'undici'
 import { Failure } from '#common/errors.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { abortable } from '../abortable.ts'
 import type { LoginSource } from '../cloud-login.ts'
@@ -48,7 +49,7 @@ export class KeystoneAuthorization implements Authorization {
 
   /** `authUrl`: Keystone's, with or without `/v3`. */
   constructor(authUrl: string, login: LoginSource, dispatcher: Dispatcher) {
-    this.#url = `${authUrl.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3/auth/tokens`
+    this.#url = `${withoutTrailing(authUrl, '/').replace(/\/v3$/, '')}/v3/auth/tokens`
     this.#login = login
     this.#dispatcher = dispatcher
   }
@@ -58,7 +59,7 @@ export class KeystoneAuthorization implements Authorization {
     const asked = (this.#token ??= this.#logIn(AbortSignal.timeout(LOGIN_MS)))
     try {
       const { headers, renewAt } = await abortable(asked, signal)
-      if (Date.now() >= renewAt) this.#forget(asked)
+      if (performance.now() >= renewAt) this.#forget(asked)
       return headers
     } catch (error) {
       if (!signal.aborted) this.#forget(asked)
@@ -94,7 +95,10 @@ export class KeystoneAuthorization implements Authorization {
       throw new Failure('unavailable', 'The Keystone of ironic refuses this host’s credential.', {
         detail: `it answered ${answer.statusCode}`,
       })
-    return { headers: { 'x-auth-token': token }, renewAt: Date.now() + lifeMs(text) * RENEW_AFTER }
+    return {
+      headers: { 'x-auth-token': token },
+      renewAt: performance.now() + lifeMs(text) * RENEW_AFTER,
+    }
   }
 }
 

@@ -141,7 +141,7 @@ export class IronicClient implements AsyncDisposable {
     body: unknown,
     signal: AbortSignal,
   ): Promise<void> {
-    const deadline = Date.now() + LOCKED_MS
+    const deadline = performance.now() + LOCKED_MS
     for (let conflicts = 0; ; ) {
       try {
         await this.#send(method, `/v1/nodes/${uuid}${below}`, body, signal)
@@ -151,7 +151,7 @@ export class IronicClient implements AsyncDisposable {
         const { reservation } = await this.node(uuid, signal)
         conflicts += reservation === null ? 1 : 0
         if (conflicts === CONFLICTS_MAX) throw error
-        if (Date.now() >= deadline)
+        if (performance.now() >= deadline)
           throw new Failure('unavailable', 'Ironic is busy with the machine.', { cause: error })
       }
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => signal.throwIfAborted())

@@ -29,9 +29,9 @@ export async function deploy(
   const info = { ...instanceInfo(spec, image, serve), display_name: spec.displayName }
   await host.client.patch(uuid, [{ op: 'add', path: '/instance_info', value: info }], signal)
   await host.client.provision(uuid, { target, ...drive }, signal)
-  const deadline = Date.now() + host.deployMs
+  const deadline = performance.now() + host.deployMs
   const node = await settledNode(host, uuid, signal).catch((error: unknown) => {
-    if (!isFailure(error, 'unavailable') || Date.now() < deadline) throw error
+    if (!isFailure(error, 'unavailable') || performance.now() < deadline) throw error
     // What is known is that it is not deployed; waiting for more would have no end.
     throw new Failure('internal', error.message, { cause: error })
   })

@@ -45,11 +45,11 @@ export async function untilNode(
   limitMs: number,
   signal: AbortSignal,
 ): Promise<IronicNode> {
-  const deadline = Date.now() + limitMs
+  const deadline = performance.now() + limitMs
   for (;;) {
     const node = await client.node(uuid, signal)
     if (isWanted(node)) return node
-    if (Date.now() >= deadline)
+    if (performance.now() >= deadline)
       throw new Failure('unavailable', 'Ironic has not finished with the machine.', {
         detail: `node ${uuid} is ${node.provision_state}: ${node.last_error ?? 'no error'}`,
       })

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { Agent } from 'undici'
 import { EnvReader } from '#common/env.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import { loginSource } from '../cloud-login.ts'
 import { pemFile } from '../pem-file.ts'
 import { type Authorization, basicAuthorization, KeystoneAuthorization } from './authorization.ts'
@@ -31,11 +32,11 @@ export function ironicSettings(settings: Readonly<Record<string, string>>): Iron
   const agent = agentOf(reader)
   const image = URL.canParse(imageUrl) ? new URL(imageUrl) : undefined
   const read: IronicSettings = {
-    url: url.replace(/\/+$/, ''),
+    url: withoutTrailing(url, '/'),
     agent,
     authorization: authorizationOf(reader, agent),
     conductorGroup: reader.optionalText('conductor_group'),
-    imageUrl: imageUrl.replace(/\/+$/, ''),
+    imageUrl: withoutTrailing(imageUrl, '/'),
     imageAddress: reader.text('image_address', image?.hostname ?? ''),
     imagePort: reader.integer('image_port', Number(image?.port) || HTTP_PORT, 0, 65_535),
     deployMinutes: reader.integer('deploy_minutes', 60, 1),

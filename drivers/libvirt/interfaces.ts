@@ -54,17 +54,17 @@ async function takeFromDomain(
   await host.devices.detach(domain, xml, 'definition', signal).catch((error: unknown) => {
     if (!isFailure(error, 'not-found')) throw error
   })
-  const deadline = Date.now() + LET_GO_MS
+  const deadline = performance.now() + LET_GO_MS
   let askAt = 0
   while (await hasNic(host, domain, nic, signal)) {
-    if (Date.now() > deadline)
+    if (performance.now() > deadline)
       throw new Failure('conflict', `The guest does not let go of NIC ${nic.macAddress}.`)
-    if (Date.now() >= askAt) {
+    if (performance.now() >= askAt) {
       await host.devices.detach(domain, xml, 'guest', signal).catch((error: unknown) => {
         // `conflict`: it was asked already, or went off.
         if (!isFailure(error, 'not-found', 'conflict')) throw error
       })
-      askAt = Date.now() + ASK_AGAIN_MS
+      askAt = performance.now() + ASK_AGAIN_MS
     }
     await sleep(POLL_MS, undefined, { signal })
   }

@@ -89,15 +89,15 @@ export async function powerOff(
   graceMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const deadline = Date.now() + graceMs
+  const deadline = performance.now() + graceMs
   let pressAt = 0
-  while (Date.now() < deadline) {
+  while (performance.now() < deadline) {
     const state = await powerState(host, domain, signal)
     if (OFF.has(state)) return
     if (state === 'paused') break // A frozen guest hears nothing.
-    if (Date.now() >= pressAt) {
+    if (performance.now() >= pressAt) {
       await pressPowerButton(host, domain, signal)
-      pressAt = Date.now() + PRESS_AGAIN_MS
+      pressAt = performance.now() + PRESS_AGAIN_MS
     }
     await sleep(POLL_MS, undefined, { signal })
   }

@@ -1,3 +1,4 @@
+import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import { inBatches } from '#common/in-batches.ts'
 import { purgeSagas } from '#common/saga/purge.ts'
@@ -40,12 +41,12 @@ const BATCH_MAX = 500
  * the next call.
  */
 export async function purge(
-  db: Transactional,
+  { db, clock }: { readonly db: Transactional; readonly clock: Clock },
   retention: Retention,
   batchesMax: number,
   signal: AbortSignal,
 ): Promise<PurgeReport> {
-  const before = (ms: number) => new Date(Date.now() - ms)
+  const before = (ms: number) => new Date(clock.now() - ms)
   const tables: Readonly<Record<string, (rows: number) => Promise<number>>> = {
     idempotency_keys: (rows) => purgeKeys(db, before(retention.idempotencyKeysMs), rows),
     server_action_events: (rows) => purgeActionEvents(db, before(retention.actionsMs), rows),
@@ -58,7 +59,7 @@ export async function purge(
     released_addresses: (rows) => purgeReleasedAddresses(db, rows),
     join_tokens: (rows) => purgeJoinTokens(db, rows),
     console_sessions: (rows) => purgeConsoleSessions(db, rows),
-    image_tasks: (rows) => purgeTasks(db, new Date(), rows),
+    image_tasks: (rows) => purgeTasks(db, before(0), rows),
     server_index: (rows) => purgeDeletedServers(db, before(retention.deletedServersMs), rows),
   }
   const gone: Record<string, number> = {}

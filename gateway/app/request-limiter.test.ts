@@ -3,7 +3,7 @@ import { RequestLimiter } from './request-limiter.ts'
 
 function limiter(perMinute: number) {
   let now = 1_000_000
-  const clock = { now: () => now, sleep: () => Promise.resolve() }
+  const clock = { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() }
   return { limit: new RequestLimiter(clock, perMinute), pass: (ms: number) => (now += ms) }
 }
 

@@ -26,7 +26,7 @@ export class RequestLimiter {
 
   /** Counts a request and returns 0, or returns how many milliseconds to wait and counts none. */
   take(asker: string): number {
-    const at = this.#clock.now()
+    const at = this.#clock.elapsed()
     const before = this.#allowances.get(asker)
     const perMs = this.#perMinute / MINUTE_MS
     const regained = before === undefined ? this.#perMinute : (at - before.at) * perMs

@@ -6,7 +6,7 @@ const cell = newId<CellId>()
 
 function scene() {
   let now = 0
-  const clock = { now: () => now, sleep: () => Promise.resolve() }
+  const clock = { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() }
   const processes = new LiveProcesses(clock)
   const asked = (times: number) => Array.from({ length: times }, () => processes.next(cell))
   return { processes, asked, pass: (ms: number) => void (now += ms) }

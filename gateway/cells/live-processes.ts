@@ -19,7 +19,7 @@ export class LiveProcesses {
 
   heard(cell: CellId, processId: string): void {
     const processes = this.#heard.get(cell) ?? new Map<string, number>()
-    this.#heard.set(cell, processes.set(processId, this.#clock.now()))
+    this.#heard.set(cell, processes.set(processId, this.#clock.elapsed()))
   }
 
   forget(cell: CellId): void {
@@ -30,7 +30,7 @@ export class LiveProcesses {
   next(cell: CellId): string | undefined {
     const processes = this.#heard.get(cell)
     if (processes === undefined) return undefined
-    const since = this.#clock.now() - SILENT_AFTER_MS
+    const since = this.#clock.elapsed() - SILENT_AFTER_MS
     for (const [id, at] of processes) {
       processes.delete(id)
       if (at < since) continue

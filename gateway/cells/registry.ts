@@ -26,7 +26,10 @@ export type HeartbeatListener = (cell: CellId, beat: CellHeartbeat) => void
 
 interface Heard {
   readonly beat: CellHeartbeat
+  /** Milliseconds since the epoch. */
   readonly at: number
+  /** By `Clock.elapsed`. */
+  readonly elapsedAt: number
   promised: Resources
 }
 
@@ -60,7 +63,7 @@ export class CellRegistry implements AsyncDisposable {
   private constructor(options: CellRegistryOptions) {
     this.#options = options
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS
-    this.#openedAt = options.clock.now()
+    this.#openedAt = options.clock.elapsed()
     this.#processes = new LiveProcesses(options.clock)
     this.#peers = new PeersHeard(options.clock, options.log, HEARTBEATS_PER_SECOND)
   }
@@ -104,8 +107,8 @@ export class CellRegistry implements AsyncDisposable {
 
   /** True where nothing was heard of it for longer than its deadline; one not heard yet may still be. */
   isSilent(id: CellId): boolean {
-    const since = this.#heard.get(id)?.at ?? this.#openedAt
-    return this.#options.clock.now() - since > this.#deadlineMs
+    const since = this.#heard.get(id)?.elapsedAt ?? this.#openedAt
+    return this.#options.clock.elapsed() - since > this.#deadlineMs
   }
 
   /** Counts what was just given to a cell against what it last said is free. */
@@ -134,7 +137,7 @@ export class CellRegistry implements AsyncDisposable {
   #listen(): void {
     const { nats, log, clock } = this.#options
     const former = this.#subscription
-    this.#subscribedAt = clock.now()
+    this.#subscribedAt = clock.elapsed()
     this.#subscription = nats.subscribe(eventSubject('*', 'heartbeat'), {
       callback: (error, message) => {
         if (error === null) this.#hear(message)
@@ -150,9 +153,10 @@ export class CellRegistry implements AsyncDisposable {
    */
   #listenAnewIfDeaf(): void {
     const { nats, clock } = this.#options
-    const since = clock.now() - this.#deadlineMs * DOUBTED_AFTER
+    const since = clock.elapsed() - this.#deadlineMs * DOUBTED_AFTER
     if (nats.isClosed() || this.#subscribedAt > since) return
-    const isSilent = ({ id }: CellMapping) => (this.#heard.get(id)?.at ?? 0) < since
+    const isSilent = ({ id }: CellMapping) =>
+      (this.#heard.get(id)?.elapsedAt ?? Number.NEGATIVE_INFINITY) < since
     if ([...this.#mappings.values()].some(isSilent)) this.#listen()
   }
 
@@ -164,7 +168,9 @@ export class CellRegistry implements AsyncDisposable {
       assertShort(message)
       const beat = checked(CellHeartbeat, message.json(), 'heartbeat')
       if (beat.processId !== undefined) this.#processes.heard(id, beat.processId)
-      this.#heard.set(id, { beat, at: this.#options.clock.now(), promised: NOTHING })
+      const { clock } = this.#options
+      const at = clock.now()
+      this.#heard.set(id, { beat, at, elapsedAt: clock.elapsed(), promised: NOTHING })
       if (!this.#mappings.has(id)) this.#refresh?.nudge()
       for (const listener of this.#listeners) listener(id, beat)
     } catch (error) {
@@ -179,7 +185,8 @@ export class CellRegistry implements AsyncDisposable {
 
   #cell(mapping: CellMapping): Cell {
     const heard = this.#heard.get(mapping.id)
-    const isHeard = heard !== undefined && this.#options.clock.now() - heard.at <= this.#deadlineMs
+    const isHeard =
+      heard !== undefined && this.#options.clock.elapsed() - heard.elapsedAt <= this.#deadlineMs
     const isLost = mapping.loss !== null
     const lastHeardAt = heard?.at ?? mapping.lastHeartbeatAt?.getTime()
     return {

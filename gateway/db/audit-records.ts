@@ -4,6 +4,11 @@ import { rowsInsert } from '#common/db/insert-rows.ts'
 import { sqlStatement } from '#common/db/statement.ts'
 import { auditRecords } from './schema/audit.ts'
 
+/** A record with what it is known by while it is on its way into the database. */
+export interface NewAuditRecord extends AuditRecord {
+  readonly recordId: string
+}
+
 /** A request that was to change something, and how it was answered. */
 export interface AuditRecord {
   readonly at: Date
@@ -34,23 +39,19 @@ export interface AuditFilter {
 /** The first status of a failure. */
 const FAILURE = 400
 
-const INSERT = rowsInsert(auditRecords, [
-  'at',
-  'userId',
-  'userName',
-  'projectId',
-  'action',
-  'target',
-  'status',
-  'requestId',
-])
+const INSERT = rowsInsert(
+  auditRecords,
+  ['at', 'userId', 'userName', 'projectId', 'action', 'target', 'status', 'requestId', 'recordId'],
+  { onDuplicate: sql`record_id = record_id` },
+)
 const PURGE = sqlStatement(
   sql`delete from audit_records where at < ${sql.placeholder('before')} limit ${sql.placeholder('max')}`,
 )
 
+/** Afterwards each record is there once, however often it is written. */
 export async function insertAuditRecords(
   db: Transactional,
-  records: readonly AuditRecord[],
+  records: readonly NewAuditRecord[],
 ): Promise<void> {
   await db.transaction((tx) => INSERT.queue(tx, records))
 }

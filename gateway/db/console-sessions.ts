@@ -20,6 +20,7 @@ const INSERT = statement(
     hostId: sql.placeholder('hostId'),
     kind: sql.placeholder('kind'),
     projectId: sql.placeholder('projectId'),
+    callerTokenHash: sql.placeholder('callerTokenId'),
     expiresAt: sql`now(3) + interval ${sql.placeholder('lifetimeS')} second`,
   }),
 )
@@ -57,6 +58,7 @@ interface Row {
   readonly host_id: string
   readonly kind: string
   readonly project_id: string
+  readonly caller_token_hash: string
 }
 
 /** Afterwards whoever has the token may open the console, once, for `lifetimeS`. */
@@ -121,5 +123,6 @@ function sessionOf(row: Row): ConsoleSession {
     hostId: row.host_id,
     kind: row.kind,
   } as ConsolePlace
-  return { id: row.id, projectId: row.project_id, place }
+  const callerTokenId = row.caller_token_hash
+  return { id: row.id, projectId: row.project_id, callerTokenId, place }
 }

@@ -13,6 +13,7 @@ export const EVENT_TYPES = [
   'host.state',
   'cell.state',
   'operation.state',
+  'quota.repaired',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 

@@ -10,19 +10,17 @@ import { hostIndex } from './schema/cells.ts'
 import { ascii } from './server-attempts.ts'
 
 const now = sql`now(3)`
-// An equal version shows the same, and counts as newer: the version may be assigned before the others are compared.
+// An equal version shows the same, and counts as newer.
 // The row may be another cell's, which has said meanwhile that the host is its own: that one stays as it is.
 const isNewer = sql`values(cell_id) = cell_id and values(version) >= version`
 
 /** For hosts that may be new only: every row it is given takes a serial, also one that is then not inserted. */
 const INSERT = rowsInsert(hostIndex, ['cellId', 'hostId', 'name', 'version', 'view'], {
   fixed: { createdAt: now, updatedAt: now },
-  onDuplicate: {
-    name: sql`if(${isNewer}, values(name), name)`,
-    view: sql`if(${isNewer}, values(view), view)`,
-    updatedAt: sql`if(${isNewer}, values(updated_at), updated_at)`,
-    version: sql`if(${isNewer}, values(version), version)`,
-  },
+  onDuplicate: sql`name = if(${isNewer}, values(name), name),
+    view = if(${isNewer}, values(view), view),
+    updated_at = if(${isNewer}, values(updated_at), updated_at),
+    version = if(${isNewer}, values(version), version)`,
 })
 
 /** Any number of views in one statement, in the array's order. */
@@ -54,6 +52,14 @@ const OWNERS = sqlStatement(sql`
 const FORGET_VERSIONS = sqlStatement(
   sql`update host_index set version = 0 where cell_id = ${sql.placeholder('cellId')}`,
 )
+
+const isUp = sql`json_value(view, '$.isUp') = 1 and json_value(view, '$.isForcedDown') = 0`
+const isComingBack = sql`json_value(view, '$.isUp') = 0 and json_value(view, '$.isForcedDown') = 0
+  and json_value(view, '$.isDisabled') = 0 and updated_at > now(3) - interval 60 second`
+const HOSTS_BY_CELL = sqlStatement(sql`
+  select cell_id, sum(${isUp}) as hosts_up, sum(${isComingBack}) as coming_back,
+    json_arrayagg(distinct json_value(view, '$.zone')) as zones
+  from host_index where json_value(view, '$.isDeleted') = 0 group by cell_id`)
 
 const WITH_HOST = statement(
   builder
@@ -138,6 +144,31 @@ function hostState({ isDeleted, isDisabled, isForcedDown, isUp }: HostView): str
 /** Afterwards any view of the cell's hosts is newer: its database was restored, and its versions began again. */
 export async function forgetHostVersions(tx: Tx, cellId: CellId): Promise<void> {
   await tx.run(FORGET_VERSIONS, { cellId })
+}
+
+/** What is known of the hosts of one cell. */
+export interface IndexedHosts {
+  readonly cellId: CellId
+  readonly hostsUp: number
+  readonly zones: readonly string[]
+  /** Down, though nobody declared them so, and shown otherwise within the last minute. */
+  readonly comingBack: number
+}
+
+/** By cell; cells without hosts are absent. */
+export async function indexedHosts(db: Executor): Promise<readonly IndexedHosts[]> {
+  const rows = await db.rows<{
+    cell_id: CellId
+    hosts_up: number | string
+    coming_back: number | string
+    zones: readonly string[] | string
+  }>(HOSTS_BY_CELL, {})
+  return rows.map(({ cell_id: cellId, hosts_up, coming_back, zones }) => ({
+    cellId,
+    hostsUp: Number(hosts_up),
+    comingBack: Number(coming_back),
+    zones: typeof zones === 'string' ? (JSON.parse(zones) as readonly string[]) : zones,
+  }))
 }
 
 /** The cells that have a host of this name. */

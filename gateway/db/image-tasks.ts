@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, lt, or, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, getTableColumns, inArray, lt, notInArray, or, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import type { ImageTaskStatus } from '#common/states/image-states.ts'
 import { after, orderOf, type SortColumn } from './keyset.ts'
@@ -42,16 +42,33 @@ export async function insertTask(
   })
 }
 
-/** Tasks that nobody works on, oldest first. */
+/** Which due tasks are looked for. */
+export interface DueTasks {
+  readonly now: Date
+  readonly method: ImportRequest['method']['name']
+  /** Owners whose turn it is not. */
+  readonly except: readonly string[]
+  readonly max: number
+}
+
+/** Tasks that nobody works on, of each owner the oldest, and the oldest of these first. */
 export async function dueTasks(
   db: Executor,
-  now: Date,
-  max: number,
+  { now, method, except, max }: DueTasks,
 ): Promise<readonly ImageTask[]> {
-  const rows = await db.orm
-    .select()
+  const turn = sql<number>`row_number() over (partition by ${imageTasks.owner} order by ${imageTasks.createdAt}, ${imageTasks.id})`
+  const isOther = except.length === 0 ? undefined : notInArray(imageTasks.owner, [...except])
+  const isOfMethod = sql`json_value(${imageTasks.request}, '$.method.name') = ${method}`
+  const due = db.orm
+    .select({ id: imageTasks.id, turn: turn.as('turn') })
     .from(imageTasks)
-    .where(isDue(now))
+    .where(and(isDue(now), isOther, isOfMethod))
+    .as('due')
+  const rows = await db.orm
+    .select(getTableColumns(imageTasks))
+    .from(imageTasks)
+    .innerJoin(due, eq(due.id, imageTasks.id))
+    .where(eq(due.turn, 1))
     .orderBy(asc(imageTasks.createdAt))
     .limit(max)
   return rows.map(taskOf)
@@ -83,6 +100,14 @@ export async function renewTask(db: Executor, id: string, leaseUntil: Date): Pro
     .set({ leaseUntil })
     .where(and(eq(imageTasks.id, id), eq(imageTasks.status, 'processing')))
   return result.affectedRows === 1
+}
+
+/** Afterwards the task is anyone's to take, and the try of a process that stops does not count. */
+export async function returnTask(db: Executor, id: string): Promise<void> {
+  await db.orm
+    .update(imageTasks)
+    .set({ status: 'pending', leaseUntil: null, tries: sql`${imageTasks.tries} - 1` })
+    .where(and(eq(imageTasks.id, id), eq(imageTasks.status, 'processing')))
 }
 
 /** Afterwards the task has ended, if it had not before. */

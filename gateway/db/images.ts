@@ -2,10 +2,10 @@ import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { Lookup } from '#common/db/lookup.ts'
 import { builder } from '#common/db/statement.ts'
-import { Failure } from '#common/errors.ts'
 import type { ImageStatus, ImageVisibility } from '#common/states/image-states.ts'
 import type { Image, ImageContent, ImageFields } from './image.ts'
 import { imageMembers, images, imageTags } from './schema/image.ts'
+import { StaleRevision } from './stale-revision.ts'
 
 type Row = typeof images.$inferSelect
 
@@ -59,8 +59,7 @@ export async function updateImage(
     .update(images)
     .set({ ...columns, updatedAt: now, revision: sql`${images.revision} + 1` })
     .where(and(eq(images.id, image.id), eq(images.revision, image.revision)))
-  if (result.affectedRows !== 1)
-    throw new Failure('conflict', `Image ${image.id} changed meanwhile. Please try again.`)
+  if (result.affectedRows !== 1) throw new StaleRevision(`Image ${image.id}`)
   await tx.orm.delete(imageTags).where(eq(imageTags.imageId, image.id))
   await insertTags(tx, image.id, tags)
 }
@@ -87,8 +86,7 @@ export async function deleteImageRow(tx: Tx, image: Pick<Image, 'id' | 'revision
   const [result] = await tx.orm
     .delete(images)
     .where(and(eq(images.id, image.id), eq(images.revision, image.revision)))
-  if (result.affectedRows !== 1)
-    throw new Failure('conflict', `Image ${image.id} changed meanwhile. Please try again.`)
+  if (result.affectedRows !== 1) throw new StaleRevision(`Image ${image.id}`)
   await tx.orm.delete(imageTags).where(eq(imageTags.imageId, image.id))
   await tx.orm.delete(imageMembers).where(eq(imageMembers.imageId, image.id))
 }

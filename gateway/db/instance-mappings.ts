@@ -261,6 +261,7 @@ export async function cellsOfServers(
   db: Executor,
   serverIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
+  if (serverIds.length === 0) return new Set()
   const rows = await db.orm
     .selectDistinct({ cellId: instanceMappings.cellId })
     .from(instanceMappings)

@@ -1,10 +1,10 @@
 import { and, eq, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { Failure } from '#common/errors.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Network } from './network.ts'
 import { pageClauses, type ResourcePage } from './resource-page.ts'
 import { networkSegments, networks, ports, subnets } from './schema/network.ts'
+import { StaleRevision } from './stale-revision.ts'
 
 const NETWORKS = describedCollection(networks, {
   attributes: {
@@ -72,8 +72,7 @@ export async function updateNetwork(tx: Tx, network: Network, now: Date): Promis
     .update(networks)
     .set({ ...columns, createdAt, updatedAt: now, revision: revision + 1 })
     .where(and(eq(networks.id, id), eq(networks.revision, revision)))
-  if (result.affectedRows !== 1)
-    throw new Failure('conflict', `Network ${id} changed meanwhile. Please try again.`)
+  if (result.affectedRows !== 1) throw new StaleRevision(`Network ${id}`)
   await tx.orm.delete(networkSegments).where(eq(networkSegments.networkId, id))
   await insertSegments(tx, network)
 }

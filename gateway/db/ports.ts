@@ -1,11 +1,11 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { Failure } from '#common/errors.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Port } from './network.ts'
 import { type FilterValue, pageClauses, type ResourcePage } from './resource-page.ts'
 import { networks, portAddresses, portSecurityGroups, ports } from './schema/network.ts'
 import { IS_SERVER_PORT } from './server-ports.ts'
+import { StaleRevision } from './stale-revision.ts'
 
 const anyOfText = (values: readonly FilterValue[]): SQL =>
   sql.join(
@@ -80,13 +80,17 @@ export async function updatePort(tx: Tx, port: Port, now: Date): Promise<void> {
     .update(ports)
     .set({ ...columns, updatedAt: now, revision: port.revision + 1 })
     .where(and(eq(ports.id, port.id), eq(ports.revision, port.revision)))
-  if (result.affectedRows !== 1)
-    throw new Failure('conflict', `Port ${port.id} changed meanwhile. Please try again.`)
+  if (result.affectedRows !== 1) throw new StaleRevision(`Port ${port.id}`)
 }
 
-/** Deletes the port's row; false when there is none. */
-export async function deletePortRow(tx: Tx, id: string): Promise<boolean> {
-  const [result] = await tx.orm.delete(ports).where(eq(ports.id, id))
+/** Deletes the port's row; false when there is none, or the port belongs to another device than was read. */
+export async function deletePortRow(
+  tx: Tx,
+  { id, deviceId }: Pick<Port, 'id' | 'deviceId'>,
+): Promise<boolean> {
+  const [result] = await tx.orm
+    .delete(ports)
+    .where(and(eq(ports.id, id), eq(ports.deviceId, deviceId)))
   return result.affectedRows === 1
 }
 

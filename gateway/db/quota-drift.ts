@@ -1,56 +1,142 @@
-import { sql } from 'drizzle-orm'
-import type { Executor } from '#common/db/database.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import type { Executor, Transactional } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
+import { addEvents } from './event-inbox.ts'
 
-/** A ledger row that differs from what is promised. */
+/** What a ledger says that an owner uses, where that differs from what is there. */
 export interface QuotaDrift {
-  readonly projectId: string
+  /** A project, or a user for key pairs. */
+  readonly ownerId: string
   readonly resource: string
-  readonly ledger: number
-  readonly promised: number
+  readonly recorded: number
+  readonly counted: number
 }
 
-interface DriftRow {
+/** What one number of a ledger counts: rows of a table, or the sum of a column of them. */
+interface Counted {
+  readonly table: string
   readonly owner: string
-  readonly resource: string
-  readonly ledger: number | string
-  readonly promised: number | string
+  readonly amount: string
+  readonly where: string
+}
+
+/** A table of numbers by owner and resource. */
+interface Ledger {
+  readonly table: string
+  readonly owner: string
+  readonly counted: Readonly<Record<string, Counted>>
+}
+
+const rowsOf = (table: string, owner = 'project_id'): Counted => {
+  return { table, owner, amount: 'count(*)', where: 'true' }
+}
+const chargedServers = (amount: string): Counted => {
+  return { table: 'instance_mappings', owner: 'project_id', amount, where: 'is_charged' }
+}
+
+const LEDGERS: readonly Ledger[] = [
+  {
+    table: 'quota_usages',
+    owner: 'owner_id',
+    counted: {
+      cores: chargedServers('coalesce(sum(cores), 0)'),
+      instances: chargedServers('count(*)'),
+      key_pairs: rowsOf('keypairs', 'user_id'),
+      ram: chargedServers('coalesce(sum(ram_mb), 0)'),
+      server_groups: rowsOf('server_groups'),
+    },
+  },
+  {
+    table: 'network_quotas',
+    owner: 'project_id',
+    counted: {
+      network: rowsOf('networks'),
+      port: rowsOf('ports'),
+      security_group: rowsOf('security_groups'),
+      security_group_rule: rowsOf('security_group_rules'),
+      subnet: rowsOf('subnets'),
+    },
+  },
+]
+
+const ownerId = sql.placeholder('ownerId')
+const union = (parts: readonly SQL[]) => sql.join([...parts], sql` union all `)
+
+const STATEMENTS = LEDGERS.map(({ table, owner, counted }) => {
+  const resources = Object.entries(counted)
+  const countedRows = resources.map(
+    ([resource, { table: of, owner: by, amount, where }]) =>
+      sql`select ${sql.raw(by)} as owner, ${sql.raw(`'${resource}'`)} as resource, 0 as recorded, ${sql.raw(amount)} as counted from ${sql.raw(of)} where ${sql.raw(where)} group by ${sql.raw(by)}`,
+  )
+  const recordedRows = sql`select ${sql.raw(owner)} as owner, resource, used as recorded, 0 as counted
+    from ${sql.raw(table)} where resource in (${sql.raw(resources.map(([name]) => `'${name}'`).join(', '))})`
+  return {
+    /** One statement, so one snapshot: a change and its charge commit together, so any difference is there for good. */
+    find: sqlStatement(sql`
+      select owner, resource, sum(recorded) as recorded, sum(counted) as counted
+      from (${union([recordedRows, ...countedRows])}) sides
+      group by owner, resource having recorded <> counted limit 1000`),
+    hold: sqlStatement(sql`
+      insert into ${sql.raw(table)} (${sql.raw(owner)}, resource, used)
+      values (${ownerId}, ${sql.placeholder('resource')}, 0) on duplicate key update used = used`),
+    recorded: sqlStatement(sql`
+      select used as n from ${sql.raw(table)}
+      where ${sql.raw(owner)} = ${ownerId} and resource = ${sql.placeholder('resource')}`),
+    counted: new Map(
+      resources.map(([resource, { table: of, owner: by, amount, where }]) => [
+        resource,
+        sqlStatement(
+          sql`select ${sql.raw(amount)} as n from ${sql.raw(of)} where ${sql.raw(by)} = ${ownerId} and ${sql.raw(where)}`,
+        ),
+      ]),
+    ),
+    set: sqlStatement(sql`
+      update ${sql.raw(table)} set used = ${sql.placeholder('counted')}
+      where ${sql.raw(owner)} = ${ownerId} and resource = ${sql.placeholder('resource')}`),
+  }
+})
+
+type LedgerStatements = (typeof STATEMENTS)[number]
+
+/**
+ * Afterwards every ledger says what there is, and an event tells of each number that did not; returns those. Right
+ * beside any number of writers and of others that do the same.
+ */
+export async function repairQuotaDrift(
+  db: Executor & Transactional,
+  signal: AbortSignal,
+): Promise<readonly QuotaDrift[]> {
+  const repaired: QuotaDrift[] = []
+  for (const ledger of STATEMENTS) {
+    const rows = await db.rows<{ owner: string; resource: string }>(ledger.find, {})
+    for (const { owner, resource } of rows) {
+      signal.throwIfAborted()
+      const drift = await repair(db, ledger, { ownerId: owner, resource })
+      if (drift !== undefined) repaired.push(drift)
+    }
+  }
+  return repaired
 }
 
 /**
- * One statement, so one snapshot: a promise and its charge commit together, so any difference is there for good.
+ * Whoever changes what is counted changes the ledger's row in the same transaction. While the row is held, a count
+ * sees all that the row counts, and nothing else.
  */
-const DRIFT = sqlStatement(sql`
-  select owner, resource, sum(ledger) as ledger, sum(promised) as promised from (
-    select owner_id as owner, resource, used as ledger, 0 as promised from quota_usages
-    where resource in ('instances', 'cores', 'ram', 'server_groups')
-    union all select project_id, 'instances', 0, count(*) from instance_mappings
-      where is_charged group by project_id
-    union all select project_id, 'server_groups', 0, count(*) from server_groups group by project_id
-    union all select project_id, 'cores', 0, sum(cores) from instance_mappings
-      where is_charged group by project_id
-    union all select project_id, 'ram', 0, sum(ram_mb) from instance_mappings
-      where is_charged group by project_id
-  ) sides group by owner, resource having ledger <> promised limit 1000`)
-
-const SHIFT = sqlStatement(sql`
-  insert into quota_usages (owner_id, resource, used)
-  values (${sql.placeholder('projectId')}, ${sql.placeholder('resource')}, ${sql.placeholder('start')})
-  on duplicate key update used = greatest(cast(used as signed) + ${sql.placeholder('delta')}, 0)`)
-
-export async function findQuotaDrift(db: Executor): Promise<readonly QuotaDrift[]> {
-  const rows = await db.rows<DriftRow>(DRIFT, {})
-  return rows.map(({ owner, resource, ledger, promised }) => ({
-    projectId: owner,
-    resource,
-    ledger: Number(ledger),
-    promised: Number(promised),
-  }))
-}
-
-/** Moves the ledger by the difference, which stays right whatever is charged meanwhile. */
-export async function repairQuotaDrift(db: Executor, drift: QuotaDrift): Promise<void> {
-  const { projectId, resource, ledger, promised } = drift
-  const delta = promised - ledger
-  await db.run(SHIFT, { projectId, resource, start: Math.max(delta, 0), delta })
+function repair(
+  db: Transactional,
+  ledger: LedgerStatements,
+  of: Pick<QuotaDrift, 'ownerId' | 'resource'>,
+): Promise<QuotaDrift | undefined> {
+  return db.transaction(async (tx) => {
+    const one = async (statement: Parameters<typeof tx.rows>[0]) =>
+      Number((await tx.rows<{ n: number | string }>(statement, of))[0]?.n ?? 0)
+    await tx.run(ledger.hold, of)
+    const recorded = await one(ledger.recorded)
+    const counted = await one(ledger.counted.get(of.resource)!)
+    if (recorded === counted) return undefined
+    await tx.run(ledger.set, { ...of, counted })
+    const message = `Quota usage of ${of.resource} of ${of.ownerId} was recorded as ${recorded}, and is ${counted}.`
+    addEvents(tx, [{ type: 'quota.repaired', details: { state: 'repaired', message } }])
+    return { ...of, recorded, counted }
+  })
 }

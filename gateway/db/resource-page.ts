@@ -2,6 +2,7 @@ import { and, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { MySqlColumn, MySqlTable } from 'drizzle-orm/mysql-core'
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { own } from '#common/own.ts'
 import { after, orderOf, type SortColumn } from './keyset.ts'
 
 export type FilterValue = string | number | boolean
@@ -57,13 +58,13 @@ function filterClause(
   collection: Collection,
   { attribute, anyOf }: ResourcePage['filters'][number],
 ): SQL {
-  const condition = collection.conditions?.[attribute]
+  const condition = own(collection.conditions ?? {}, attribute)
   if (condition !== undefined) return condition(anyOf)
   return inArray(columnOf(collection, attribute), [...anyOf])
 }
 
 function columnOf(collection: Collection, attribute: string): MySqlColumn {
-  const column = collection.attributes[attribute]
+  const column = own(collection.attributes, attribute)
   if (column !== undefined) return column
   throw new Failure('invalid', `'${attribute}' is not an attribute this list can be ordered by.`)
 }

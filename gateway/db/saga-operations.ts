@@ -8,16 +8,28 @@ const STATES: Readonly<Record<string, OperationState>> = {
   unwinding: 'running',
   done: 'done',
   unwound: 'failed',
+  stuck: 'failed',
 }
 
-/** Sagas that have not ended, the newest first, from before an id. */
+/** Those that operators should know of: what is under way, and what is stuck. */
+const SHOWN = { running: ['running', 'unwinding'], failed: ['stuck'] } as const
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  unwinding: 'It failed, and what it did is being undone.',
+  stuck:
+    'It is stuck: it could not be undone, or ended every process that took it up. The log of the gateway says why.',
+}
+
+/** Sagas that have not ended, stuck ones among them, the newest first, from before an id. */
 export async function listSagas(
   db: Executor,
   before: string,
   max: number,
+  state?: keyof typeof SHOWN,
 ): Promise<readonly OperationRecord[]> {
+  const states = state === undefined ? Object.values(SHOWN).flat() : SHOWN[state]
   const rows = await select(db)
-    .where(and(lt(sagas.id, before), inArray(sagas.state, ['running', 'unwinding'])))
+    .where(and(lt(sagas.id, before), inArray(sagas.state, [...states])))
     .orderBy(desc(sagas.id))
     .limit(max)
   return rows.map(operationOf)
@@ -47,7 +59,7 @@ function operationOf({
   createdAt,
   resumeAt,
 }: Row): OperationRecord {
-  const endedAt = state === 'done' || state === 'unwound' ? resumeAt : null
+  const endedAt = ['done', 'unwound', 'stuck'].includes(state) ? resumeAt : null
   return {
     id,
     kind: name,
@@ -57,7 +69,7 @@ function operationOf({
     cellId: null,
     total: null,
     remaining: null,
-    message: state === 'unwinding' ? 'It failed, and what it did is being undone.' : null,
+    message: MESSAGES[state] ?? null,
     userId: null,
     requestId: (work as { readonly requestId?: string }).requestId ?? null,
     startedAt: createdAt,

@@ -1,11 +1,11 @@
 import { and, eq, inArray, or, type SQL } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { Failure } from '#common/errors.ts'
 import { describedCollection } from './described-collection.ts'
 import type { SecurityGroup } from './network.ts'
 import { pageClauses, type ResourcePage } from './resource-page.ts'
 import { portSecurityGroups, securityGroupRules, securityGroups } from './schema/network.ts'
 import { rulesOfGroups } from './security-group-rules.ts'
+import { StaleRevision } from './stale-revision.ts'
 
 const SECURITY_GROUPS = describedCollection(securityGroups, {
   attributes: {},
@@ -77,8 +77,7 @@ export async function updateSecurityGroup(tx: Tx, group: SecurityGroup, now: Dat
     .update(securityGroups)
     .set({ name, description, updatedAt: now, revision: revision + 1 })
     .where(and(eq(securityGroups.id, id), eq(securityGroups.revision, revision)))
-  if (result.affectedRows !== 1)
-    throw new Failure('conflict', `Security group ${id} changed meanwhile. Please try again.`)
+  if (result.affectedRows !== 1) throw new StaleRevision(`Security group ${id}`)
 }
 
 /** Holds the group until the transaction ends; false when there is none. */

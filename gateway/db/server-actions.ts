@@ -27,7 +27,7 @@ const INSERT = rowsInsert(
   ['serverId', 'requestId', 'action', 'projectId', 'userId', 'message'],
   {
     fixed: { startedAt: now, updatedAt: now },
-    onDuplicate: { message: sql`coalesce(values(message), message)`, updatedAt: now },
+    onDuplicate: sql`message = coalesce(values(message), message), updated_at = ${now}`,
   },
 )
 
@@ -45,12 +45,10 @@ const INSERT_EVENTS = rowsInsert(
     'details',
   ],
   {
-    onDuplicate: {
-      finishedAt: sql`coalesce(values(finished_at), finished_at)`,
-      result: sql`coalesce(values(result), result)`,
-      host: sql`coalesce(values(host), host)`,
-      details: sql`coalesce(values(details), details)`,
-    },
+    onDuplicate: sql`finished_at = coalesce(values(finished_at), finished_at),
+      result = coalesce(values(result), result),
+      host = coalesce(values(host), host),
+      details = coalesce(values(details), details)`,
   },
 )
 

@@ -18,24 +18,26 @@ beforeAll(async () => {
 
 afterAll(() => db?.[Symbol.asyncDispose]())
 
+const sample = (): MigrationView => ({
+  id: newId(),
+  serverId: newId(),
+  version: 1,
+  type: 'resize',
+  status: 'migrating',
+  sourceHost: 'host-1',
+  sourceNode: 'host-1',
+  destHost: 'host-1',
+  destNode: 'host-1',
+  oldFlavorId: '1',
+  newFlavorId: '2',
+  userId: 'user',
+  projectId: 'project',
+  createdAt: 0,
+  updatedAt: 0,
+})
+
 test('a migration shows what its newest version says, in whatever order they come', async () => {
-  const first: MigrationView = {
-    id: newId(),
-    serverId: newId(),
-    version: 1,
-    type: 'resize',
-    status: 'migrating',
-    sourceHost: 'host-1',
-    sourceNode: 'host-1',
-    destHost: 'host-1',
-    destNode: 'host-1',
-    oldFlavorId: '1',
-    newFlavorId: '2',
-    userId: 'user',
-    projectId: 'project',
-    createdAt: 0,
-    updatedAt: 0,
-  }
+  const first = sample()
   const later: readonly MigrationView[] = [
     { ...first, version: 3, status: 'confirmed', destHost: 'host-2' },
     { ...first, version: 2, status: 'finished' },
@@ -47,4 +49,18 @@ test('a migration shows what its newest version says, in whatever order they com
     status: 'confirmed',
     destHost: 'host-2',
   })
+})
+
+test('a migration of one cell is not changed by another that names it', async () => {
+  const first = sample()
+  await db.transaction(async (tx) => applyMigrations(tx, cell, [first]))
+
+  const forged = { ...first, version: 9, status: 'error' } as const
+  await db.transaction(async (tx) => applyMigrations(tx, newId<CellId>(), [forged]))
+  expect(await findMigrationByUuid(db, first.id)).toMatchObject({ status: 'migrating' })
+
+  await db.transaction(async (tx) =>
+    applyMigrations(tx, cell, [{ ...first, version: 2, status: 'finished' }]),
+  )
+  expect(await findMigrationByUuid(db, first.id)).toMatchObject({ status: 'finished' })
 })

@@ -5,8 +5,9 @@ import type { CellId } from '#common/ids.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { serverMigrations } from './schema/servers.ts'
 
-// An equal version shows the same, and counts as newer: the version may be assigned before the others are compared.
-const isNewer = sql`values(version) >= version`
+// An equal version shows the same, and counts as newer.
+// Only the cell that first told of it tells more.
+const isNewer = sql`(values(version) >= version and values(cell_id) = cell_id)`
 
 const INSERT = rowsInsert(
   serverMigrations,
@@ -29,13 +30,11 @@ const INSERT = rowsInsert(
   ],
   {
     fixed: { updatedAt: sql`now(3)` },
-    onDuplicate: {
-      status: sql`if(${isNewer}, values(status), status)`,
-      destHost: sql`if(${isNewer}, values(dest_host), dest_host)`,
-      destNode: sql`if(${isNewer}, values(dest_node), dest_node)`,
-      updatedAt: sql`if(${isNewer}, values(updated_at), updated_at)`,
-      version: sql`greatest(values(version), version)`,
-    },
+    onDuplicate: sql`status = if(${isNewer}, values(status), status),
+      dest_host = if(${isNewer}, values(dest_host), dest_host),
+      dest_node = if(${isNewer}, values(dest_node), dest_node),
+      updated_at = if(${isNewer}, values(updated_at), updated_at),
+      version = if(${isNewer}, values(version), version)`,
   },
 )
 

@@ -80,12 +80,15 @@ const UNBIND_ONE = statement(
       updatedAt: sql`${placeholder('now')}`,
       revision: sql`${ports.revision} + 1`,
     })
-    .where(eq(ports.id, placeholder('portId'))),
+    .where(and(eq(ports.id, placeholder('portId')), eq(ports.deviceId, placeholder('serverId')))),
 )
 
-/** Afterwards the port belongs to no device. */
-export async function unbindPort(tx: Tx, portId: string, now: Date): Promise<void> {
-  await tx.run(UNBIND_ONE, { portId, now })
+/** Afterwards the port is not the server's; nothing changes where it was not. */
+export async function unbindPort(
+  tx: Tx,
+  unbinding: { readonly portId: string; readonly serverId: string; readonly now: Date },
+): Promise<void> {
+  await tx.run(UNBIND_ONE, unbinding)
 }
 
 const SERVERS = sql`json_table(${placeholder('servers')}, '$[*]' columns (
@@ -162,6 +165,18 @@ export function bindPortsToHosts(tx: Tx, cellId: CellId, views: readonly Instanc
     return { serverId, attempt, version, host, powerState }
   })
   tx.queue(BIND_TO_HOSTS, { views: JSON.stringify(said), cellId })
+}
+
+const BIND_TO_HOST = sqlStatement(sql`
+  update ports p straight_join server_index s on s.server_id = p.device_id
+  set p.status = if(s.power_state in (1, 3), 'ACTIVE', 'DOWN'), p.binding_host = s.host,
+    p.updated_at = now(3), p.revision_number = p.revision_number + 1
+  where p.id = ${placeholder('portId')} and p.device_id = ${placeholder('serverId')}
+    and p.device_owner like 'compute:%' and s.host is not null`)
+
+/** The same for one port by what the index says now. Nothing changes where the port is not the server's, or that is on no host. */
+export async function bindPortToHost(tx: Tx, serverId: string, portId: string): Promise<void> {
+  await tx.run(BIND_TO_HOST, { serverId, portId })
 }
 
 /** Nothing changes where the port is not the server's. */

@@ -4,11 +4,7 @@ import type { Rebuilt } from '../app/sagas/act-plan.ts'
 import { serverIndex } from './schema/servers.ts'
 
 /** Shows the server as it is being rebuilt or resized to be. */
-export async function showRebuilt(
-  tx: Tx,
-  serverId: string,
-  shown: Partial<Rebuilt>,
-): Promise<void> {
+export async function showRebuilt(tx: Tx, serverId: string, shown: Rebuilt): Promise<void> {
   await tx.orm
     .update(serverIndex)
     .set({ ...shown, updatedAt: sql`now(3)` })

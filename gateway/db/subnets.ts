@@ -1,10 +1,10 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import { Failure } from '#common/errors.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Subnet } from './network.ts'
 import { pageClauses, type ResourcePage } from './resource-page.ts'
 import { networks, portAddresses, subnets } from './schema/network.ts'
+import { StaleRevision } from './stale-revision.ts'
 
 const SUBNETS = describedCollection(subnets, {
   attributes: {
@@ -62,8 +62,7 @@ export async function updateSubnet(tx: Tx, subnet: Subnet, now: Date): Promise<v
     .update(subnets)
     .set({ ...subnet, updatedAt: now, revision: revision + 1 })
     .where(and(eq(subnets.id, id), eq(subnets.revision, revision)))
-  if (result.affectedRows !== 1)
-    throw new Failure('conflict', `Subnet ${id} changed meanwhile. Please try again.`)
+  if (result.affectedRows !== 1) throw new StaleRevision(`Subnet ${id}`)
 }
 
 /** Afterwards there is no such subnet; false when there was none. */

@@ -13,7 +13,7 @@ export interface ServerTrace {
 
 const INSERT = rowsInsert(traces, ['serverId', 'attempt', 'level', 'decidedAt', 'trace'], {
   fixed: { createdAt: sql`now(3)` },
-  onDuplicate: { trace: sql`values(trace)` },
+  onDuplicate: sql`trace = values(trace)`,
 })
 
 /** Keeps scheduling decisions; one that is known already is replaced by what is told of it now. */

@@ -21,6 +21,7 @@ import type { Answer, Call, RawRequest } from './operation.ts'
 import { refuseRing } from './refuse-ring.ts'
 import { answerResponse, failureResponse } from './response.ts'
 import type { ServiceFace } from './services.ts'
+import { peerOf } from './trusted-proxies.ts'
 
 /** An operation ready to be served: its rule and handler looked up once, at start. */
 export interface BoundOperation {
@@ -73,9 +74,13 @@ export function serveEndpoint(
     try {
       response = await runStages(endpoint, gateway, exchange)
     } catch (error) {
-      response = failureResponse(error, service, exchange, gateway.log)
+      response = failureResponse(error, service, exchange, gateway)
     }
-    await audited(gateway.audit, endpoint, exchange, response.status)
+    try {
+      await audited(gateway.audit, endpoint, exchange, response.status)
+    } catch (error) {
+      response = failureResponse(error, service, exchange, gateway)
+    }
     const { microversion } = exchange
     const answered = { method, route, status: response.status, microversion }
     gateway.metrics.observe(answered, startedAt)
@@ -202,7 +207,7 @@ function callOf(
     query: contract.validateQuery(search === '' ? NO_QUERY : new URLSearchParams(search)),
     body: asked.bound.isStreaming ? undefined : contract.validateBody(asked.body),
     links,
-    raw: rawRequest(exchange, search),
+    raw: rawRequest(gateway, exchange, search),
   }
 }
 
@@ -212,12 +217,17 @@ function searchOf(url: string): string {
 }
 
 /** Of values only: an object made with accessors of its own at every request halves how many lists are answered. */
-function rawRequest({ c, input }: Exchange, search: string): RawRequest {
+function rawRequest(
+  { isTrustedProxy }: Gateway,
+  { c, input }: Exchange,
+  search: string,
+): RawRequest {
   return {
     stream: () => input.request.body,
     header: withoutIdentityHeaders(input.header),
     path: asUri(c.req.path),
     search: asUri(search),
+    peer: () => peerOf(input, isTrustedProxy),
     signal: () => input.request.signal,
   }
 }

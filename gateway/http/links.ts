@@ -1,3 +1,4 @@
+import { withoutTrailing } from '#common/without-trailing.ts'
 import type { HeaderReader, HttpInput } from './http-input.ts'
 
 /** Where this deployment is reached from outside; every link and catalog entry starts with it. */
@@ -29,7 +30,7 @@ export function linksSource(
   identityUrl?: string,
 ): LinksSource {
   if (publicUrl !== undefined) {
-    const fixed = linksFrom(publicUrl.replace(/\/+$/, ''), identityUrl)
+    const fixed = linksFrom(withoutTrailing(publicUrl, '/'), identityUrl)
     return () => fixed
   }
   return ({ header, peerAddress, isEncrypted = false }) => {
@@ -52,7 +53,7 @@ function forwardedRoot(header: HeaderReader): string | undefined {
   const host = first(header('x-forwarded-host')) ?? header('host')
   if (host === undefined || !HOST.test(host)) return undefined
   const scheme = first(header('x-forwarded-proto')) === 'https' ? 'https' : 'http'
-  const prefix = first(header('x-forwarded-prefix'))?.replace(/\/+$/, '') ?? ''
+  const prefix = withoutTrailing(first(header('x-forwarded-prefix')) ?? '', '/')
   return `${scheme}://${host}${PREFIX.test(prefix) ? prefix : ''}`
 }
 

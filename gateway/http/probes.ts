@@ -1,9 +1,15 @@
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { Hono } from 'hono'
 import { MAX, MIN } from '#openapi/microversions.ts'
+import { isAllowed } from '../app/policy.ts'
 import { unreadiness } from '../app/unreadiness.ts'
 import type { Gateway } from '../context.ts'
+import type { HeaderReader } from './http-input.ts'
 
-/** What supervisors and monitoring ask; none of it needs a token, and none of it names a user's thing. */
+/**
+ * What supervisors and monitoring ask; none of it names a user's thing. How a process does is for operators: `/metrics`
+ * is read with the token of settings, as monitoring sends it, or with that of an administrator.
+ */
 export function registerProbes(app: Hono, gateway: Gateway): void {
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   app.get('/readyz', async (c) => {
@@ -15,10 +21,33 @@ export function registerProbes(app: Hono, gateway: Gateway): void {
   app.get('/version', (c) =>
     c.json({ version: gateway.version, microversions: { min: MIN, max: MAX } }),
   )
-  app.get('/metrics', async () => {
+  app.get('/metrics', async (c) => {
+    if (!(await mayReadMetrics(gateway, (name) => c.req.header(name))))
+      return c.text('A token is required: see GATEWAY_METRICS_TOKEN.\n', 401, {
+        'WWW-Authenticate': 'Bearer realm="metrics"',
+      })
     const { registry } = gateway.metrics
     return new Response(await registry.metrics(), {
       headers: { 'Content-Type': registry.contentType },
     })
   })
+}
+
+const BEARER = /^Bearer (\S+)$/i
+
+async function mayReadMetrics(
+  { config, verifier }: Pick<Gateway, 'config' | 'verifier'>,
+  header: HeaderReader,
+): Promise<boolean> {
+  const bearer = BEARER.exec(header('authorization') ?? '')?.[1]
+  if (bearer !== undefined && config.metricsToken !== undefined)
+    return timingSafeEqual(digest(bearer), digest(config.metricsToken))
+  const token = header('x-auth-token')
+  const caller = token === undefined ? undefined : await verifier.callerOf(token)
+  return caller !== undefined && isAllowed(caller, 'federation:metrics')
+}
+
+/** Of one length, whatever the length of the text. */
+function digest(text: string): Buffer {
+  return hash('sha256', text, 'buffer')
 }

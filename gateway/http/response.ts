@@ -1,4 +1,6 @@
-import { errorFields, type Logger } from '#common/log.ts'
+import type { IncomingMessage } from 'node:http'
+import { errorFields } from '#common/log.ts'
+import type { Gateway } from '../context.ts'
 import type { Exchange } from './endpoint.ts'
 import { faultOf } from './faults.ts'
 import { versionHeaders } from './microversion.ts'
@@ -36,12 +38,14 @@ export function failureResponse(
   error: unknown,
   service: ServiceFace,
   exchange: Exchange,
-  log: Logger,
+  { log, refusals }: Pick<Gateway, 'log' | 'refusals'>,
 ): Response {
   const fault = faultOf(error, service.faults, exchange.work.requestId)
   if (fault.isOurs) {
     const fields = { request_id: exchange.work.requestId, ...errorFields(error) }
-    if (fault.status === 503) log.warn(fields, 'request refused for now')
+    // Nobody reads the answer, and nothing of ours is wrong: the connection was broken off.
+    if (hasHungUp(exchange)) log.debug(fields, 'client hung up')
+    else if (fault.status === 503) refusals.refused(messageKind(error), fields)
     else log.error(fields, 'request failed')
   }
   const headers = standardHeaders(service, exchange)
@@ -50,6 +54,15 @@ export function failureResponse(
   if (fault.status === 401)
     headers['WWW-Authenticate'] = `Keystone uri="${exchange.links.identity}"`
   return new Response(fault.body, { status: fault.status, headers })
+}
+
+function hasHungUp({ c }: Exchange): boolean {
+  const { incoming } = (c.env ?? {}) as { readonly incoming?: IncomingMessage }
+  return incoming?.destroyed === true && !incoming.complete
+}
+
+function messageKind(error: unknown): string {
+  return error instanceof Error ? error.message : ''
 }
 
 function standardHeaders(service: ServiceFace, exchange: Exchange): Record<string, string> {

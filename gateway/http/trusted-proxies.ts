@@ -1,4 +1,8 @@
 import ipaddr from 'ipaddr.js'
+import type { HttpInput } from './http-input.ts'
+
+/** Whether an address is that of a proxy whose X-Forwarded-* headers count. */
+export type IsTrustedProxy = (address: string | undefined) => boolean
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
 
@@ -6,7 +10,7 @@ type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
  * Tells whether an address is one of the proxies whose X-Forwarded-* headers count. `list` holds addresses
  * and CIDR blocks; throws a plain error naming the entry that is neither.
  */
-export function trustedProxies(list: readonly string[]): (address: string | undefined) => boolean {
+export function trustedProxies(list: readonly string[]): IsTrustedProxy {
   if (list.length === 0) return () => false
   const ranges = list.map(parseRange)
   return (address) => {
@@ -21,4 +25,26 @@ function parseRange(text: string): Range {
   if (!ipaddr.isValid(text)) throw new Error(`'${text}' is neither an address nor a CIDR block`)
   const address = ipaddr.process(text)
   return [address, address.kind() === 'ipv4' ? 32 : 128]
+}
+
+/** The bits of an IPv6 address that say whose network it is in; anybody has all addresses below. */
+const NETWORK_PARTS = 4
+
+/**
+ * Where a request comes from, for shares: the connection's other end, or what trusted proxies say of it. Of IPv6, the
+ * /64 it is in. '' for a request made inside the process.
+ */
+export function peerOf(
+  { peerAddress, header }: Pick<HttpInput, 'peerAddress' | 'header'>,
+  isTrustedProxy: IsTrustedProxy,
+): string {
+  const forwarded = isTrustedProxy(peerAddress) ? (header('x-forwarded-for')?.split(',') ?? []) : []
+  // Each proxy appends whom it was called by: what stands before the first that is no proxy is the caller's own claim.
+  const caller = forwarded.map((each) => each.trim()).findLast((each) => !isTrustedProxy(each))
+  const address = caller !== undefined && ipaddr.isValid(caller) ? caller : peerAddress
+  if (address === undefined || !ipaddr.isValid(address)) return address ?? ''
+  const parsed = ipaddr.process(address)
+  if (parsed.kind() === 'ipv4') return parsed.toString()
+  const network = (parsed as ipaddr.IPv6).parts.slice(0, NETWORK_PARTS)
+  return `${network.map((part) => part.toString(16)).join(':')}::/64`
 }

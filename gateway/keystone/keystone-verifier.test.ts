@@ -19,7 +19,7 @@ function scene() {
       ? undefined
       : { expires_at: expires, user: { id: 'u', name: 'ann', domain } }
   }
-  const clock = { now: () => now, sleep: () => Promise.resolve() }
+  const clock = { now: () => now, elapsed: () => now, sleep: () => Promise.resolve() }
   return {
     verifier: new KeystoneVerifier({ tokenOf }, clock, CACHE_MS),
     asked,

@@ -37,9 +37,16 @@ export class KeystoneVerifier implements TokenVerifier {
   async callerOf(token: string): Promise<Caller | undefined> {
     const id = tokenId(token)
     const known = this.#known.get(id)
-    const isFresh = known !== undefined && known.until > this.#clock.now()
+    const isFresh = known !== undefined && known.until > this.#clock.elapsed()
     const { caller } = isFresh ? known : await this.#ask(id, token)
     return caller ?? undefined
+  }
+
+  /** What was last heard of the token here, if that was lately. */
+  async callerOfId(id: string): Promise<Caller | undefined | 'unknown'> {
+    const known = this.#known.get(id)
+    if (known === undefined || known.until <= this.#clock.now()) return 'unknown'
+    return known.caller ?? undefined
   }
 
   #ask(id: string, token: string): Promise<Known> {
@@ -52,11 +59,11 @@ export class KeystoneVerifier implements TokenVerifier {
 
   async #look(id: string, token: string): Promise<Known> {
     const said = await this.#keystone.tokenOf(token)
-    const now = this.#clock.now()
-    const endsAt = said === undefined ? 0 : Date.parse(said.expires_at)
+    const now = this.#clock.elapsed()
+    const leftMs = said === undefined ? 0 : Date.parse(said.expires_at) - this.#clock.now()
     const known: Known =
-      said !== undefined && endsAt > now
-        ? { caller: callerFrom(said, id), until: Math.min(endsAt, now + this.#cacheMs) }
+      said !== undefined && leftMs > 0
+        ? { caller: callerFrom(said, id), until: now + Math.min(leftMs, this.#cacheMs) }
         : { caller: null, until: now + Math.min(INVALID_MS, this.#cacheMs) }
     this.#known.set(id, known)
     return known

@@ -127,8 +127,11 @@ function pick(
   values: Values,
   parameters: ReadonlyMap<string, Parameter>,
 ): Readonly<Record<string, unknown>> {
-  const picked: Record<string, unknown> = {}
-  for (const [name, all] of values)
-    picked[name] = parameters.get(name)?.isList === true ? all : all.at(-1)
-  return picked
+  // As own properties, whatever their names: an assignment to `__proto__` would make none.
+  return Object.fromEntries(
+    [...values].map(([name, all]) => [
+      name,
+      parameters.get(name)?.isList === true ? all : all.at(-1),
+    ]),
+  )
 }

@@ -95,11 +95,12 @@ export const CELL_OPERATIONS = {
     ask: Type.Object({ serverId: Uuid, maxBytes: Type.Integer({ minimum: 0 }) }),
     answer: Type.Object({ output: Type.String() }),
   },
-  /** Afterwards the applied ports let through what they say; those that are not there, or not yet, are passed over. */
+  /** The host's guests that no server is behind. */
   'host.strangers': {
     ask: Type.Object({ hostId: Uuid }),
     answer: Type.Object({ guests: Type.Array(Stranger) }),
   },
+  /** Afterwards the applied ports let through what they say; those that are not there, or not yet, are passed over. */
   'host.filter-ports': {
     ask: Type.Object({ hostId: Uuid, ports: Type.Array(PortFilter) }),
     answer: Type.Object({ applied: Type.Array(Uuid) }),

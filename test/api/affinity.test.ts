@@ -136,9 +136,9 @@ test('soft policies are kept as long as they can be', async () => {
 })
 
 test('hints put servers beside others and apart from them, whatever their cells', async () => {
-  const bootWith = async (hints: object) => {
+  const bootWith = async (hints: object, by = demo) => {
     const body = { ...smallServer(cloud), 'os:scheduler_hints': hints }
-    const made = await demo.post<{ server: { id: string } }>(SERVERS, body)
+    const made = await by.post<{ server: { id: string } }>(SERVERS, body)
     const { id } = made.body.server
     return { id, ...(await outcome(id)) }
   }
@@ -156,6 +156,15 @@ test('hints put servers beside others and apart from them, whatever their cells'
     (await bootWith({ same_host: [first.id, second.id], different_host: first.id })).host,
   ).toBe(second.host)
   expect((await bootWith({ same_host: crypto.randomUUID() })).host).toBeNull()
+
+  // Of another project, they are as good as not there.
+  const stranger = cloud.as('stranger')
+  expect((await bootWith({ same_host: first.id }, stranger)).host).toBeNull()
+  const alone = await bootWith({ different_host: hosts.map(() => first.id) }, stranger)
+  expect(alone.host).not.toBeNull()
+  expect((await bootWith({ same_host: [first.id, alone.id] }, stranger)).host).toBe(alone.host)
+  const { servers } = (await stranger.get<{ servers: { id: string }[] }>(SERVERS)).body
+  for (const { id } of servers) await deleteServer(stranger, id)
 })
 
 test('a group has no more servers than the quota, and must be the project’s own', async () => {

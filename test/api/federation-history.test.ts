@@ -116,6 +116,20 @@ describe('events', () => {
     })
   })
 
+  test('stream ends with the right to it', async () => {
+    const token = await cloud.login('demo')
+    await using stream = await followEvents(cloud.endpoints[0]!, '', '0', token)
+    const told = stream.events[Symbol.asyncIterator]()
+    expect((await told.next()).done).toBe(false)
+
+    await fetch(`${cloud.endpoints[0]}/identity/v3/auth/tokens`, {
+      method: 'DELETE',
+      headers: { 'x-auth-token': token, 'x-subject-token': token },
+    })
+
+    while ((await told.next()).done !== true) continue
+  })
+
   test('stream on from where a client was cut off, on any gateway', async () => {
     const id = await createServer(cloud, demo)
     await untilStatus(demo, id, 'ACTIVE')
@@ -264,13 +278,13 @@ describe('the audit', () => {
 })
 
 /** The events of a stream as they come. */
-async function followEvents(endpoint: string, query: string, lastId: string) {
+async function followEvents(endpoint: string, query: string, lastId: string, token?: string) {
   const cut = new AbortController()
   const response = await fetch(`${endpoint}/federation/v1/events?${query}`, {
     headers: {
       accept: 'text/event-stream',
       'last-event-id': lastId,
-      'x-auth-token': await demo.token(),
+      'x-auth-token': token ?? (await demo.token()),
     },
     signal: cut.signal,
   })

@@ -189,3 +189,68 @@ test('a token for a domain is not told what exists in others', async () => {
   expect(await manager?.list('/v3/users?domain_id=default')).toEqual([])
   expect((await manager?.list('/v3/domains'))?.map(({ name }) => name)).toEqual(['d'])
 })
+
+describe('who manages the domain of the administrators', () => {
+  type Attempt = readonly [path: string, method: Method, body?: object]
+  let group: string
+  let cloudAdmin: string
+  let project: string
+
+  beforeAll(async () => {
+    group = (await admin.create('groups', { name: 'administrators' })).id
+    cloudAdmin = (await admin.create('users', { name: 'by group', password: PASSWORD })).id
+    project = (await admin.create('projects', { name: 'control' })).id
+    await admin.expect(204, 'PUT', `/v3/groups/${group}/users/${cloudAdmin}`)
+    await admin.expect(204, 'PUT', `/v3/projects/${project}/groups/${group}/roles/${ids['admin']}`)
+  })
+
+  /** On what brings roles that managers do not give. */
+  const attempts = (): readonly Attempt[] => [
+    [`/v3/users/${cloudAdmin}`, 'PATCH', { user: { password: 'another long password' } }],
+    [`/v3/users/${cloudAdmin}`, 'PATCH', { user: { enabled: false } }],
+    [`/v3/users/${cloudAdmin}`, 'PATCH', { user: { name: 'renamed' } }],
+    [`/v3/users/${cloudAdmin}`, 'DELETE'],
+    [`/v3/groups/${group}/users/${ids['usersOfDefault']}`, 'PUT'],
+    [`/v3/groups/${group}/users/${cloudAdmin}`, 'DELETE'],
+    [`/v3/groups/${group}`, 'PATCH', { group: { name: 'renamed' } }],
+    [`/v3/groups/${group}`, 'DELETE'],
+    [`/v3/projects/${project}`, 'PATCH', { project: { enabled: false } }],
+    [`/v3/projects/${project}`, 'DELETE'],
+    [`/v3/projects/${project}/users/${ids['usersOfDefault']}/roles/${ids['admin']}`, 'PUT'],
+  ]
+
+  test.each(['stranger manager', 'domain admin of default'])(
+    'reaches no role above its own: %s',
+    async (name) => {
+      ids['usersOfDefault'] ??= (
+        await admin.create('users', { name: 'plain', password: PASSWORD })
+      ).id
+      const role = name === 'stranger manager' ? 'manager' : 'admin'
+      const manager = await callerFor(`${name} of administrators`, role, 'default', project)
+
+      for (const [path, method, body] of attempts()) {
+        const message = await manager.expect(403, method, path, body)
+        expect(message, `${method} ${path}`).toMatch(/administrator/)
+      }
+
+      const user = `/v3/users/${ids['usersOfDefault']}`
+      await manager.expect(200, 'PATCH', user, { user: { description: 'changed' } })
+    },
+  )
+
+  test('nor one on the system, nor the management of another domain', async () => {
+    const manager = callers.get('stranger manager')!
+    const [system, elsewhere] = [
+      (await admin.create('users', { name: 'of the system' })).id,
+      (await admin.create('users', { name: 'of another domain' })).id,
+    ]
+    await admin.expect(204, 'PUT', `/v3/system/users/${system}/roles/${ids['reader']}`)
+    const grants = `/v3/domains/${ids['d']}/users/${elsewhere}/roles`
+    await admin.expect(204, 'PUT', `${grants}/${ids['member']}`)
+    await manager.expect(200, 'PATCH', `/v3/users/${elsewhere}`, { user: { description: 'x' } })
+    await admin.expect(204, 'PUT', `${grants}/${ids['manager']}`)
+
+    for (const id of [system, elsewhere])
+      await manager.expect(403, 'PATCH', `/v3/users/${id}`, { user: { password: PASSWORD } })
+  })
+})

@@ -15,6 +15,8 @@ let api: ImageApi
 let remote: Server
 let port: number
 const asked: string[] = []
+/** Each ends one of the answers that do not come. */
+const silent: (() => void)[] = []
 
 beforeAll(async () => {
   remote = createServer((request, response) => {
@@ -25,6 +27,7 @@ beforeAll(async () => {
     else if (request.url === '/loop') redirect(response, '/loop')
     else if (request.url === '/file') redirect(response, 'file:///etc/passwd')
     else if (request.url === '/large') response.end(Buffer.alloc(SIZE_MAX + 1))
+    else if (request.url === '/silent') silent.push(() => response.destroy())
     else if (request.url === '/broken') breakOff(response)
     else response.writeHead(404).end()
   })
@@ -187,8 +190,8 @@ describe('web-download', () => {
     expect((await endedTask(id))['message']).toMatch(/not public|cannot be found/)
   })
 
-  test('left by a process that died is taken up again', async () => {
-    const id = await api.create(api.demo)
+  /** An import that a process was at when it died. */
+  async function leaveImport(id: string, tries: number): Promise<void> {
     const { db } = api.face.gateway
     await db.orm.execute(
       `update images set status = 'importing', upload_id = '${id}' where id = '${id}'`,
@@ -197,8 +200,50 @@ describe('web-download', () => {
     await db.orm.execute(
       `insert into image_tasks (id, image_id, owner, request_id, status, request, message, tries, lease_until,
          created_at, updated_at)
-       values ('${id}', '${id}', 'x', 'req-x', 'processing', '${request}', '', 1, '2020-01-01', now(), now())`,
+       values ('${id}', '${id}', 'x', 'req-x', 'processing', '${request}', '', ${tries}, '2020-01-01', now(), now())`,
     )
+  }
+
+  test('that ended its process too often is taken up no more', async () => {
+    const id = await api.create(api.demo)
+    const before = asked.length
+    await leaveImport(id, 3)
+
+    api.face.gateway.images.importsDue()
+    const task = await endedTask(id)
+
+    expect(task).toMatchObject({ status: 'failure' })
+    expect(task['message']).toContain('interrupted too often')
+    expect(asked.length).toBe(before)
+    expect((await api.show(api.demo, id)).body['status']).toBe('queued')
+  })
+
+  test('from servers that do not answer keeps no other project waiting, nor what is staged', async () => {
+    const slow = await Promise.all(Array.from({ length: 12 }, () => api.create(api.demo)))
+    const [staged, other] = [await api.create(api.demo), await api.create(api.admin)]
+    await api.upload(api.demo, staged, CONTENT, {}, 'stage')
+    for (const id of slow) await startImport(id, { name: 'web-download', uri: url('/silent') })
+    await expect.poll(() => asked.filter((each) => each.endsWith('/silent')).length).toBe(1)
+
+    await startImport(staged, { name: 'glance-direct' })
+    const body = { method: { name: 'web-download', uri: url('/image') } }
+    await api.ask(api.admin, 'POST', `/images/${other}/import`, body)
+
+    expect((await endedTask(staged))['status']).toBe('success')
+    await expect
+      .poll(async () => (await api.show(api.admin, other)).body['status'], {
+        timeout: SETTLED_LIMIT_MS,
+      })
+      .toBe('active')
+    expect(asked.filter((each) => each.endsWith('/silent'))).toHaveLength(1)
+    for (const id of [...slow, staged]) await api.ask(api.demo, 'DELETE', `/images/${id}`)
+    await api.ask(api.admin, 'DELETE', `/images/${other}`)
+    for (const end of silent) end()
+  })
+
+  test('left by a process that died is taken up again', async () => {
+    const id = await api.create(api.demo)
+    await leaveImport(id, 1)
 
     expect(await collectImages(api.face.gateway.images, AbortSignal.timeout(10_000))).toMatchObject(
       {

@@ -45,6 +45,21 @@ describe('a list', () => {
     expect(relsOf(secondPage)).toEqual(['previous'])
   })
 
+  test.each(['constructor', 'valueOf', '__proto__', 'hasOwnProperty'])(
+    'is neither filtered nor sorted by %s, which every object has',
+    async (name) => {
+      for (const plural of [
+        'networks',
+        'subnets',
+        'ports',
+        'security-groups',
+        'security-group-rules',
+      ])
+        for (const query of [`${name}=1`, `sort_key=${name}`])
+          expect((await api.ask(api.demo, 'GET', `${plural}?${query}`)).status, query).toBe(400)
+    },
+  )
+
   test('is read backwards, from its end or from a marker', async () => {
     const name = `back-${randomBytes(4).toString('hex')}`
     for (const letter of ['a', 'b', 'c', 'd', 'e'])

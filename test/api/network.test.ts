@@ -355,3 +355,17 @@ describe('tags and revisions', () => {
     return idOf(await api.make(api.demo, collection, fields))
   }
 })
+
+test('changes of one network at once are all made', async () => {
+  const made = await api.network()
+
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      api.ask(api.demo, 'PUT', `networks/${idOf(made)}`, { network: { description: `${index}` } }),
+    ),
+  )
+
+  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
+  const [shown] = await api.list(api.demo, 'networks', `id=${idOf(made)}`)
+  expect(shown).toMatchObject({ revision_number: 21 })
+})

@@ -90,12 +90,13 @@ test('without its database a gateway answers 503 with Retry-After, lives, and re
   expect(await statusOf('/readyz')).toBe(200)
 })
 
-test('/version and /metrics need no token', async () => {
+test('/version needs no token, and /metrics that of an operator', async () => {
   const version = await face.ask('GET', '/version')
-  const metrics = await face.ask('GET', '/metrics')
+  const strange = await face.ask('GET', '/metrics')
+  const metrics = await face.ask('GET', '/metrics', { token })
 
   expect(version.body).toMatchObject({ microversions: { min: '2.1' } })
-  expect(metrics.status).toBe(200)
+  expect([strange.status, metrics.status]).toEqual([401, 200])
   expect(metrics.body).toContain('api_request_duration_seconds_count{method="GET"')
 })
 

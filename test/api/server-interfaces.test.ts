@@ -108,6 +108,25 @@ test('a NIC on a network is attached, shown with its address, and goes with its 
   expect(names.slice(0, 2)).toEqual(['detach_interface', 'attach_interface'])
 })
 
+test('a port that is attached to a running server is bound to its host and works', async () => {
+  const { networks, db } = world.api.gateway
+  const own = await createPort(networks, owner(), { network_id: otherNetwork })
+  const made = (await attach({ net_id: otherNetwork })).body.interfaceAttachment.port_id
+  await attach({ port_id: own.id })
+
+  const [first, second, boots] = await findPorts(db, [
+    own.id,
+    made,
+    (await interfaces())[0]!.port_id,
+  ])
+
+  for (const port of [first, second, boots])
+    expect(port).toMatchObject({ status: 'ACTIVE', hostName: boots!.hostName })
+  expect(boots!.hostName).not.toBe('')
+  for (const port of [own.id, made]) expect((await detach(port)).status).toBe(202)
+  expect((await findPorts(db, [own.id]))[0]).toMatchObject({ status: 'DOWN', hostName: '' })
+})
+
 test('a port of the user stays when it is detached', async () => {
   const { networks, db } = world.api.gateway
   const port = await createPort(networks, owner(), { network_id: otherNetwork })

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
+import { createFlavor } from '#gateway/app/flavors/create-flavor.ts'
+import { updateImage } from '#gateway/app/images/update-image.ts'
 import { findServer } from '#gateway/db/find-server.ts'
 import { addImage, type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
@@ -115,6 +117,53 @@ test('a server whose image names a kernel is built with it, and one that names n
     body: { rebuild: { imageRef: named } },
   })
   await expect.poll(() => seen(plain)).toEqual([kernel, ramdisk])
+})
+
+test('a rebuild takes back nothing that was changed while its cell was asked', async () => {
+  const user = await member()
+  const id = await active(user)
+  const params = { server_id: id }
+  world.cell.overrides['instance.act'] = async (ask) => {
+    const server = { name: 'renamed', description: 'changed' }
+    await user.call('updateServer', { params, body: { server }, version: '2.19' })
+    const metadata = { changed: 'too' }
+    await user.call('updateServerMetadata', { params, body: { metadata } })
+    return world.cell.act(ask)
+  }
+
+  const rebuild = { imageRef: world.imageId, accessIPv4: '192.0.2.7' }
+  await user.call('rebuildServer', { params, body: { rebuild } })
+  delete world.cell.overrides['instance.act']
+
+  const shown = await user.call<Shown>('showServer', { params, version: '2.19' })
+  expect(shown.body.server).toMatchObject({
+    name: 'renamed',
+    description: 'changed',
+    metadata: { changed: 'too' },
+    accessIPv4: '192.0.2.7',
+  })
+})
+
+test('a flavor that is too small for the image of a server is refused by a resize', async () => {
+  const user = await member()
+  const { db, images } = world.api.gateway
+  const size = { vcpus: 1, rootGb: 1, ephemeralGb: 0, swapMb: 0, rxtxFactor: 1 }
+  const small = { id: 'small', name: 'small', memoryMb: 64, isPublic: true, description: null }
+  await createFlavor(db, { ...size, ...small })
+  const imageRef = await addImage(images, { name: 'needs memory' })
+  await updateImage(images, { projectId: null, isAdmin: true }, imageRef, [
+    { op: 'replace', path: '/min_ram', value: 128 },
+  ])
+  const id = await boot(user, { imageRef })
+  await world.until(id, ({ vmState }) => vmState === 'active')
+
+  const { status, body } = await user.call<Refused>('resizeServer', {
+    params: { server_id: id },
+    body: { resize: { flavorRef: 'small' } },
+  })
+
+  expect(status).toBe(400)
+  expect(body['badRequest']?.message).toBe("Flavor's memory is too small for requested image.")
 })
 
 test('several servers of one request are numbered and share a reservation', async () => {

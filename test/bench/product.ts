@@ -35,6 +35,11 @@ type Progress = (line: string) => void
 const MICROVERSION = '2.79'
 export const SERVERS = '/compute/v2.1/servers'
 const UNLIMITED = -1
+/** One project asks for all that a gateway can answer. */
+const UNLIMITED_RATES = [
+  'GATEWAY_PROJECT_REQUESTS_PER_MINUTE=0',
+  'GATEWAY_USER_TOKENS_PER_MINUTE=0',
+]
 export const GLOBAL_DATABASE = 'weir'
 const COUNT = `select coalesce(sum(vm_state = 'active'), 0) as active, count(*) as existing
   from server_index where project_id = ? and deleted_at is null`
@@ -59,7 +64,11 @@ export async function startProduct(
   owned.defer(async () => {
     await bringDown(layout, () => {})
   })
-  await bringUp(layout, { driver: 'fake', ...size, port: await freePort() }, progress)
+  await bringUp(
+    layout,
+    { driver: 'fake', ...size, port: await freePort(), set: UNLIMITED_RATES },
+    progress,
+  )
   const { state, readyMs } = await restart(layout, progress)
   const endpoint = endpointOf(state)
   const demo = cloudAccount(layout, 'weir')

@@ -104,6 +104,12 @@ export class Cloud implements AsyncDisposable {
     return await client.token()
   }
 
+  /** What the first gateway counts about itself, as text. */
+  async metrics(): Promise<string> {
+    const headers = { 'x-auth-token': await this.as('admin').token() }
+    return (await fetch(`${this.endpoints[0]}/metrics`, { headers })).text()
+  }
+
   /** Afterwards the token's time is up. */
   async expireToken(token: string): Promise<void> {
     await using db = new Database({ url: this.foundation.databaseUrl, connectionsMax: 1 })

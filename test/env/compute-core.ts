@@ -30,6 +30,7 @@ const NO_NETWORK: ServerNetwork = {
   reachOf: async () => () => true,
   bind: async () => {},
   nicOf: async () => undefined,
+  bindNic: async () => {},
   releaseNic: async () => {},
   release: async () => {},
 }

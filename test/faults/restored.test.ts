@@ -63,7 +63,12 @@ test('a cell restored from an older copy forgets no delete and believes its host
   const { id, name, databaseUrl } = cell!
   const stopped = await activeServer(cloud, demo)
   const gone = await activeServer(cloud, demo)
+  const started = await activeServer(cloud, demo)
+  await stop(started.id)
+  await until(started.id, 'SHUTOFF')
   const file = await backUp({ kind: 'cell', id, name }, databaseUrl)
+  await demo.post(`${SERVERS}/${started.id}/action`, { 'os-start': null })
+  await until(started.id, 'ACTIVE')
   await stop(stopped.id)
   await until(stopped.id, 'SHUTOFF')
   await deleteServer(demo, gone.id)
@@ -77,6 +82,7 @@ test('a cell restored from an older copy forgets no delete and believes its host
   await deleteServer(demo, later.id)
   await expectInvariants(cloud, REPORTED_MS)
   expect(await statusOf(stopped.id)).toBe('SHUTOFF')
+  expect(await statusOf(started.id)).toBe('ACTIVE')
   expect((await demo.get(`${SERVERS}/${gone.id}`)).status).toBe(404)
 })
 

@@ -31,6 +31,7 @@ CREATE TABLE `hosts` (
 	`disabled_reason` varchar(255),
 	`is_forced_down` boolean NOT NULL DEFAULT false,
 	`inventory` json,
+	`is_believed` boolean NOT NULL DEFAULT false,
 	`is_deleted` boolean NOT NULL DEFAULT false,
 	`shown_generation` int NOT NULL,
 	`started_at` datetime(3) NOT NULL,
@@ -141,6 +142,7 @@ CREATE TABLE `sagas` (
 	`log` json NOT NULL,
 	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`generation` int NOT NULL,
+	`takes` int NOT NULL DEFAULT 0,
 	`resume_at` datetime(3) NOT NULL,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `sagas_id` PRIMARY KEY(`id`)

@@ -28,6 +28,12 @@ export function addUpCommand(program: Command): void {
     .option('--gateways <n>', 'how many gateways (default: 1)', upTo(COUNT_MAX))
     .option('--port <port>', 'of the first gateway (default: 8774, or a free one)', upTo(PORT_MAX))
     .option('--address <ip>', 'serve cells and clients of other machines there, over TLS')
+    .option(
+      '--set <name=value>',
+      'a setting of docs/settings.md, kept; an empty value is the usual one again',
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
+    )
     .option('--fresh', 'remove what is there first, servers included')
     .action(async (options: UpOptions) => {
       const { bringUp } = await import('../../up/up.ts')

@@ -7,13 +7,13 @@ const ASK_AGAIN_MS = 1_000
 /** The same machine, asked again while its BMC is silent, each time for up to `silenceMs`. */
 export function patient({ power, management, macAddress }: Machine, silenceMs: number): Machine {
   const ask = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    const deadline = Date.now() + silenceMs
+    const deadline = performance.now() + silenceMs
     for (;;) {
       try {
         return await work()
       } catch (error) {
         signal.throwIfAborted()
-        if (!isFailure(error, 'unavailable') || Date.now() >= deadline) throw error
+        if (!isFailure(error, 'unavailable') || performance.now() >= deadline) throw error
       }
       await sleep(ASK_AGAIN_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
     }

@@ -23,9 +23,9 @@ export async function comesTo(
   limitMs: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const deadline = Date.now() + limitMs
+  const deadline = performance.now() + limitMs
   while ((await power.isOn(signal)) !== wanted) {
-    if (Date.now() >= deadline) return false
+    if (performance.now() >= deadline) return false
     await sleep(ASK_EVERY_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
   }
   return true

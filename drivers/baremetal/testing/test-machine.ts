@@ -106,7 +106,7 @@ export class TestMachine implements AsyncDisposable {
 
   async #boot(boot: number): Promise<void> {
     const script = await text(`${this.#bootUrl}/boot.ipxe?mac=${this.#macAddress}`)
-    const told = (name: string) => new RegExp(`weir\\.${name}=(\\S+)`).exec(script)?.[1]
+    const told = (name: string) => script.split(`weir.${name}=`)[1]?.split(/\s/)[0]
     const [task, url] = [told('task'), told('url')]
     this.script = script
     if (task === undefined || url === undefined) return

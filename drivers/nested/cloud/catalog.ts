@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import { Nullable } from '#openapi/wire/scalars.ts'
 import type { NestedSettings } from '../settings.ts'
 import { checkCloudUrl } from './check-address.ts'
@@ -41,7 +42,7 @@ export function endpointsOf(
   settings: NestedSettings,
 ): Endpoints {
   const urlOf = (service: CloudService, url: string) => {
-    const base = url.replace(/\/+$/, '').replace(new RegExp(`/(AUTH_)?${projectId}$`), '')
+    const base = withoutProject(withoutTrailing(url, '/'), projectId)
     const path = VERSION_PATHS[service]
     const whole = base.endsWith(path) ? base : `${base}${path}`
     return checkCloudUrl(`The catalog's ${service} endpoint`, whole, settings)
@@ -58,6 +59,12 @@ export function endpointsOf(
     ...(Object.fromEntries(found) as Endpoints),
     ...(federation === undefined ? {} : { federation: urlOf('federation', federation) }),
   }
+}
+
+/** Clouds may end an endpoint in the project's id, and Swift's in the account that is named after it. */
+function withoutProject(url: string, projectId: string): string {
+  const end = [`/${projectId}`, `/AUTH_${projectId}`].find((each) => url.endsWith(each))
+  return end === undefined ? url : url.slice(0, -end.length)
 }
 
 function endpointOf(

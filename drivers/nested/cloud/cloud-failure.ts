@@ -64,7 +64,18 @@ function parse(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch {
-    const glance = /<title>(\d{3} [^<]+)<\/title>[^]*<h1>\1<\/h1>([^<]*[^<\s][^<]*)/.exec(body)
-    return glance === null ? undefined : { message: glance[2]?.trim() ?? '' }
+    const title = between(body, '<title>', '</title>')
+    if (title === undefined || !/^\d{3} ./.test(title)) return undefined
+    const message = between(body, `<h1>${title}</h1>`, '<')?.trim()
+    return message === undefined || message === '' ? undefined : { message }
   }
+}
+
+/** What stands between two texts; up to the end where the second does not come. */
+function between(text: string, start: string, end: string): string | undefined {
+  const at = text.indexOf(start)
+  if (at === -1) return undefined
+  const rest = text.slice(at + start.length)
+  const stop = rest.indexOf(end)
+  return stop === -1 ? rest : rest.slice(0, stop)
 }

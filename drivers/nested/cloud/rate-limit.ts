@@ -15,17 +15,17 @@ export class RateLimit {
 
   /** Resolves when the request may begin; throws the signal's reason when it aborts before. */
   async turn(signal: AbortSignal): Promise<void> {
-    const now = Date.now()
+    const now = performance.now()
     this.#nextAt = Math.max(this.#nextAt, now - this.#burstMs) + this.#everyMs
     const at = this.#nextAt
-    while (Date.now() < Math.max(at, this.#pausedUntil)) {
-      const waitMs = Math.max(at, this.#pausedUntil) - Date.now()
+    while (performance.now() < Math.max(at, this.#pausedUntil)) {
+      const waitMs = Math.max(at, this.#pausedUntil) - performance.now()
       await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted())
     }
   }
 
   /** No request begins for so long. */
   pause(ms: number): void {
-    this.#pausedUntil = Math.max(this.#pausedUntil, Date.now() + ms)
+    this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + ms)
   }
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type Static, Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { abortable } from '../../abortable.ts'
 import { tokenRequest } from '../../token-request.ts'
@@ -63,7 +64,7 @@ export class Session {
   constructor(settings: NestedSettings, send: Send) {
     this.#settings = settings
     this.#send = send
-    const base = settings.authUrl.replace(/\/+$/, '').replace(/\/v3$/, '')
+    const base = withoutTrailing(settings.authUrl, '/').replace(/\/v3$/, '')
     this.#url = checkCloudUrl('auth_url', `${base}/v3/auth/tokens`, settings)
   }
 
@@ -73,7 +74,7 @@ export class Session {
     const asked = (this.#access ??= this.#logIn(AbortSignal.timeout(LOGIN_MS)))
     try {
       const access = await abortable(asked, signal)
-      if (Date.now() < access.renewAt) return access
+      if (performance.now() < access.renewAt) return access
     } catch (error) {
       if (this.#access === asked && !signal.aborted) this.#access = undefined
       throw error
@@ -127,6 +128,6 @@ function accessOf(token: string, body: Token, settings: NestedSettings): Access 
     projectId: project.id,
     userId: user.id,
     endpoints: endpointsOf(catalog, project.id, settings),
-    renewAt: Date.now() + lifeMs * RENEW_AFTER,
+    renewAt: performance.now() + lifeMs * RENEW_AFTER,
   }
 }

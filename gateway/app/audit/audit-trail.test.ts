@@ -1,9 +1,39 @@
-import { expect, test } from 'vitest'
-import { systemClock } from '#common/clock.ts'
-import type { Transactional, Tx } from '#common/db/database.ts'
-import type { Logger } from '#common/log.ts'
-import type { AuditRecord } from '../../db/audit-records.ts'
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Clock, systemClock } from '#common/clock.ts'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { createLogger } from '#common/log.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { Relay } from '#test/env/relay.ts'
+import { type AuditRecord, listAuditRecords } from '../../db/audit-records.ts'
 import { AuditTrail } from './audit-trail.ts'
+
+const WAIT_MS = 10_000
+const log = createLogger('audit', 'silent')
+const { signal } = new AbortController()
+
+let relay: Relay
+let db: Database
+/** Reaches the database also while the relay is cut. */
+let direct: Database
+
+beforeAll(async () => {
+  const url = await freshDatabase('audit_trail')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  relay = await Relay.open(url)
+  db = new Database({ url: relay.url, connectionsMax: 2 })
+  direct = new Database({ url, connectionsMax: 2 })
+})
+afterAll(async () => {
+  await db?.[Symbol.asyncDispose]()
+  await direct?.[Symbol.asyncDispose]()
+  await relay?.[Symbol.asyncDispose]()
+})
 
 const entry = (target: string): AuditRecord => ({
   at: new Date(),
@@ -16,51 +46,86 @@ const entry = (target: string): AuditRecord => ({
   requestId: 'r',
 })
 
-/** Remembers the targets of each commit, or fails each. */
-function scripted(failure?: Error) {
-  const commits: string[][] = []
-  const logged: object[] = []
-  const transaction = async (work: (tx: Tx) => unknown) => {
-    if (failure !== undefined) throw failure
-    const targets: string[] = []
-    const queue = (_statement: unknown, values: Readonly<Record<string, unknown>>) =>
-      targets.push(String(values['target0']))
-    await work({ queue } as unknown as Tx)
-    commits.push(targets)
-  }
-  const db = { transaction } as unknown as Transactional
-  const log = { error: (fields: object) => logged.push(fields) } as unknown as Logger
-  return { commits, logged, trail: new AuditTrail({ db, clock: systemClock, log }) }
+const newDirectory = () => mkdtempSync(join(tmpdir(), 'weir-audit-'))
+const open = (directory = newDirectory(), on = db, clock: Clock = systemClock) => {
+  return { directory, trail: new AuditTrail({ db: on, clock, log, directory }) }
+}
+const targets = async () => {
+  const records = await listAuditRecords(direct, {}, Number.MAX_SAFE_INTEGER, 100)
+  return records.map(({ target }) => target).toReversed()
 }
 
 test('whoever must not be answered before it waits for one commit, with all that gathered', async () => {
-  const { commits, trail } = scripted()
+  const { directory, trail } = open()
 
   await trail.record(entry('a'), false)
   await trail.record(entry('b'), false)
-  expect(commits).toEqual([])
+  expect(await targets()).toEqual([])
   await trail.record(entry('c'), true)
 
-  expect(commits).toEqual([['a', 'b', 'c']])
+  expect(await targets()).toEqual(['a', 'b', 'c'])
+  await waitFor('its file to be gone', () => readdirSync(directory).length === 0, WAIT_MS)
 })
 
 test('what has gathered is written when the gateway ends', async () => {
-  const { commits, trail } = scripted()
-  await trail.record(entry('a'), false)
+  const { trail } = open()
+  await trail.record(entry('gathered'), false)
 
   await trail[Symbol.asyncDispose]()
 
-  expect(commits).toEqual([['a']])
+  expect(await targets()).toContain('gathered')
 })
 
-test('what the database does not take is in the log, and the next is written all the same', async () => {
-  const { logged, trail } = scripted(new Error('no database'))
+test('what the database does not take is kept, and written once it does, once', async () => {
+  const { directory, trail } = open()
+  relay.set('refuse')
+  await trail.record(entry('away'), false)
+  await trail.record(entry('away, urgent'), true)
+  expect(readdirSync(directory)).toHaveLength(1)
+  await expect(trail.reconciler().round(signal)).rejects.toMatchObject({ kind: 'unavailable' })
+  relay.set('pass')
 
-  await trail.record(entry('a'), true)
-  await trail.record(entry('b'), true)
+  await Promise.all([trail.reconciler().round(signal), trail.reconciler().round(signal)])
 
-  expect(logged).toMatchObject([
-    { records: [{ target: 'a' }], error: 'no database' },
-    { records: [{ target: 'b' }] },
+  expect((await targets()).filter((target) => target.startsWith('away'))).toEqual([
+    'away',
+    'away, urgent',
   ])
+  expect(readdirSync(directory)).toEqual([])
+})
+
+test('what a gateway had gathered when it was killed is written by another', async () => {
+  const directory = newDirectory()
+  const killed = join(directory, 'killed.audit')
+  const line = JSON.stringify({ ...entry('killed'), recordId: crypto.randomUUID() })
+  writeFileSync(killed, `${line}\n${line.slice(0, 20)}`)
+  let elapsed = 0
+  const { trail } = open(directory, db, { ...systemClock, elapsed: () => elapsed })
+
+  expect(await trail.reconciler().round(signal)).toEqual({ files: 0 })
+  elapsed = 61_000
+  expect(await trail.reconciler().round(signal)).toEqual({ files: 1 })
+
+  expect(await targets()).toContain('killed')
+  expect(readdirSync(directory)).toEqual([])
+})
+
+test('a record is on disk before its request is answered', async () => {
+  const { directory, trail } = open()
+
+  await trail.record(entry('on disk'), false)
+
+  const [name] = readdirSync(directory)
+  expect(await readFile(join(directory, name!), 'utf8')).toContain('"target":"on disk"')
+  await trail[Symbol.asyncDispose]()
+})
+
+test('a record that neither disk nor database takes fails its request', async () => {
+  const { trail } = open('/dev/null/nowhere')
+  await trail.record(entry('database only'), false)
+  expect(await targets()).toContain('database only')
+  relay.set('refuse')
+
+  await expect(trail.record(entry('lost'), false)).rejects.toMatchObject({ kind: 'unavailable' })
+  relay.set('pass')
 })

@@ -1,42 +1,90 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
 import { errorFields, type Logger } from '#common/log.ts'
-import { type AuditRecord, insertAuditRecords } from '../../db/audit-records.ts'
+import type { Reconciler } from '#common/reconciler.ts'
+import {
+  type AuditRecord,
+  insertAuditRecords,
+  type NewAuditRecord,
+} from '../../db/audit-records.ts'
+import { AuditJournal, type JournalFile } from './audit-journal.ts'
 
 export interface AuditTrailOptions {
   readonly db: Transactional
   readonly clock: Clock
   readonly log: Logger
+  /** Where records are kept until the database has them; gateways may share it. */
+  readonly directory: string
 }
 
 /** Records that nobody waits for gather for so long: many then share a commit. */
 const GATHER_MS = 100
 /** With more than this not written yet, everybody waits. */
 const BEHIND = 2_000
+const RETRY_EVERY_MS = 1_000
 
 interface Batch {
-  readonly records: AuditRecord[]
+  readonly records: NewAuditRecord[]
+  readonly file: JournalFile
   readonly hurry: AbortController
-  written: Promise<void>
+  /** False where the file lacks some of the records. */
+  isWhole: boolean
+  /** True once all of it outlives this machine. */
+  written: Promise<boolean>
 }
 
-/** Writes who asked for which change, in batches. Disposing it writes what is left. */
+/**
+ * Writes who asked for which change, in batches. A record is on disk before its request is answered, and stays there
+ * until the database has it, whatever happens to either. Disposing it writes what is left.
+ */
 export class AuditTrail implements AsyncDisposable {
   readonly #options: AuditTrailOptions
+  readonly #journal: AuditJournal
   #open: Batch | undefined
-  #last: Promise<void> = Promise.resolve()
+  #last: Promise<boolean> = Promise.resolve(true)
 
   constructor(options: AuditTrailOptions) {
     this.#options = options
+    this.#journal = new AuditJournal(options.directory)
   }
 
-  /** Resolves once it is on record when `isUrgent`, else at once; what a killed process had gathered by then is lost. */
+  /**
+   * Resolves once the record outlives this process; when `isUrgent`, once the database has it, or a disk for good.
+   * Throws `unavailable` when the record can be kept nowhere.
+   */
   async record(entry: AuditRecord, isUrgent: boolean): Promise<void> {
     const batch = (this.#open ??= this.#begin())
-    batch.records.push(entry)
-    if (!isUrgent && batch.records.length < BEHIND) return
+    const record = { ...entry, recordId: randomUUID() }
+    batch.records.push(record)
+    const isKept = this.#append(batch, record)
+    if (isKept && !isUrgent && batch.records.length < BEHIND) return
     batch.hurry.abort()
-    await batch.written
+    if (await batch.written) return
+    throw new Failure(
+      'unavailable',
+      'The request was carried out, but could not be put on the audit record: neither the database nor the disk takes it.',
+    )
+  }
+
+  /** Writes to the database what it did not take before, or what a gateway that was killed had gathered. */
+  reconciler(): Reconciler {
+    const { db, clock, log } = this.#options
+    return {
+      name: 'audit record',
+      everyMs: RETRY_EVERY_MS,
+      round: async (signal) => {
+        const names = await this.#journal.leftFiles(clock.elapsed())
+        for (const name of names) {
+          signal.throwIfAborted()
+          await insertAuditRecords(db, await this.#journal.read(name))
+          await this.#journal.remove(name)
+          log.info({ file: name }, 'audit records written late')
+        }
+        return { files: names.length }
+      },
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -45,21 +93,56 @@ export class AuditTrail implements AsyncDisposable {
   }
 
   #begin(): Batch {
-    const batch: Batch = { records: [], hurry: new AbortController(), written: this.#last }
+    const batch: Batch = {
+      records: [],
+      file: this.#journal.begin(),
+      hurry: new AbortController(),
+      isWhole: true,
+      written: this.#last,
+    }
     batch.written = this.#last = this.#write(batch, this.#last)
     return batch
   }
 
-  async #write(batch: Batch, before: Promise<void>): Promise<void> {
+  #append(batch: Batch, record: NewAuditRecord): boolean {
+    try {
+      batch.file.append(record)
+      return true
+    } catch (error) {
+      batch.isWhole = false
+      this.#options.log.error({ record, ...errorFields(error) }, 'audit record not on disk')
+      return false
+    }
+  }
+
+  async #write(batch: Batch, before: Promise<unknown>): Promise<boolean> {
     const { db, clock, log } = this.#options
+    const { records, file, hurry } = batch
     await before
-    await clock.sleep(GATHER_MS, batch.hurry.signal).catch(() => {})
+    await clock.sleep(GATHER_MS, hurry.signal).catch(() => {})
     this.#open = undefined
     try {
-      await insertAuditRecords(db, batch.records)
+      await insertAuditRecords(db, records)
     } catch (error) {
-      // The log is the record of last resort.
-      log.error({ records: batch.records, ...errorFields(error) }, 'audit records not written')
+      log.warn({ records: records.length, ...errorFields(error) }, 'audit records not written yet')
+      return (await this.#leave(file)) && batch.isWhole
+    }
+    await file.remove().catch((error: unknown) => {
+      log.warn(errorFields(error), 'audit records left on disk that the database has')
+    })
+    return true
+  }
+
+  async #leave(file: JournalFile): Promise<boolean> {
+    try {
+      await file.leave()
+      return true
+    } catch (error) {
+      this.#options.log.error(
+        errorFields(error),
+        'audit records neither in the database nor on disk',
+      )
+      return false
     }
   }
 }

@@ -9,7 +9,7 @@ import {
 import type { CellRef } from '../../cells/client.ts'
 import { deleteConsoleSession, renewConsoleSession } from '../../db/console-sessions.ts'
 import type { ConsoleKind, ConsoleSession } from './console-session.ts'
-import type { Consoles } from './consoles.ts'
+import { type Consoles, mayHaveConsole } from './consoles.ts'
 
 /** How long the host waits for the guest to show something before it answers that there is nothing. */
 const WAIT_MS = 3_000
@@ -77,11 +77,12 @@ export class ConsolePipe {
     await deleteConsoleSession(this.#consoles.db, this.#session.id).catch(ignoreFailure)
   }
 
-  /** False once the token was revoked, or the guest is gone or elsewhere. */
+  /** False once the session or the right to it was revoked, or the guest is gone or elsewhere. */
   async #isRenewed(): Promise<boolean> {
     if (performance.now() - this.#renewedAt < RENEW_MS) return true
     this.#renewedAt = performance.now()
-    return renewConsoleSession(this.#consoles.db, this.#session.id)
+    const isThere = await renewConsoleSession(this.#consoles.db, this.#session.id)
+    return isThere && mayHaveConsole(this.#consoles, this.#session)
   }
 
   async #ask<O extends ConsoleOperation>(

@@ -15,5 +15,7 @@ export interface ConsolePlace {
 export interface ConsoleSession {
   readonly id: string
   readonly projectId: string
+  /** Id of the token it was asked for with. */
+  readonly callerTokenId: string
   readonly place: ConsolePlace
 }

@@ -1,4 +1,7 @@
 import type { ComputeDeps } from '../compute.ts'
+import type { TokenVerifier } from '../identity/token-verifier.ts'
+import { isAllowed } from '../policy.ts'
+import type { ConsoleSession } from './console-session.ts'
 
 /** What consoles need besides the compute core. */
 export interface ConsoleSettings {
@@ -8,4 +11,20 @@ export interface ConsoleSettings {
   readonly openMax: number
 }
 
-export type Consoles = Pick<ComputeDeps, 'db' | 'cells' | 'askHost'> & ConsoleSettings
+export interface Consoles extends Pick<ComputeDeps, 'db' | 'cells' | 'askHost'>, ConsoleSettings {
+  readonly verifier: TokenVerifier
+}
+
+const RULE = 'os_compute_api:os-remote-consoles'
+
+/**
+ * True while the token that a console was asked for with is valid and still lets its holder have one: a console ends with
+ * the right to it. Of a Keystone elsewhere, no more is known than what was last heard of the token here.
+ */
+export async function mayHaveConsole(
+  { verifier }: Pick<Consoles, 'verifier'>,
+  { callerTokenId }: Pick<ConsoleSession, 'callerTokenId'>,
+): Promise<boolean> {
+  const caller = await verifier.callerOfId(callerTokenId)
+  return caller === 'unknown' || (caller !== undefined && isAllowed(caller, RULE))
+}

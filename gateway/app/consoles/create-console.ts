@@ -41,7 +41,12 @@ export async function createConsole(
 
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const place = { serverId: server.id, attempt, cellId: cell.id, hostId, kind }
-  const session = { id: randomUUID(), projectId: server.projectId, place }
+  const session = {
+    id: randomUUID(),
+    projectId: server.projectId,
+    callerTokenId: context.tokenId,
+    place,
+  }
   await insertConsoleSession(db, session, tokenId(token), consoles.tokenLifetimeS)
   return { kind, token }
 }

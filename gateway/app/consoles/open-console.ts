@@ -3,7 +3,7 @@ import { Failure } from '#common/errors.ts'
 import { deleteConsoleSession, takeConsoleSession } from '../../db/console-sessions.ts'
 import { tokenId } from '../identity/identity.ts'
 import { ConsolePipe } from './console-pipe.ts'
-import type { Consoles } from './consoles.ts'
+import { type Consoles, mayHaveConsole } from './consoles.ts'
 
 /**
  * Uses the token up and opens its console. Throws `unauthenticated` for a token that opens nothing, `over-quota` when
@@ -16,6 +16,10 @@ export async function openConsole(consoles: Consoles, token: string): Promise<Co
     throw new Failure('unauthenticated', 'The console was opened before, or not soon enough.')
   if (session === 'refused')
     throw new Failure('over-quota', `The project has ${openMax} consoles open: close one first.`)
+  if (!(await mayHaveConsole(consoles, session))) {
+    await deleteConsoleSession(db, session.id)
+    throw new Failure('unauthenticated', 'Whoever asked for the console may not have it any more.')
+  }
   const pipe = new ConsolePipe(consoles, session, workContext({}))
   try {
     await pipe.open()

@@ -16,16 +16,17 @@ const tail = (watchersMax: number, last = () => 0, clock = systemClock) =>
     clock,
     log: createLogger('test', 'error'),
     watchersMax,
+    projectWatchersMax: 2,
   })
 
 test('whoever has gone before the watch begins takes no place', async () => {
   await using watched = tail(1)
 
-  expect(watched.watch(AbortSignal.abort()).isEnded).toBe(true)
-  const watcher = watched.watch(new AbortController().signal)
+  expect(watched.watch('p', AbortSignal.abort()).isEnded).toBe(true)
+  const watcher = watched.watch('p', new AbortController().signal)
 
   expect(watcher.isEnded).toBe(false)
-  expect(() => watched.watch(new AbortController().signal)).toThrow('Too many')
+  expect(() => watched.watch('p', new AbortController().signal)).toThrow('Too many')
   watcher.end()
 })
 
@@ -33,12 +34,12 @@ test('one who comes when nobody was left is told of what is new', async () => {
   let last = 0
   await using watched = tail(2, () => last)
   const until = AbortSignal.timeout(10_000)
-  const first = watched.watch(until)
+  const first = watched.watch('p', until)
   last = 1
   await first.beyond(0, until)
   first.end()
 
-  const second = watched.watch(until)
+  const second = watched.watch('p', until)
   last = 2
   await second.beyond(1, until)
 
@@ -50,11 +51,12 @@ test('what was numbered here is told of without waiting', async () => {
   let last = 0
   const forEver = {
     now: () => 0,
+    elapsed: () => 0,
     sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(60_000, signal),
   }
   await using watched = tail(1, () => last, forEver)
   const until = AbortSignal.timeout(10_000)
-  const watcher = watched.watch(until)
+  const watcher = watched.watch('p', until)
 
   last = 1
   watched.nudge()
@@ -63,4 +65,15 @@ test('what was numbered here is told of without waiting', async () => {
   expect(until.aborted).toBe(false)
   watcher.end()
   watched.nudge()
+})
+
+test('one project takes no more than its share', async () => {
+  await using watched = tail(5)
+  const until = new AbortController().signal
+  const [first] = [watched.watch('p', until), watched.watch('p', until)]
+
+  expect(() => watched.watch('p', until)).toThrow('The project watches events 2 times')
+  expect(watched.watch('q', until).isEnded).toBe(false)
+  first.end()
+  expect(watched.watch('p', until).isEnded).toBe(false)
 })

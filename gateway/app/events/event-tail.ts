@@ -13,6 +13,8 @@ export interface EventTailOptions {
   readonly log: Logger
   /** How many may watch at a time; each costs a query whenever something happens. */
   readonly watchersMax: number
+  /** Of these, how many one project may have. */
+  readonly projectWatchersMax: number
 }
 
 /** Tells those who watch that there are new events: one look at the database for all of them, and none for nobody. */
@@ -27,11 +29,20 @@ export class EventTail implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Watches until `signal` aborts. Throws `unavailable` when too many do. */
-  watch(signal: AbortSignal): Watcher {
-    if (this.#isClosed || this.#watchers.size >= this.#options.watchersMax)
+  /**
+   * Watches until `signal` aborts. Throws `unavailable` when too many do, and `over-quota` when too many of the project
+   * (or of the user, where a token is for no project) do.
+   */
+  watch(project: string, signal: AbortSignal): Watcher {
+    const { watchersMax, projectWatchersMax } = this.#options
+    if (this.#isClosed || this.#watchers.size >= watchersMax)
       throw new Failure('unavailable', 'Too many watch events here. Please try again later.')
-    const watcher = new Watcher(signal, (left) => this.#watchers.delete(left))
+    if ([...this.#watchers].filter((each) => each.project === project).length >= projectWatchersMax)
+      throw new Failure(
+        'over-quota',
+        `The project watches events ${projectWatchersMax} times here: end one watch first.`,
+      )
+    const watcher = new Watcher(project, signal, (left) => this.#watchers.delete(left))
     if (watcher.isEnded) return watcher
     this.#watchers.add(watcher)
     this.#loop ??= this.#run()
@@ -70,12 +81,14 @@ export class EventTail implements AsyncDisposable {
 
 /** One who watches. */
 export class Watcher {
+  readonly project: string
   readonly #left: (watcher: Watcher) => void
   #last = 0
   #isEnded = false
   #wake: () => void = () => {}
 
-  constructor(signal: AbortSignal, left: (watcher: Watcher) => void) {
+  constructor(project: string, signal: AbortSignal, left: (watcher: Watcher) => void) {
+    this.project = project
     this.#left = left
     signal.addEventListener('abort', () => this.end(), { once: true })
     if (signal.aborted) this.end()

@@ -1,5 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { isUuid } from '#common/ids.ts'
+import { own } from '#common/own.ts'
 import { findServer } from '../../db/find-server.ts'
 import { recordActions } from '../../db/server-actions.ts'
 import { setPortStatus } from '../../db/server-ports.ts'
@@ -66,10 +67,10 @@ async function heed(
   { name, tag, status }: ExternalEvent,
   server: ServerRecord,
 ): Promise<void> {
-  const portStatus = PORT_STATUS[name]
+  const portStatus = own(PORT_STATUS, name)
   if (portStatus !== undefined && tag !== undefined && status === 'completed')
     await setPortStatus(tx, { portId: tag, serverId: server.id, status: portStatus })
-  const action = ACTIONS[name]
+  const action = own(ACTIONS, name)
   if (action === undefined) return
   const who = { userId, projectId: projectId ?? server.projectId }
   recordActions(tx, [{ serverId: server.id, requestId, action, message: null, ...who }])

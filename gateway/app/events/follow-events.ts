@@ -7,6 +7,8 @@ import type { Watcher } from './event-tail.ts'
 /** More are not read at once, so that one who reads slowly costs no more memory than others. */
 const PAGE = 100
 const HEARTBEAT_MS = 10_000
+/** How often it is looked whether the right to watch is still there, while nothing happens. */
+const LOOK_MS = 2_000
 /** Then the token that was shown at the start is to be shown again. */
 const LIFE_MS = 900_000
 
@@ -16,26 +18,31 @@ export interface FollowedEvents {
   readonly upTo: number
 }
 
-/** What happens after a number (undefined: from now on), as it happens, until the watch ends or its time is up. */
+/**
+ * What happens after a number (undefined: from now on), as it happens, until the watch ends, its time is up, or `mayGoOn`
+ * says no: it is asked before anything is told.
+ */
 export async function* followEvents(
   { db, clock }: { readonly db: Executor; readonly clock: Clock },
   watcher: Watcher,
   filter: EventFilter,
   after: number | undefined,
+  mayGoOn: () => Promise<boolean>,
 ): AsyncGenerator<FollowedEvents> {
-  const endsAt = clock.now() + LIFE_MS
+  const endsAt = clock.elapsed() + LIFE_MS
   let upTo = after ?? (await readEventState(db)).last
   yield { events: [], upTo }
-  let saidAt = clock.now()
-  while (!watcher.isEnded && clock.now() < endsAt) {
+  let saidAt = clock.elapsed()
+  while (!watcher.isEnded && clock.elapsed() < endsAt) {
     const { events, next, isGone } = await eventPage(db, filter, upTo, PAGE)
     // Purged while the reader was slow: he is told when he comes back.
     if (isGone) return
     upTo = next
-    if (events.length > 0 || clock.now() - saidAt >= HEARTBEAT_MS) {
+    if (!(await mayGoOn())) return
+    if (events.length > 0 || clock.elapsed() - saidAt >= HEARTBEAT_MS) {
       yield { events, upTo }
-      saidAt = clock.now()
+      saidAt = clock.elapsed()
     }
-    if (events.length < PAGE) await watcher.beyond(upTo, AbortSignal.timeout(HEARTBEAT_MS))
+    if (events.length < PAGE) await watcher.beyond(upTo, AbortSignal.timeout(LOOK_MS))
   }
 }

@@ -21,11 +21,11 @@ export function numberNewEvents(
   let isHolder = false
   let leaseCheckedAt = Number.NEGATIVE_INFINITY
   const holdsLease = async () => {
-    if (clock.now() - leaseCheckedAt < LEASE_RENEW_MS) return isHolder
+    if (clock.elapsed() - leaseCheckedAt < LEASE_RENEW_MS) return isHolder
     const lease = await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)
     if (lease !== undefined && !isHolder) await beginEvents(db)
     isHolder = lease !== undefined
-    leaseCheckedAt = clock.now()
+    leaseCheckedAt = clock.elapsed()
     return isHolder
   }
   return {

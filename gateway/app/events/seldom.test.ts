@@ -7,6 +7,7 @@ test('a few calls are passed on at once, many at their rate, and the last is nev
   const sleeping: { readonly until: number; readonly wake: () => void }[] = []
   const clock: Clock = {
     now: () => now,
+    elapsed: () => now,
     sleep: (ms) => new Promise((wake) => void sleeping.push({ until: now + ms, wake })),
   }
   const passed: number[] = []

@@ -21,7 +21,7 @@ export function seldom(call: () => void, { clock, everyMs, burst }: SeldomOption
   }
   return () => {
     if (isWaiting) return
-    const now = clock.now()
+    const now = clock.elapsed()
     const at = Math.max(nextAt, now - (burst - 1) * everyMs)
     nextAt = at + everyMs
     if (at <= now) return call()

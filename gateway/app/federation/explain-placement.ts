@@ -2,6 +2,7 @@ import type { CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../../cells/cell.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { cellRequest, type Wish } from '../cells/cell-request.ts'
+import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
 import { imageForBoot } from '../images/image-for-boot.ts'
@@ -14,7 +15,7 @@ import type { Boot } from '../servers/boot.ts'
 import { neighbourHints } from '../servers/neighbour-hints.ts'
 import { refuseImageAgainstFlavor } from '../servers/refuse-image-against-flavor.ts'
 import type { Reach } from '../servers/server-network.ts'
-import { placeOf } from '../servers/server-place.ts'
+import { cellsForPlace, placeOf } from '../servers/server-place.ts'
 import { idOf } from './named.ts'
 import type { Decision } from './trace.ts'
 
@@ -53,7 +54,8 @@ export async function explainPlacement(
   while (tried.length < CELLS_TRIED_MAX) {
     const attempt = tried.length + 1
     const request = await cellRequest(db, wish, tried)
-    const { chosen, trace } = chooseCell(cells.cells(), request, { now: () => clock.now(), random })
+    const heard = await cellsAsIndexed(db, cells.cells())
+    const { chosen, trace } = chooseCell(heard, request, { now: () => clock.now(), random })
     decisions.push({ attempt, trace })
     if (chosen === undefined) break
     const answer = await askCell(chosen, 'placement.explain', ask, { work: context })
@@ -77,14 +79,15 @@ async function planned(
 ): Promise<Planned> {
   const { db } = compute
   const asked = { availabilityZone: zone, host, hypervisorHostname: null }
-  const place = placeOf(asked, compute.cells.cells(), (rule) => enforce(context, rule))
+  const cells = await cellsForPlace(db, compute.cells.cells(), zone)
+  const place = placeOf(asked, cells, (rule) => enforce(context, rule))
   const flavor = await flavorForBoot(db, context, await idOf(db, 'flavor', question.flavor))
   const imageId = await idOf(db, 'image', question.image)
   const { diskFormat, minDiskGb, properties } = await imageForBoot(images, context, imageId, flavor)
   const image = { diskFormat, minDiskGb, properties }
   refuseImageAgainstFlavor(image, flavor)
   const group = await groupForBoot(db, context, hints['group'])
-  const neighbours = neighbourHints(hints)
+  const neighbours = await neighbourHints(db, context, hints)
   const where = { flavor, image, zone: place.zone, requestedHost: place.host }
   const reaches = networks === undefined ? () => true : await reachOf(compute.db, networks)
   return {

@@ -49,15 +49,15 @@ export class CellFeed implements AsyncDisposable {
   readonly #queue = new FeedQueue()
   #subscription: Subscription | undefined
   #lease: Lease | undefined
-  #leaseCheckedAt = 0
-  #acknowledgedAt = 0
+  #leaseCheckedAt = Number.NEGATIVE_INFINITY
+  #acknowledgedAt = Number.NEGATIVE_INFINITY
   /** Undefined until read, and again after anything went wrong. */
   #at: FeedPosition | undefined
   #heard: CellHeartbeat | undefined
   #mustRead = true
   #unheard = 0
   #caughtUpTo: CellHeartbeat | undefined
-  #notedAt = 0
+  #notedAt = Number.NEGATIVE_INFINITY
   #wasDark: boolean | undefined
 
   constructor(options: CellFeedOptions) {
@@ -111,7 +111,7 @@ export class CellFeed implements AsyncDisposable {
 
   async #hold(): Promise<boolean> {
     const { deps, cell, holder } = this.#options
-    const now = deps.clock.now()
+    const now = deps.clock.elapsed()
     if (this.#subscription !== undefined && now - this.#leaseCheckedAt < LEASE_RENEW_MS) return true
     this.#leaseCheckedAt = now
     this.#lease = await acquireLease(deps.db, `feed:${cell.id}`, holder, LEASE_TTL_MS)
@@ -129,7 +129,7 @@ export class CellFeed implements AsyncDisposable {
   /** For gateways that start while the cell is dark, and for operators. */
   async #noteHeartbeat(): Promise<void> {
     const { deps, cell } = this.#options
-    const now = deps.clock.now()
+    const now = deps.clock.elapsed()
     if (this.#heard === undefined || now - this.#notedAt < NOTE_HEARTBEAT_MS) return
     this.#notedAt = now
     await noteHeartbeat(deps.db, cell.id, this.#heard.summary)
@@ -210,7 +210,7 @@ export class CellFeed implements AsyncDisposable {
         { incarnation: incarnation!, after, limit: ROWS_MAX },
         { work: workContext({}) },
       )
-      this.#acknowledgedAt = deps.clock.now()
+      this.#acknowledgedAt = deps.clock.elapsed()
       if (answer.isGap || answer.incarnation !== incarnation) {
         this.#at = { ...this.#at!, needsResync: true }
         this.#options.nudge()
@@ -227,7 +227,7 @@ export class CellFeed implements AsyncDisposable {
   }
 
   #shouldRead(): boolean {
-    const since = this.#options.deps.clock.now() - this.#acknowledgedAt
+    const since = this.#options.deps.clock.elapsed() - this.#acknowledgedAt
     return this.#mustRead || this.#isBehind() || since > ACKNOWLEDGE_MS
   }
 

@@ -12,55 +12,55 @@ const BOOLEAN = /^(?:true|false|yes|no|on|off|y|n|t|f|0|1)$/i
 const PAGE_SIZE = /^(?:large|small|any|\d+(?:[kKMGT]i?(?:b|bit|B)?)?)$/
 const CPU_LIST = /^\^?\d+(?:-\d+)?(?:,\^?\d+(?:-\d+)?)*$/
 
-const rule = (key: string, isValid: (value: string) => boolean, hint: string): Rule => {
-  return { key: new RegExp(`^${key}$`), isValid, hint }
+const rule = (key: RegExp, isValid: (value: string) => boolean, hint: string): Rule => {
+  return { key, isValid, hint }
 }
-const oneOf = (key: string, ...values: readonly string[]) =>
+const oneOf = (key: RegExp, ...values: readonly string[]) =>
   rule(key, (value) => values.includes(value), `one of ${values.join(', ')}`)
-const whole = (key: string, min: number) =>
+const whole = (key: RegExp, min: number) =>
   rule(
     key,
     (value) => /^\d{1,10}$/.test(value) && Number(value) >= min,
     `a whole number of at least ${min}`,
   )
-const boolean = (key: string) => rule(key, (value) => BOOLEAN.test(value), 'true or false')
-const like = (key: string, pattern: RegExp, hint: string) =>
+const boolean = (key: RegExp) => rule(key, (value) => BOOLEAN.test(value), 'true or false')
+const like = (key: RegExp, pattern: RegExp, hint: string) =>
   rule(key, (value) => pattern.test(value), hint)
-const any = (key: string) => rule(key, () => true, '')
+const any = (key: RegExp) => rule(key, () => true, '')
 
 /** The extra specs that have a meaning, as Nova documents them ("Extra Specs" in its configuration reference). */
 const RULES: readonly Rule[] = [
-  any('accel:device_profile'),
-  any('aggregate_instance_extra_specs:.+'),
-  any('capabilities:.+'),
-  oneOf('group_policy', 'isolate', 'none'),
-  boolean('hw:(?:boot_menu|cpu_realtime|hide_hypervisor_id|mem_encryption|locked_memory|pmu)'),
-  boolean('hw:(?:vif_multiqueue_enabled|virtio_packed_ring)'),
-  like('hw:(?:cpu_realtime_mask|cpu_dedicated_mask|numa_cpus\\.\\d+)', CPU_LIST, 'a list of CPUs'),
-  whole('hw:(?:cpu_(?:max_)?(?:sockets|cores|threads)|numa_nodes|numa_mem\\.\\d+)', 1),
-  whole('hw:serial_port_count', 0),
-  oneOf('hw:cpu_policy', 'dedicated', 'mixed', 'shared'),
-  oneOf('hw:cpu_thread_policy', 'isolate', 'prefer', 'require'),
-  oneOf('hw:emulator_threads_policy', 'isolate', 'share'),
-  oneOf('hw:pci_numa_affinity_policy', 'required', 'preferred', 'legacy', 'socket'),
-  oneOf('hw:watchdog_action', 'none', 'pause', 'poweroff', 'reset', 'disabled'),
-  oneOf('hw:viommu_model', 'intel', 'smmuv3', 'virtio', 'auto'),
-  oneOf('hw:tpm_model', 'tpm-tis', 'tpm-crb'),
-  oneOf('hw:tpm_version', '1.2', '2.0'),
-  like('hw:mem_page_size', PAGE_SIZE, 'large, small, any or a size such as 2MB'),
-  any('hw:pmem'),
-  boolean('hw_rng:allowed'),
-  whole('hw_rng:(?:rate_bytes|rate_period)', 0),
-  whole('hw_video:ram_max_mb', 0),
-  oneOf('os:secure_boot', 'disabled', 'optional', 'required'),
-  any('pci_passthrough:alias'),
-  whole('quota:(?:cpu|memory|disk_io|vif)_(?:limit|reservation|shares_share)', 0),
-  oneOf('quota:(?:cpu|memory|disk_io|vif)_shares_level', 'custom', 'high', 'normal', 'low'),
-  whole('quota:cpu_(?:period|quota|shares)', 0),
-  whole('quota:disk_(?:read|write|total)_(?:bytes|iops)_sec', 0),
-  whole('quota:vif_(?:in|out)bound_(?:average|burst|peak)', 0),
-  whole('resources[a-zA-Z0-9_-]*:[A-Z][A-Z0-9_]*', 0),
-  oneOf('trait[a-zA-Z0-9_-]*:[A-Z][A-Z0-9_]*', 'required', 'forbidden'),
+  any(/^accel:device_profile$/),
+  any(/^aggregate_instance_extra_specs:.+$/),
+  any(/^capabilities:.+$/),
+  oneOf(/^group_policy$/, 'isolate', 'none'),
+  boolean(/^hw:(?:boot_menu|cpu_realtime|hide_hypervisor_id|mem_encryption|locked_memory|pmu)$/),
+  boolean(/^hw:(?:vif_multiqueue_enabled|virtio_packed_ring)$/),
+  like(/^hw:(?:cpu_realtime_mask|cpu_dedicated_mask|numa_cpus\.\d+)$/, CPU_LIST, 'a list of CPUs'),
+  whole(/^hw:(?:cpu_(?:max_)?(?:sockets|cores|threads)|numa_nodes|numa_mem\.\d+)$/, 1),
+  whole(/^hw:serial_port_count$/, 0),
+  oneOf(/^hw:cpu_policy$/, 'dedicated', 'mixed', 'shared'),
+  oneOf(/^hw:cpu_thread_policy$/, 'isolate', 'prefer', 'require'),
+  oneOf(/^hw:emulator_threads_policy$/, 'isolate', 'share'),
+  oneOf(/^hw:pci_numa_affinity_policy$/, 'required', 'preferred', 'legacy', 'socket'),
+  oneOf(/^hw:watchdog_action$/, 'none', 'pause', 'poweroff', 'reset', 'disabled'),
+  oneOf(/^hw:viommu_model$/, 'intel', 'smmuv3', 'virtio', 'auto'),
+  oneOf(/^hw:tpm_model$/, 'tpm-tis', 'tpm-crb'),
+  oneOf(/^hw:tpm_version$/, '1.2', '2.0'),
+  like(/^hw:mem_page_size$/, PAGE_SIZE, 'large, small, any or a size such as 2MB'),
+  any(/^hw:pmem$/),
+  boolean(/^hw_rng:allowed$/),
+  whole(/^hw_rng:(?:rate_bytes|rate_period)$/, 0),
+  whole(/^hw_video:ram_max_mb$/, 0),
+  oneOf(/^os:secure_boot$/, 'disabled', 'optional', 'required'),
+  any(/^pci_passthrough:alias$/),
+  whole(/^quota:(?:cpu|memory|disk_io|vif)_(?:limit|reservation|shares_share)$/, 0),
+  oneOf(/^quota:(?:cpu|memory|disk_io|vif)_shares_level$/, 'custom', 'high', 'normal', 'low'),
+  whole(/^quota:cpu_(?:period|quota|shares)$/, 0),
+  whole(/^quota:disk_(?:read|write|total)_(?:bytes|iops)_sec$/, 0),
+  whole(/^quota:vif_(?:in|out)bound_(?:average|burst|peak)$/, 0),
+  whole(/^resources[a-zA-Z0-9_-]*:[A-Z][A-Z0-9_]*$/, 0),
+  oneOf(/^trait[a-zA-Z0-9_-]*:[A-Z][A-Z0-9_]*$/, 'required', 'forbidden'),
 ]
 
 /** Only in these does an unknown name mean a mistake; others belong to operators' own filters. */

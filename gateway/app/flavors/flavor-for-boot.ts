@@ -4,9 +4,6 @@ import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
 import { findFlavor } from '../../db/flavors.ts'
 import { type FlavorViewer, sightOf } from './show-flavor.ts'
 
-/** A flavor's id, as clients give it, or a link to a flavor. */
-const LAST_SEGMENT = /[^/]*$/
-
 /**
  * The flavor as it is now, for a server of this caller. Throws `invalid` where the flavor is unknown, disabled, or
  * private and not for the caller to see: on a boot Nova answers 400, not 404 (nova/api/openstack/compute/servers.py).
@@ -16,7 +13,8 @@ export async function flavorForBoot(
   caller: FlavorViewer,
   flavorRef: string,
 ): Promise<FlavorSnapshot> {
-  const id = LAST_SEGMENT.exec(flavorRef)![0]
+  // Clients give an id, or a link to a flavor.
+  const id = flavorRef.slice(flavorRef.lastIndexOf('/') + 1)
   const flavor = await findFlavor(db, id, sightOf(caller))
   if (flavor === undefined || flavor.isDisabled)
     throw new Failure('invalid', `Flavor ${id} could not be found.`)

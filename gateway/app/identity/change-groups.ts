@@ -10,6 +10,7 @@ import { changeAccess } from './change-access.ts'
 import { domainOfNew, enforceInDomain, reached } from './domain-reach.ts'
 import type { Identity } from './identity.ts'
 import { newKeystoneId } from './keystone-id.ts'
+import { refuseAboveManager } from './managed-roles.ts'
 import type { Group } from './model.ts'
 import { noSuch } from './no-such.ts'
 
@@ -90,5 +91,7 @@ export async function removeMember(
 }
 
 async function lockedGroup(tx: Tx, caller: Caller, id: string, rule: string): Promise<Group> {
-  return reached(await lockGroup(tx, id), 'group', id, caller, rule)
+  const group = reached(await lockGroup(tx, id), 'group', id, caller, rule)
+  await refuseAboveManager(tx, caller, { what: 'group', id }, rule)
+  return group
 }

@@ -14,10 +14,10 @@ import { verifyLogin } from './password-method.ts'
 export async function changePassword(
   identity: Identity,
   userId: string,
-  original: string,
-  password: string,
+  { original, password }: { readonly original: string; readonly password: string },
+  peer: string,
 ): Promise<void> {
-  const { user, passwordHash } = await verifyLogin(identity, { id: userId }, original)
+  const { user, passwordHash } = await verifyLogin(identity, { id: userId }, original, peer)
   if (user.options.lock_password === true)
     throw new Failure(
       'forbidden',

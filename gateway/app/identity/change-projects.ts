@@ -16,6 +16,7 @@ import { boundedExtra } from './extra.ts'
 import type { Identity } from './identity.ts'
 import { refuseChange, refuseDelete } from './immutable.ts'
 import { newKeystoneId } from './keystone-id.ts'
+import { refuseAboveManager } from './managed-roles.ts'
 import type { Domain, Extra, Project } from './model.ts'
 import { noSuch } from './no-such.ts'
 
@@ -115,6 +116,8 @@ export async function changeProject(
     refuseChange('project', before, after.immutable)
     if (before.enabled && !after.enabled) await refuseEnabledChildren(tx, id)
     await updateProject(tx, after)
+    if (before.enabled && !after.enabled)
+      await refuseAboveManager(tx, caller, { what: 'project', id }, 'identity:update_project')
     if (!after.enabled) await deleteTokens(tx, { scope: { type: 'project', ids: [id] } })
     return after
   })
@@ -145,6 +148,7 @@ export async function removeProject(identity: Identity, caller: Caller, id: stri
   await changeAccess(identity, async (tx) => {
     const project = await lockedProject(tx, caller, id, 'identity:delete_project')
     refuseDelete('project', project)
+    await refuseAboveManager(tx, caller, { what: 'project', id }, 'identity:delete_project')
     const [child] = await listProjects(tx, { below: id }, 1)
     if (child !== undefined)
       throw new Failure(

@@ -11,6 +11,7 @@ import { domainOfNew, enforceInDomain, reached } from './domain-reach.ts'
 import { boundedExtra } from './extra.ts'
 import type { Identity } from './identity.ts'
 import { newKeystoneId } from './keystone-id.ts'
+import { refuseAboveManager } from './managed-roles.ts'
 import type { Extra, User, UserOptions } from './model.ts'
 import { noSuch } from './no-such.ts'
 import { hashPassword } from './password-hash.ts'
@@ -64,6 +65,7 @@ export async function changeUser(
   const passwordHash = password === undefined ? undefined : await hashOf(password)
   return changeAccess(identity, async (tx) => {
     const before = reached(await lockUser(tx, id), 'user', id, caller, 'identity:update_user')
+    await refuseAboveManager(tx, caller, { what: 'user', id }, 'identity:update_user')
     if (domainId !== undefined && domainId !== before.domain.id)
       throw new Failure('invalid', 'Update of `domain_id` is not allowed.')
     await requireProject(tx, change.defaultProjectId ?? null)
@@ -83,6 +85,7 @@ export async function changeUser(
 export async function removeUser(identity: Identity, caller: Caller, id: string): Promise<void> {
   await changeAccess(identity, async (tx) => {
     reached(await lockUser(tx, id), 'user', id, caller, 'identity:delete_user')
+    await refuseAboveManager(tx, caller, { what: 'user', id }, 'identity:delete_user')
     await deleteUsers(tx, [id])
   })
 }

@@ -24,6 +24,7 @@ export interface CredentialProof {
 export async function proveCredential(
   identity: Identity,
   request: Request | undefined,
+  peer: string,
 ): Promise<CredentialProof> {
   if (request === undefined)
     throw new Failure(
@@ -32,14 +33,19 @@ export async function proveCredential(
     )
   const credential = await findCredential(identity, request)
   const account = credential?.id ?? request.id ?? JSON.stringify([request.user, request.name])
-  refuseExhausted(identity, account)
+  const asker = { peer, account }
+  refuseExhausted(identity, asker)
 
-  const isRight = await verifyPassword(request.secret, credential?.secretHash ?? NOBODYS_HASH)
+  const isRight = await verifyPassword(
+    request.secret,
+    credential?.secretHash ?? NOBODYS_HASH,
+    asker,
+  )
   if (credential === undefined || !isRight) {
-    identity.throttle.failed(account)
+    identity.throttle.failed(asker)
     throw loginRefused(`application credential login of ${account}`)
   }
-  identity.throttle.succeeded(account)
+  identity.throttle.succeeded(asker)
   const proof = {
     userId: credential.userId,
     defaultProjectId: null,

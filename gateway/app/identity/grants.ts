@@ -8,18 +8,16 @@ import {
   ensureRoleAssignment,
   listRoleAssignments,
 } from '../../db/identity/role-assignments.ts'
-import { findRole, listRoles } from '../../db/identity/roles.ts'
+import { findRole, listRoles, roleModel } from '../../db/identity/roles.ts'
 import { findUser } from '../../db/identity/users.ts'
 import type { Caller } from '../request-context.ts'
 import { changeAccess } from './change-access.ts'
 import { enforceInDomain, reached } from './domain-reach.ts'
 import type { Identity } from './identity.ts'
 import { type Listed, NO_ENTRIES, READ_MAX, unpaged } from './listed.ts'
+import { isManagedRole } from './managed-roles.ts'
 import type { Role, RoleAssignment } from './model.ts'
 import { noSuch } from './no-such.ts'
-
-/** Whoever manages a domain gives these, and roles of the domain: not `admin`, which reaches beyond it. */
-const MANAGED_ROLES: ReadonlySet<string> = new Set(['manager', 'member', 'reader'])
 
 /** To whom and on what roles are given. */
 export type GrantPlace = Omit<RoleAssignment, 'roleId'>
@@ -92,13 +90,22 @@ async function managedGrant(
 ): Promise<{ readonly role: Role; readonly targetDomain: string | undefined }> {
   const role = await requireRole(db, grant.roleId)
   const targetDomain = await requirePlace(db, caller, grant, rule)
-  const isOwn = role.domainId === '' ? MANAGED_ROLES.has(role.name) : role.domainId === targetDomain
-  if (caller.domainId !== null && !isOwn)
+  if (caller.domainId !== null && !(await isManaged(db, role, targetDomain)))
     throw new Failure(
       'forbidden',
       `${rule}: the role ${role.name} is given by administrators only.`,
     )
   return { role, targetDomain }
+}
+
+/** Roles of a domain are for its own targets, and only by what they bring. */
+async function isManaged(
+  db: Executor,
+  { id, domainId }: Role,
+  targetDomain: string | undefined,
+): Promise<boolean> {
+  const isOwn = domainId === '' || domainId === targetDomain
+  return isOwn && isManagedRole(await roleModel(db), id)
 }
 
 async function requireRole(db: Executor, id: string): Promise<Role> {

@@ -4,6 +4,7 @@ import type { Database } from '#common/db/database.ts'
 import type { Logger } from '#common/log.ts'
 import { RunningReconciler } from '#common/reconciler.ts'
 import { findToken } from '../../db/identity/tokens.ts'
+import { RequestLimiter } from '../request-limiter.ts'
 import { describeToken } from './describe-token.ts'
 import { type Lockout, LoginThrottle } from './login-throttle.ts'
 import { watchRevocations } from './revocation-watch.ts'
@@ -18,6 +19,8 @@ export interface Identity extends TokenVerifier, AsyncDisposable {
   readonly clock: Clock
   readonly cache: TokenCache
   readonly throttle: LoginThrottle
+  /** Of tokens, by user; undefined where users may have as many as they like. */
+  readonly tokenLimiter: RequestLimiter | undefined
   readonly region: string
   readonly tokenLifetimeS: number
   /** Everything a valid token stands for; undefined for any other. */
@@ -30,31 +33,35 @@ export interface IdentityOptions {
   readonly region: string
   readonly tokenLifetimeS: number
   readonly lockout: Lockout
+  /** Of each user; 0: any number. */
+  readonly tokensPerMinute?: number
   readonly clock?: Clock
 }
 
 /** Afterwards tokens are verified, from memory where that is safe, and revocations are followed until disposed. */
 export function createIdentity(options: IdentityOptions): Identity {
   const { db, log, region, tokenLifetimeS, lockout, clock = systemClock } = options
+  const { tokensPerMinute = 0 } = options
   const cache = new TokenCache(clock)
   const running = new AsyncDisposableStack()
   running.use(watchRevocations({ db, cache, clock, log }))
   running.use(new RunningReconciler(tokenPurge(db, clock), clock, log))
   const loading = new Map<string, Promise<TokenView | undefined>>()
 
-  const viewOf = async (token: string): Promise<TokenView | undefined> => {
-    const id = tokenId(token)
-    return cache.get(id) ?? coalesced(loading, id, () => loadToken({ db, cache, clock }, id))
-  }
+  const viewOfId = async (id: string): Promise<TokenView | undefined> =>
+    cache.get(id) ?? coalesced(loading, id, () => loadToken({ db, cache, clock }, id))
+  const viewOf = (token: string) => viewOfId(tokenId(token))
   return {
     db,
     clock,
     cache,
     throttle: new LoginThrottle(clock, lockout),
+    tokenLimiter: tokensPerMinute === 0 ? undefined : new RequestLimiter(clock, tokensPerMinute),
     region,
     tokenLifetimeS,
     viewOf,
     callerOf: async (token) => (await viewOf(token))?.caller,
+    callerOfId: async (id) => (await viewOfId(id))?.caller,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }

@@ -28,7 +28,10 @@ export interface IssuedToken {
   readonly view: TokenView
 }
 
-/** Afterwards the token is valid at every gateway; undefined when the user may not have the scope. */
+/**
+ * Afterwards the token is valid at every gateway; undefined when the user may not have the scope. Throws `unavailable` for
+ * a user who asks for tokens without end.
+ */
 export async function issueToken(
   identity: Identity,
   proof: Proof,
@@ -39,6 +42,11 @@ export async function issueToken(
   const { mark } = identity.cache
   const view = await describeToken(identity.db, record, record.issuedAt)
   if (view === undefined) return undefined
+  if ((identity.tokenLimiter?.take(proof.userId) ?? 0) > 0)
+    throw new Failure(
+      'unavailable',
+      'This user asks for too many tokens: use one until it expires.',
+    )
   await insertToken(identity.db, record)
   identity.cache.put(view, mark)
   return { token, view }

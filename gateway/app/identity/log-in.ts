@@ -7,15 +7,22 @@ import { provePassword } from './password-method.ts'
 import { NO_SCOPE, requestedScope } from './requested-scope.ts'
 import { proveToken } from './token-method.ts'
 
-/** A token for what the request proves, in the scope it asks for; throws `unauthenticated` or `invalid`. */
-export async function logIn(identity: Identity, request: LoginRequest): Promise<IssuedToken> {
+/**
+ * A token for what the request proves, in the scope it asks for; throws `unauthenticated` or `invalid`, and
+ * `unavailable` while too many log in. `peer`: where from, with which it shares the place to wait.
+ */
+export async function logIn(
+  identity: Identity,
+  request: LoginRequest,
+  peer: string,
+): Promise<IssuedToken> {
   const { methods, password, token, application_credential } = request.identity
   const [method = '', ...others] = methods
   if (others.length > 0)
     throw new Failure('unauthenticated', 'Only one authentication method at a time is supported.')
   switch (method) {
     case 'password':
-      return scoped(identity, await provePassword(identity, password), request.scope)
+      return scoped(identity, await provePassword(identity, password, peer), request.scope)
     case 'token':
       return scoped(identity, await proveToken(identity, token), request.scope)
     case 'application_credential': {
@@ -24,7 +31,7 @@ export async function logIn(identity: Identity, request: LoginRequest): Promise<
           'unauthenticated',
           'An application credential has its scope: ask for none.',
         )
-      const { proof, projectId } = await proveCredential(identity, application_credential)
+      const { proof, projectId } = await proveCredential(identity, application_credential, peer)
       return issued(await issueToken(identity, proof, { type: 'project', id: projectId }))
     }
     default:

@@ -1,19 +1,23 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#common/clock.ts'
+import type { Asker } from './fair-queue.ts'
 
-/** How many failures an account has, in which time, before it is locked for the rest of that time. */
+/** How many failures an account has from one peer, in which time, before that peer is refused for the rest of that time. */
 export interface Lockout {
   readonly failuresMax: number
   readonly windowMs: number
 }
 
-/** Accounts watched; guesses spread over more accounts than this are few per account. */
-const ACCOUNTS_MAX = 10_000
+/** Pairs watched; guesses spread over more than this are few of each. */
+const WATCHED_MAX = 10_000
 
-/** Counts failed logins per account, existing or not, in this process: guessing gets slow, and costs no hashing. */
+/**
+ * Counts failed logins per account, existing or not, and peer, in this process: guessing gets slow, and costs no hashing.
+ * Not per account alone, or whoever knows a name could lock its owner out.
+ */
 export class LoginThrottle {
   readonly #failures = new LRUCache<string, { count: number; readonly since: number }>({
-    max: ACCOUNTS_MAX,
+    max: WATCHED_MAX,
   })
   readonly #clock: Clock
   readonly #lockout: Lockout
@@ -23,24 +27,28 @@ export class LoginThrottle {
     this.#lockout = lockout
   }
 
-  /** True while the account has had its failures of the current window. */
-  isExhausted(account: string): boolean {
-    return (this.#current(account)?.count ?? 0) >= this.#lockout.failuresMax
+  /** True while the peer has had its failures of the current window. */
+  isExhausted(asker: Asker): boolean {
+    return (this.#current(asker)?.count ?? 0) >= this.#lockout.failuresMax
   }
 
-  failed(account: string): void {
-    const current = this.#current(account)
+  failed(asker: Asker): void {
+    const current = this.#current(asker)
     if (current !== undefined) current.count += 1
-    else this.#failures.set(account, { count: 1, since: this.#clock.now() })
+    else this.#failures.set(keyOf(asker), { count: 1, since: this.#clock.elapsed() })
   }
 
-  succeeded(account: string): void {
-    this.#failures.delete(account)
+  succeeded(asker: Asker): void {
+    this.#failures.delete(keyOf(asker))
   }
 
-  #current(account: string) {
-    const entry = this.#failures.get(account)
+  #current(asker: Asker) {
+    const entry = this.#failures.get(keyOf(asker))
     if (entry === undefined) return undefined
-    return this.#clock.now() - entry.since < this.#lockout.windowMs ? entry : undefined
+    return this.#clock.elapsed() - entry.since < this.#lockout.windowMs ? entry : undefined
   }
+}
+
+function keyOf({ peer, account }: Asker): string {
+  return `${peer}\0${account}`
 }

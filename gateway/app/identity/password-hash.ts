@@ -1,7 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import pLimit from 'p-limit'
 import { Failure } from '#common/errors.ts'
+import { type Asker, FairQueue } from './fair-queue.ts'
 
 /** OWASP's minimum for scrypt at r=8, p=1 with 16 MiB; about 40 ms of one core. */
 const COST = { N: 2 ** 14, r: 8, p: 1, maxmem: 64 * 2 ** 20 } as const
@@ -11,6 +11,7 @@ const SALT_BYTES = 16
 const PARALLEL_MAX = 2
 /** More waiting hashes than this take longer than a client waits. */
 const WAITING_MAX = 100
+const WAITING_PER_ACCOUNT_MAX = 50
 
 const scryptAsync = promisify(
   scrypt as (
@@ -21,29 +22,38 @@ const scryptAsync = promisify(
     done: (error: Error | null, key: Buffer) => void,
   ) => void,
 )
-const gate = pLimit(PARALLEL_MAX)
+const queue = new FairQueue({
+  parallelMax: PARALLEL_MAX,
+  waitingMax: WAITING_MAX,
+  waitingPerAccountMax: WAITING_PER_ACCOUNT_MAX,
+  refusal: () => new Failure('unavailable', 'Too many logins at once. Please try again.'),
+})
+/** Users with a token, who set passwords and secrets, share one place among the peers. */
+const KNOWN_USERS: Asker = { peer: 'users', account: 'users' }
 
 /** The hash to store for a secret: parameters, a fresh salt and the key. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
-  const key = await derive(password, salt)
+  const key = await derive(password, salt, KNOWN_USERS)
   return `$scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64')}$${key.toString('base64')}`
 }
 
 /** True when the secret is the one hashed. Takes the same time whatever the outcome; throws `unavailable` when too many wait. */
-export async function verifyPassword(password: string, stored: string): Promise<boolean> {
+export async function verifyPassword(
+  password: string,
+  stored: string,
+  asker: Asker,
+): Promise<boolean> {
   const [, scheme, n, , , salt, key] = stored.split('$')
   if (scheme !== 'scrypt' || Number(n) !== COST.N || salt === undefined || key === undefined)
     throw new Error('a stored password hash has parameters this version does not know')
-  const derived = await derive(password, Buffer.from(salt, 'base64'))
+  const derived = await derive(password, Buffer.from(salt, 'base64'), asker)
   return timingSafeEqual(derived, Buffer.from(key, 'base64'))
 }
 
 /** A hash no password has, to be verified against for users that do not exist. */
 export const NOBODYS_HASH = `$scrypt$${COST.N}$${COST.r}$${COST.p}$${Buffer.alloc(SALT_BYTES).toString('base64')}$${Buffer.alloc(KEY_BYTES).toString('base64')}`
 
-async function derive(password: string, salt: Buffer): Promise<Buffer> {
-  if (gate.pendingCount >= WAITING_MAX)
-    throw new Failure('unavailable', 'Too many logins at once. Please try again.')
-  return gate(() => scryptAsync(password.normalize('NFC'), salt, KEY_BYTES, COST))
+async function derive(password: string, salt: Buffer, asker: Asker): Promise<Buffer> {
+  return queue.run(asker, () => scryptAsync(password.normalize('NFC'), salt, KEY_BYTES, COST))
 }

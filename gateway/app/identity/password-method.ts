@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import { findLogin, type UserReference } from '../../db/identity/users.ts'
+import type { Asker } from './fair-queue.ts'
 import type { Identity } from './identity.ts'
 import { loginRefused, type Proof } from './issue-token.ts'
 import type { LoginRequest } from './login-request.ts'
@@ -11,11 +12,12 @@ import { userReference } from './user-reference.ts'
 export async function provePassword(
   identity: Identity,
   request: LoginRequest['identity']['password'],
+  peer: string,
 ): Promise<Proof> {
   if (request === undefined)
     throw new Failure('invalid', "Method 'password' needs 'identity.password'.")
   const who = userReference(request.user, 'identity.password.user')
-  const { user } = await verifyLogin(identity, who, request.user.password)
+  const { user } = await verifyLogin(identity, who, request.user.password, peer)
   return {
     userId: user.id,
     defaultProjectId: user.defaultProjectId,
@@ -31,25 +33,27 @@ export async function verifyLogin(
   identity: Identity,
   who: UserReference,
   password: string,
+  peer: string,
 ): Promise<{ readonly user: User; readonly passwordHash: string }> {
   const login = await findLogin(identity.db, who)
   const account = login?.user.id ?? accountText(who)
   const isCounted = login?.user.options.ignore_lockout_failure_attempts !== true
-  if (isCounted) refuseExhausted(identity, account)
+  const asker = { peer, account }
+  if (isCounted) refuseExhausted(identity, asker)
 
   const passwordHash = login?.passwordHash ?? NOBODYS_HASH
-  const isRight = await verifyPassword(password, passwordHash)
+  const isRight = await verifyPassword(password, passwordHash, asker)
   if (login === undefined || !isRight || !login.user.isActive) {
-    identity.throttle.failed(account)
+    identity.throttle.failed(asker)
     throw loginRefused(`password login of ${account}`)
   }
-  identity.throttle.succeeded(account)
+  identity.throttle.succeeded(asker)
   return { user: login.user, passwordHash }
 }
 
-/** Throws `unauthenticated` for an account with too many failures of late; existing or not, so it tells nothing. */
-export function refuseExhausted({ throttle }: Identity, account: string): void {
-  if (!throttle.isExhausted(account)) return
+/** Throws `unauthenticated` after too many failures of late from this peer; for what does not exist, too, so it tells nothing. */
+export function refuseExhausted({ throttle }: Identity, asker: Asker): void {
+  if (!throttle.isExhausted(asker)) return
   throw new Failure(
     'unauthenticated',
     'There were too many failed logins for this account. Please wait a while and try again.',

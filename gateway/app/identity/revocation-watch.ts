@@ -36,7 +36,7 @@ async function run({ db, cache, clock, log }: WatchDeps, signal: AbortSignal): P
   let seen: number | undefined
   let isBlind = false
   while (!signal.aborted) {
-    const asOf = clock.now()
+    const asOf = clock.elapsed()
     const asked = cache.nextAsked(signal)
     try {
       seen = await withDeadline(POLL_TIMEOUT_MS, catchUp(db, cache, seen))

@@ -7,7 +7,7 @@ let cache: TokenCache
 
 beforeEach(() => {
   now = 1_000_000
-  cache = new TokenCache({ now: () => now, sleep: () => Promise.resolve() })
+  cache = new TokenCache({ now: () => now, elapsed: () => now, sleep: () => Promise.resolve() })
   cache.heard(now)
 })
 

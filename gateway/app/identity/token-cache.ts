@@ -24,10 +24,11 @@ export class TokenCache {
   /** A token that is valid now; undefined when only the database can tell. */
   get(id: string): TokenView | undefined {
     this.#asked.resolve()
-    const now = this.#clock.now()
-    if (now - this.#heardAt > BLIND_MAX_MS) return undefined
+    if (this.#clock.elapsed() - this.#heardAt > BLIND_MAX_MS) return undefined
     const view = this.#views.get(id)
-    return view !== undefined && view.record.expiresAt.getTime() > now ? view : undefined
+    return view !== undefined && view.record.expiresAt.getTime() > this.#clock.now()
+      ? view
+      : undefined
   }
 
   /** Ends as soon as a token is asked for, or on a signal: until then nobody needs word of revocations. */

@@ -44,9 +44,10 @@ export class ContentStore {
     return store
   }
 
+  /** Throws `unavailable` when the store's disk is full, as do `write` and `flush` of the answer. */
   async receive(): Promise<Incoming> {
     const path = join(this.#incoming, randomUUID())
-    const file = await open(path, 'wx', 0o600)
+    const file = await orFull(open(path, 'wx', 0o600))
     return new IncomingFile(file, path, (sha256) => this.#pathOf(sha256))
   }
 
@@ -119,7 +120,7 @@ export class ContentStore {
   }
 }
 
-class IncomingFile implements Incoming {
+export class IncomingFile implements Incoming {
   readonly #file: FileHandle
   readonly #path: string
   readonly #pathOf: (sha256: string) => string
@@ -132,11 +133,11 @@ class IncomingFile implements Incoming {
   }
 
   async write(chunk: Uint8Array): Promise<void> {
-    await this.#file.writeFile(chunk)
+    await orFull(this.#file.writeFile(chunk))
   }
 
   async flush(): Promise<void> {
-    await this.#file.sync()
+    await orFull(this.#file.sync())
     await this.#close()
   }
 
@@ -160,6 +161,18 @@ class IncomingFile implements Incoming {
     if (!this.#isOpen) return
     this.#isOpen = false
     await this.#file.close()
+  }
+}
+
+async function orFull<T>(writing: Promise<T>): Promise<T> {
+  try {
+    return await writing
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+    throw new Failure('unavailable', 'The image store has no room left: its disk is full.', {
+      cause: error,
+    })
   }
 }
 

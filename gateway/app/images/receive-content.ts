@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
+import type { Clock } from '#common/clock.ts'
 import { Failure } from '#common/errors.ts'
 import type { ImageContent } from '../../db/image.ts'
 import type { Incoming } from './content-store.ts'
 import { ContentSampler } from './formats/content-sampler.ts'
 import type { DiskFormat } from './formats/format.ts'
-import { inspectContent } from './formats/inspect.ts'
+import { inspectApart } from './formats/inspect-apart.ts'
 import { withIdleLimit } from './idle-limit.ts'
 
 /** A sender that is silent for this long is given up. Shorter than any lease, so that no upload outlives its own. */
@@ -18,9 +19,11 @@ export interface Receipt {
   readonly sizeMaxBytes: number
   /** Undefined for content that is only staged: it is looked at when it is imported. */
   readonly format: DiskFormat | undefined
-  readonly now: () => number
+  readonly clock: Pick<Clock, 'elapsed'>
+  /** Of each half minute; what comes slower is given up. Undefined: a sender may be as slow as it likes. */
+  readonly bytesPerSecondMin?: number
   /** Called every half minute; throws when the image is no longer ours to fill. */
-  readonly renew: (nowMs: number) => Promise<void>
+  readonly renew: () => Promise<void>
 }
 
 /**
@@ -28,12 +31,13 @@ export interface Receipt {
  * long, or is not what its format says.
  */
 export async function receiveContent(incoming: Incoming, receipt: Receipt): Promise<ImageContent> {
-  const { declaredBytes, format, sizeMaxBytes, now } = receipt
+  const { declaredBytes, format, sizeMaxBytes, clock } = receipt
   refuseAbove(sizeMaxBytes, declaredBytes ?? 0)
   const digests = new Digests()
   const sampler = new ContentSampler()
   let sizeBytes = 0
-  let renewedAt = now()
+  let renewedAt = clock.elapsed()
+  let renewedBytes = 0
   let isLookedAt = false
   for await (const chunk of withIdleLimit(receipt.body, IDLE_MAX_MS)) {
     sizeBytes += chunk.length
@@ -43,19 +47,30 @@ export async function receiveContent(incoming: Incoming, receipt: Receipt): Prom
     // Refused as soon as the front shows it; a fixed VHD only shows at its end.
     if (!isLookedAt && format !== undefined && sampler.isHeadFull && format !== 'vhd') {
       isLookedAt = true
-      inspectContent(format, sampler.sample())
+      await inspectApart(format, sampler.sample())
     }
     await incoming.write(chunk)
-    if (now() - renewedAt < RENEW_EVERY_MS) continue
-    renewedAt = now()
-    await receipt.renew(renewedAt)
+    const sinceMs = clock.elapsed() - renewedAt
+    if (sinceMs < RENEW_EVERY_MS) continue
+    refuseSlow(receipt, sizeBytes - renewedBytes, sinceMs)
+    renewedAt = clock.elapsed()
+    renewedBytes = sizeBytes
+    await receipt.renew()
   }
   if (declaredBytes !== undefined && declaredBytes !== sizeBytes)
     throw new Failure('invalid', 'The upload ended before all of its data was received.')
   const virtualSizeBytes =
-    format === undefined ? sizeBytes : inspectContent(format, sampler.sample())
+    format === undefined ? sizeBytes : await inspectApart(format, sampler.sample())
   await incoming.flush()
   return { sizeBytes, virtualSizeBytes, ...digests.digests() }
+}
+
+function refuseSlow({ bytesPerSecondMin }: Receipt, bytes: number, ms: number): void {
+  if (bytesPerSecondMin === undefined || (1_000 * bytes) / ms >= bytesPerSecondMin) return
+  throw new Failure(
+    'invalid',
+    `The data came slower than the ${bytesPerSecondMin} bytes a second that are the least.`,
+  )
 }
 
 /** Throws `too-large`. */

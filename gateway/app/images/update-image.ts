@@ -1,7 +1,8 @@
-import { Failure, isFailure } from '#common/errors.ts'
+import { Failure } from '#common/errors.ts'
 import { fieldsOf, type Image, type ImageFields } from '../../db/image.ts'
 import { findImage, updateImage as writeImage } from '../../db/images.ts'
 import type { Requester } from '../requester.ts'
+import { retryStale } from '../retry-stale.ts'
 import { CONTAINER_FORMATS, DISK_FORMATS } from './formats/format.ts'
 import { checkFields } from './image-fields.ts'
 import type { Images } from './images.ts'
@@ -12,8 +13,6 @@ import {
   patchOperations,
 } from './patch-image.ts'
 import { noSuchImage, ownImage } from './visible-image.ts'
-
-const TRIES_MAX = 3
 
 /** Afterwards the image has the patch applied to its newest revision. */
 export function updateImage(
@@ -66,26 +65,21 @@ export async function removeImageTag(
   })
 }
 
-/** Decides again from fresh data when another change came between, a bounded number of times. */
+/** Decides again from fresh data when another change came between. */
 async function changeImage(
   images: Images,
   requester: Requester,
   id: string,
   decide: (image: Image) => ImageFields,
 ): Promise<Image> {
-  for (let tries = 1; ; tries += 1) {
+  await retryStale(images.clock, async () => {
     const image = await ownImage(images, requester, id, 'modify')
     const fields = decide(image)
     checkFields(fields, requester, image)
     checkFormats(fields)
-    try {
-      const now = new Date(images.clock.now())
-      await images.db.transaction((tx) => writeImage(tx, image, fieldsOf(fields), now))
-      break
-    } catch (error) {
-      if (!isFailure(error, 'conflict') || tries === TRIES_MAX) throw error
-    }
-  }
+    const now = new Date(images.clock.now())
+    await images.db.transaction((tx) => writeImage(tx, image, fieldsOf(fields), now))
+  })
   const changed = await findImage(images.db, id)
   if (changed === undefined) throw noSuchImage(id)
   return changed

@@ -89,8 +89,8 @@ async function fill(
       declaredBytes,
       sizeMaxBytes,
       format,
-      now: () => clock.now(),
-      renew: (nowMs) => renew(images, upload, nowMs),
+      clock,
+      renew: () => renew(images, upload, clock.now()),
     })
     await keepContent(images, { ...upload, owner: image.owner, to }, incoming, content)
   } catch (error) {

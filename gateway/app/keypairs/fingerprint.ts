@@ -7,7 +7,7 @@ const SSH_TYPE =
   /^(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp(?:256|384|521)|sk-(?:ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com)$/
 /** One line: a second one would be a second key, or an option, in a guest's authorized_keys. */
 const SSH_KEY =
-  /^(?<type>[a-z0-9@.-]+)[ \t]+(?<blob>[A-Za-z0-9+/]+={0,2})(?:[ \t]+[^\p{Cc}]*)?\r?\n?$/u
+  /^(?<type>[a-z0-9@.-]+)[ \t]+(?<blob>[A-Za-z0-9+/]+={0,2})(?:[ \t][\t\P{Cc}]*)?\r?\n?$/u
 
 /**
  * The fingerprint as Nova writes it: MD5 of an SSH key's blob, SHA-1 of a certificate, hexadecimal pairs with colons.

@@ -11,6 +11,7 @@ import {
   updateSecurityGroup as writeGroup,
 } from '../../db/security-groups.ts'
 import type { Requester } from '../requester.ts'
+import { retryStale } from '../retry-stale.ts'
 import { egressRules, ensureDefaultGroup } from './default-group.ts'
 import type { Networks } from './networks.ts'
 import { charge, refund } from './quotas.ts'
@@ -79,7 +80,19 @@ function newGroup(networks: Networks, requester: Requester, draft: GroupDraft): 
 }
 
 /** Afterwards the group has this name and description. The default group keeps its name. */
-export async function updateSecurityGroup(
+export function updateSecurityGroup(
+  networks: Networks,
+  ...asked: [
+    requester: Requester,
+    id: string,
+    change: Pick<GroupDraft, 'name' | 'description'>,
+    wantedRevision?: number | undefined,
+  ]
+): Promise<SecurityGroup> {
+  return retryStale(networks.clock, () => changeSecurityGroup(networks, ...asked))
+}
+
+async function changeSecurityGroup(
   networks: Networks,
   requester: Requester,
   id: string,

@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import { releaseAddresses } from '../../db/port-addresses.ts'
 import { unbindGroups } from '../../db/port-inserts.ts'
 import { deletePortRow } from '../../db/ports.ts'
+import { StaleRevision } from '../../db/stale-revision.ts'
 import type { Requester } from '../requester.ts'
 import type { Networks } from './networks.ts'
 import { isServerPort } from './port-device.ts'
@@ -25,8 +26,7 @@ export async function deletePort(
     )
   await networks.db.transaction(async (tx) => {
     await holdRevision(tx, 'ports', id, wantedRevision)
-    if (!(await deletePortRow(tx, id)))
-      throw new Failure('not-found', `Port ${id} could not be found.`)
+    if (!(await deletePortRow(tx, port))) throw new StaleRevision(`Port ${id}`)
     await releaseAddresses(tx, id)
     await unbindGroups(tx, id)
     refund(tx, port.projectId, 'port')

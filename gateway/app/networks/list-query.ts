@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import { own } from '#common/own.ts'
 import type { FilterValue, ResourcePage } from '../../db/resource-page.ts'
 
 /** The names and values of a query string, in order. */
@@ -90,7 +91,7 @@ function filterOf(name: string, values: readonly string[], kinds: FilterKinds): 
   if (values.length > VALUES_MAX)
     throw new Failure('invalid', `${name} takes at most ${VALUES_MAX} values.`)
   if (name === 'fixed_ips') return values.map(fixedIpFilter)
-  const kind = kinds[name]
+  const kind = own(kinds, name)
   if (kind === undefined)
     throw new Failure('invalid', `['${name}'] is invalid attribute for filtering`)
   const texts = kind === 'tags' ? values.flatMap((value) => value.split(',')) : values

@@ -16,12 +16,13 @@ export async function releasePort(
   const port = (await portsOfServer(tx, serverId)).find(({ id }) => id === portId)
   if (port === undefined) return
   if (port.isBootMade) {
-    await deletePortRow(tx, portId)
+    // The server's delete may have taken it meanwhile, with its share of the quota.
+    if (!(await deletePortRow(tx, port))) return
     await releaseAddresses(tx, portId)
     await unbindGroups(tx, portId)
     refund(tx, port.projectId, 'port')
   } else {
-    await unbindPort(tx, portId, now)
+    await unbindPort(tx, { portId, serverId, now })
   }
   await showServerNics(tx, serverId)
 }

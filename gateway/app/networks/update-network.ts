@@ -7,13 +7,26 @@ import {
   updateNetwork as writeNetwork,
 } from '../../db/networks.ts'
 import type { Requester } from '../requester.ts'
+import { retryStale } from '../retry-stale.ts'
 import { type NetworkFields, withFields } from './create-networks.ts'
 import type { Networks } from './networks.ts'
 import { holdRevision } from './revision.ts'
 import { ownNetwork } from './visible.ts'
 
 /** Afterwards the network has these fields. Throws `conflict` when it cannot stop being shared. */
-export async function updateNetwork(
+export function updateNetwork(
+  networks: Networks,
+  ...asked: [
+    requester: Requester,
+    id: string,
+    fields: NetworkFields,
+    wantedRevision?: number | undefined,
+  ]
+): Promise<Network> {
+  return retryStale(networks.clock, () => changeNetwork(networks, ...asked))
+}
+
+async function changeNetwork(
   networks: Networks,
   requester: Requester,
   id: string,

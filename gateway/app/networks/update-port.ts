@@ -7,6 +7,7 @@ import { bindGroups, holdNetwork, unbindGroups } from '../../db/port-inserts.ts'
 import { findPorts, updatePort as writePort } from '../../db/ports.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
+import { retryStale } from '../retry-stale.ts'
 import { addressWishes } from './address-wishes.ts'
 import { groupsForPort } from './groups-for-port.ts'
 import type { Networks } from './networks.ts'
@@ -22,7 +23,19 @@ import { isOwner, visiblePort } from './visible.ts'
  * Afterwards the port has these fields, addresses and groups. Throws `conflict` for an address that is taken,
  * `invalid` for a further group where groups have no effect.
  */
-export async function updatePort(
+export function updatePort(
+  networks: Networks,
+  ...asked: [
+    requester: Requester,
+    id: string,
+    change: PortFields,
+    wantedRevision?: number | undefined,
+  ]
+): Promise<Port> {
+  return retryStale(networks.clock, () => changePort(networks, ...asked))
+}
+
+async function changePort(
   networks: Networks,
   requester: Requester,
   id: string,

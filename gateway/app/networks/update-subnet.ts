@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { AddressRange, HostRoute, Subnet } from '../../db/network.ts'
 import { findSubnet, updateSubnet as writeSubnet } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
+import { retryStale } from '../retry-stale.ts'
 import { formatIp, type Ip, parseCidr, parseIp } from './ip.ts'
 import type { Networks } from './networks.ts'
 import { checkedPools } from './pools.ts'
@@ -20,7 +21,19 @@ export interface SubnetChange {
 }
 
 /** Afterwards the subnet has these fields; addresses handed out stay. Throws `conflict` for a gateway inside a pool. */
-export async function updateSubnet(
+export function updateSubnet(
+  networks: Networks,
+  ...asked: [
+    requester: Requester,
+    id: string,
+    change: SubnetChange,
+    wantedRevision?: number | undefined,
+  ]
+): Promise<Subnet> {
+  return retryStale(networks.clock, () => changeSubnet(networks, ...asked))
+}
+
+async function changeSubnet(
   networks: Networks,
   requester: Requester,
   id: string,

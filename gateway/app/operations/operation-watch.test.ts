@@ -27,7 +27,7 @@ function pausedClock(): Clock & { readonly pass: () => void } {
   const pass = () => {
     for (const resolve of paused) resolve()
   }
-  return { now: () => 0, sleep, pass }
+  return { now: () => 0, elapsed: () => 0, sleep, pass }
 }
 
 function watching(running: ReadonlySet<string>, nats = bus().nats, clock: Clock = systemClock) {

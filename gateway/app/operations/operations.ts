@@ -36,8 +36,8 @@ export async function operationPage(
     throw new Failure('invalid', `Invalid cursor '${cursor}': take it from the page before.`)
   const before = cursor ?? END
   const drains = await listDrains(db, before, limit + 1, state)
-  const hasSagas = state === undefined || state === 'running'
-  const sagas = hasSagas ? await listSagas(db, before, limit + 1) : []
+  const sagas =
+    state === 'done' || state === 'cancelled' ? [] : await listSagas(db, before, limit + 1, state)
   const found = [...drains, ...sagas].toSorted((a, b) => (a.id < b.id ? 1 : -1))
   const operations = found.slice(0, limit)
   return { operations, next: found.length > limit ? (operations.at(-1)?.id ?? null) : null }

@@ -102,10 +102,14 @@ async function tellEnd(compute: Compute, intent: DueIntent, run: SagaRun): Promi
   }
 }
 
-async function recordFailure({ db }: Compute, intent: DueIntent, run: SagaRun): Promise<void> {
+async function recordFailure(
+  { db, clock }: Compute,
+  intent: DueIntent,
+  run: SagaRun,
+): Promise<void> {
   const { serverId, wish, work } = intent
   const failure = await readFailure(db, run.id)
-  const at = Date.now()
+  const at = clock.now()
   const event = {
     serverId,
     requestId: work.requestId,

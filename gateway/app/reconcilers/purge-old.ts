@@ -6,10 +6,13 @@ const EVERY_MS = 600_000
 const BATCHES_MAX = 20
 
 /** What is past its retention is forgotten, a little at a time. */
-export function purgeOld({ db }: Pick<ComputeDeps, 'db'>, retention: Retention): Reconciler {
+export function purgeOld(
+  deps: Pick<ComputeDeps, 'db' | 'clock'>,
+  retention: Retention,
+): Reconciler {
   return {
     name: 'purge',
     everyMs: EVERY_MS,
-    round: (signal) => purge(db, retention, BATCHES_MAX, signal),
+    round: (signal) => purge(deps, retention, BATCHES_MAX, signal),
   }
 }

@@ -45,14 +45,12 @@ export async function withdrawPlan(
 /** With the cell's word that it has begun: what the server is from now on. */
 export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promise<void> {
   if (plan.kind === 'rebuild') {
-    const { spec, sealedUserData } = plan
     const now = await findRequestSpec(tx, serverId)
     if (now !== undefined)
-      // A rebuild moves nothing: the server may have been bound to a zone since it was asked for.
       await replaceRequestSpec(tx, {
         serverId,
-        spec: { ...spec, zone: now.spec.zone },
-        sealedUserData,
+        spec: rebuiltSpec(now.spec, plan),
+        sealedUserData: plan.keepsUserData === true ? now.sealedUserData : plan.sealedUserData,
         sealedPassword: null,
       })
     await showRebuilt(tx, serverId, plan.shown)
@@ -65,6 +63,25 @@ export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promis
   if (plan.kind === 'keep') await keepUncharged(tx, serverId)
   if (plan.kind === 'unshelve' && plan.zone !== undefined)
     await changeSpec(tx, serverId, { zone: plan.zone })
+}
+
+/** Only what the rebuild was asked to change: whatever else of the request is newer than the rebuild stays. */
+function rebuiltSpec(
+  now: BuildSpec,
+  { spec, shown }: Pick<Extract<ActPlan, { kind: 'rebuild' }>, 'spec' | 'shown'>,
+): BuildSpec {
+  const { name = now.name, hostname = now.hostname, metadata = now.metadata } = shown
+  const { description, diskConfig, accessIPv4, accessIPv6 } = shown
+  const { image, flavor } = spec
+  const keypair = shown.keyName === undefined ? now.keypair : spec.keypair
+  const remarks = now.remarks ?? spec.remarks
+  const noted = Object.entries({ description, diskConfig, accessIPv4, accessIPv6 })
+  const changed = Object.fromEntries(noted.filter(([, value]) => value !== undefined))
+  return {
+    ...now,
+    ...{ name, hostname, metadata, image, flavor, keypair },
+    ...(remarks === undefined ? {} : { remarks: { ...remarks, ...changed } }),
+  }
 }
 
 async function changeSpec(tx: Tx, serverId: string, change: Partial<BuildSpec>): Promise<void> {

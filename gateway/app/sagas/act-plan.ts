@@ -4,18 +4,20 @@ import type { BuildSpec } from '../servers/build-spec.ts'
 import type { SnapshotOrder } from '../servers/server-images.ts'
 import type { ServerRecord } from '../servers/server-record.ts'
 
-/** What a rebuild changes of what is shown. */
-export type Rebuilt = Pick<
-  ServerRecord,
-  | 'name'
-  | 'hostname'
-  | 'description'
-  | 'metadata'
-  | 'imageId'
-  | 'keyName'
-  | 'diskConfig'
-  | 'accessIPv4'
-  | 'accessIPv6'
+/** What a rebuild changes of what is shown; what is absent stays. */
+export type Rebuilt = Partial<
+  Pick<
+    ServerRecord,
+    | 'name'
+    | 'hostname'
+    | 'description'
+    | 'metadata'
+    | 'imageId'
+    | 'keyName'
+    | 'diskConfig'
+    | 'accessIPv4'
+    | 'accessIPv6'
+  >
 >
 
 /** What is done with a plan. */
@@ -36,6 +38,8 @@ export type ActPlan =
       readonly spec: BuildSpec
       readonly sealedUserData: string | null
       readonly sealedPassword: string | null
+      /** True: the server's user data stays as it is; `sealedUserData` is what it was. */
+      readonly keepsUserData?: boolean
       readonly keepsEphemeral: boolean
       readonly shown: Rebuilt
     }
@@ -43,7 +47,7 @@ export type ActPlan =
       readonly kind: 'resize'
       readonly flavor: FlavorSnapshot
       readonly previous: FlavorSnapshot
-      readonly diskConfig: Rebuilt['diskConfig']
+      readonly diskConfig: ServerRecord['diskConfig']
     }
   /** Back to the flavor that the server's request has. */
   | { readonly kind: 'revert' }

@@ -70,6 +70,8 @@ const settle: LocalStep<ComputeDeps, ChangeNicParams> = {
   run: async (tx, { deps, params, sagaId }) => {
     const { serverId, action, portId } = params
     if (action === 'detach-interface') await deps.network.releaseNic(tx, serverId, portId)
+    // The cell tells of no NIC by itself: its next view may be far away.
+    else await deps.network.bindNic(tx, serverId, portId)
     releaseServer(tx, serverId, sagaId)
     return null
   },

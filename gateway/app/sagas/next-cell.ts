@@ -8,6 +8,7 @@ import { erasePasswords, findRequestSpec } from '../../db/request-specs.ts'
 import { reassignIndexed } from '../../db/server-index.ts'
 import { listTraces, recordTraces } from '../../db/traces.ts'
 import { cellRequest } from '../cells/cell-request.ts'
+import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { mayLeaveCell, moveServerGroup, placeOfGroup } from '../server-groups/move-server-group.ts'
@@ -40,10 +41,9 @@ export async function assignNextCell(
   const mayGo = tried.length < CELLS_TRIED_MAX && mayLeave
   const near = isAnew ? await placeOfGroup(tx, group) : null
   const wish = { flavor, image, zone, requestedHost, reaches, group: near, sameHost }
-  const choice = chooseCell(mayGo ? deps.cells.cells() : [], await cellRequest(tx, wish, tried), {
-    now: () => deps.clock.now(),
-    random: deps.random,
-  })
+  const sources = { now: () => deps.clock.now(), random: deps.random }
+  const cells = mayGo ? await cellsAsIndexed(tx, deps.cells.cells()) : []
+  const choice = chooseCell(cells, await cellRequest(tx, wish, tried), sources)
   const chosen = choice.chosen?.id ?? null
   const isMine = await reassignMapping(tx, {
     serverId,
@@ -70,7 +70,7 @@ export async function assignNextCell(
     erasePasswords(tx, null, [{ serverId, attempt: attempt + 1 }])
     return undefined
   }
-  deps.cells.promise(chosen, flavorResources(flavor))
+  tx.afterCommit(() => deps.cells.promise(chosen, flavorResources(flavor)))
   return { cellId: chosen, attempt: attempt + 1 }
 }
 

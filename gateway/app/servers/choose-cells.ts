@@ -3,21 +3,65 @@ import { Failure } from '#common/errors.ts'
 import { flavorResources } from '#common/flavor-resources.ts'
 import type { Cell, Resources } from '../../cells/cell.ts'
 import { cellRequest, nearGroup, type Wish } from '../cells/cell-request.ts'
+import { areHostsComingBack, cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import { type CellChoice, chooseCell } from '../cells/choose-cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 
+type Deps = Pick<ComputeDeps, 'cells' | 'clock' | 'random'>
+
+/** How long a request waits for hosts that were up a short while ago. */
+const COMING_BACK_MS = 5_000
+const LOOK_EVERY_MS = 250
+/** What removes a cell that is dark or whose hosts are not heard yet: it may be there in a moment. */
+const PASSING: ReadonlySet<string | undefined> = new Set(['AliveFilter', 'ComputeFilter'])
+
 /**
- * A cell for each of `count` equal servers, each choice knowing of those before it. Throws `unavailable` when every
- * cell is dark: asking again later makes sense, unlike when none fits.
+ * A cell for each of `count` equal servers, each choice knowing of those before it. Hosts that were up a short while ago
+ * are waited for, where none else is left. Throws `unavailable` when every cell is dark, or those hosts do not come back in
+ * time: asking again later makes sense, unlike when none fits.
  */
 export async function chooseCells(
-  deps: Pick<ComputeDeps, 'cells' | 'clock' | 'random'>,
+  deps: Deps,
+  db: Executor,
+  wish: Wish,
+  count: number,
+): Promise<readonly CellChoice[]> {
+  refuseAllDark(deps.cells.cells())
+  const { clock } = deps
+  for (const end = clock.elapsed() + COMING_BACK_MS; ; await clock.sleep(LOOK_EVERY_MS)) {
+    const choices = await chooseNow(deps, db, wish, count)
+    if (!PASSING.has(choices[0]?.emptiedBy)) return choices
+    if (!(await areHostsComingBack(db, deps.cells.cells()))) return choices
+    if (clock.elapsed() >= end)
+      throw new Failure(
+        'unavailable',
+        'The hosts that could take the server are not back yet. Please try again.',
+      )
+  }
+}
+
+/** What the cells said last may be a second old: where it leaves none, the index of their hosts is asked besides. */
+async function chooseNow(
+  deps: Deps,
   db: Executor,
   wish: Wish,
   count: number,
 ): Promise<readonly CellChoice[]> {
   const cells = deps.cells.cells()
-  refuseAllDark(cells)
+  const choices = await chooseAmong(deps, db, { cells, wish, count })
+  if (choices.every(({ chosen }) => chosen !== undefined)) return choices
+  return chooseAmong(deps, db, { cells: await cellsAsIndexed(db, cells), wish, count })
+}
+
+async function chooseAmong(
+  deps: Deps,
+  db: Executor,
+  {
+    cells,
+    wish,
+    count,
+  }: { readonly cells: readonly Cell[]; readonly wish: Wish; readonly count: number },
+): Promise<readonly CellChoice[]> {
   let request = await cellRequest(db, wish, [])
   if (request.withHost?.size === 0)
     throw new Failure('invalid', `Compute host ${wish.requestedHost} could not be found.`)

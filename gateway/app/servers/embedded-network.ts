@@ -1,5 +1,5 @@
 import { findSecurityGroups } from '../../db/security-groups.ts'
-import { bindPortsToHosts } from '../../db/server-ports.ts'
+import { bindPortsToHosts, bindPortToHost } from '../../db/server-ports.ts'
 import { nicsReach } from '../networks/cells-reaching.ts'
 import type { Networks } from '../networks/networks.ts'
 import type { NicPlan, NicRequest } from '../networks/nic-request.ts'
@@ -26,6 +26,7 @@ export function embeddedNetwork(networks: Networks): ServerNetwork {
       const nics = await serverNics(tx, serverId)
       return nicSpecs(nics.filter(({ port }) => port.id === portId))[0]
     },
+    bindNic: bindPortToHost,
     releaseNic: (tx, serverId, portId) =>
       releasePort(tx, serverId, portId, new Date(networks.clock.now())),
     release: (tx, serverIds) => releasePorts(tx, serverIds, new Date(networks.clock.now())),

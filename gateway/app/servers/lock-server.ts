@@ -1,3 +1,4 @@
+import type { Clock } from '#common/clock.ts'
 import type { Transactional, Tx } from '#common/db/database.ts'
 import { changeServer, type ServerChange } from '../../db/change-server.ts'
 import { recordActionEvents, recordActions } from '../../db/server-actions.ts'
@@ -6,6 +7,11 @@ import type { RequestContext } from '../request-context.ts'
 import { editServer } from './edit-server.ts'
 import type { ServerRecord } from './server-record.ts'
 
+interface LockDeps {
+  readonly db: Transactional
+  readonly clock: Clock
+}
+
 const NOT_LOCKED: ServerChange = { isLocked: false, lockedBy: null, lockedReason: null }
 
 /**
@@ -13,7 +19,7 @@ const NOT_LOCKED: ServerChange = { isLocked: false, lockedBy: null, lockedReason
  * nothing (nova/compute/api.py `lock`). Throws `not-found`.
  */
 export async function lockServer(
-  db: Transactional,
+  deps: LockDeps,
   context: RequestContext,
   id: string,
   reason: string | null,
@@ -23,7 +29,7 @@ export async function lockServer(
     if (server.isLocked && lockedBy === 'owner') return undefined
     return { isLocked: true, lockedBy, lockedReason: reason }
   }
-  await editServer(db, context, id, decide, written(db, context, 'lock'))
+  await editServer(deps.db, context, id, decide, written(deps, context, 'lock'))
 }
 
 /**
@@ -31,7 +37,7 @@ export async function lockServer(
  * override's rule allows. Throws `not-found`, `forbidden`.
  */
 export async function unlockServer(
-  db: Transactional,
+  deps: LockDeps,
   context: RequestContext,
   id: string,
 ): Promise<void> {
@@ -40,7 +46,7 @@ export async function unlockServer(
       enforce(context, 'os_compute_api:os-lock-server:unlock:unlock_override')
     return NOT_LOCKED
   }
-  await editServer(db, context, id, decide, written(db, context, 'unlock'))
+  await editServer(deps.db, context, id, decide, written(deps, context, 'unlock'))
 }
 
 function lockerOf({ projectId }: ServerRecord, context: RequestContext): 'owner' | 'admin' {
@@ -48,11 +54,11 @@ function lockerOf({ projectId }: ServerRecord, context: RequestContext): 'owner'
 }
 
 /** Writes the change together with the record of it. */
-function written(db: Transactional, context: RequestContext, action: 'lock' | 'unlock') {
+function written({ db, clock }: LockDeps, context: RequestContext, action: 'lock' | 'unlock') {
   return (server: ServerRecord, change: ServerChange): Promise<boolean> =>
     db.transaction(async (tx) => {
       const isWritten = await changeServer(tx, server, change)
-      if (isWritten) record(tx, context, server, action)
+      if (isWritten) record(tx, context, server, { action, at: clock.now() })
       return isWritten
     })
 }
@@ -61,9 +67,8 @@ function record(
   tx: Tx,
   { requestId, userId }: RequestContext,
   { id: serverId, projectId }: ServerRecord,
-  action: 'lock' | 'unlock',
+  { action, at }: { readonly action: 'lock' | 'unlock'; readonly at: number },
 ): void {
-  const at = Date.now()
   const times = { startedAt: at, finishedAt: at }
   const event = { serverId, requestId, event: `api_${action}`, host: null, details: null }
   recordActions(tx, [{ serverId, requestId, action, projectId, userId, message: null }])

@@ -20,7 +20,7 @@ import { refuseImageAgainstFlavor } from './refuse-image-against-flavor.ts'
 import { refuseBlankBeyond } from './requested-disks.ts'
 import { serverName } from './server-names.ts'
 import type { PlannedServer, ServerOrder } from './server-order.ts'
-import { type Place, placeOf } from './server-place.ts'
+import { cellsForPlace, type Place, placeOf } from './server-place.ts'
 import { remarksOf } from './server-remarks.ts'
 import type { ServerRequest } from './server-request.ts'
 
@@ -37,7 +37,7 @@ interface Common {
   readonly needsFirewall: boolean
   readonly reservationId: string
   readonly group: ServerGroup | null
-  readonly neighbours: ReturnType<typeof neighbourHints>
+  readonly neighbours: Awaited<ReturnType<typeof neighbourHints>>
 }
 
 const RESERVATION_CHARS = 'abcdefghijklmnopqrstuvwxyz0123456789'
@@ -55,7 +55,8 @@ export async function planServers(
 ): Promise<Pick<ServerOrder, 'servers' | 'nics' | 'groupId'>> {
   const { compute, images, networks } = boot
   const { db } = compute
-  const place = placeOf(request, compute.cells.cells(), (rule) => enforce(context, rule))
+  const cells = await cellsForPlace(db, compute.cells.cells(), request.availabilityZone)
+  const place = placeOf(request, cells, (rule) => enforce(context, rule))
   const flavor = await flavorForBoot(db, context, request.flavorRef)
   refuseBlankBeyond(request.disks, flavor)
   const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
@@ -70,7 +71,7 @@ export async function planServers(
   })
   const group = await groupForBoot(db, context, request.hints['group'])
   const { zone, host: requestedHost } = place
-  const neighbours = neighbourHints(request.hints)
+  const neighbours = await neighbourHints(db, context, request.hints)
   const { sameHost } = neighbours
   const wish = { flavor, image, zone, requestedHost, reaches: nics.reaches, group, sameHost }
   const choices = await chooseCells(compute, db, wish, count)

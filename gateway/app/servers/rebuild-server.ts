@@ -65,11 +65,12 @@ export async function rebuildServer(
   const sealedPassword = seal(password, 'password')
   const sealedUserData = userData === null ? null : seal(userData, 'user-data')
   const sealed = { spec, shown, sealedPassword, sealedUserData }
+  const keepsUserData = request.userData === undefined
   if (server.cellId === null) await buildAnew(compute, context, server, sealed)
   else
     await actOnServer(compute, context, id, {
       name: 'rebuild',
-      plan: { kind: 'rebuild', keepsEphemeral, ...sealed },
+      plan: { kind: 'rebuild', keepsEphemeral, keepsUserData, ...sealed },
     })
   return userData
 }
@@ -79,6 +80,7 @@ function userDataOf({ secrets }: Compute, { serverId, sealedUserData }: RequestS
   return secrets.open(sealedUserData, sealingPurpose(serverId, 'user-data'))
 }
 
+/** What the cell is told, which is all of the server as it is now; and of that what the request changes. */
 async function wanted(
   { compute, images }: { readonly compute: Compute; readonly images: Images },
   context: RequestContext,
@@ -92,37 +94,51 @@ async function wanted(
   const { flavor } = server
   const image = await imageForBoot(images, context, request.imageRef, flavor)
   refuseImageAgainstFlavor(image, flavor)
-  const { keyName = server.keyName } = request
+  const { keyName } = request
   const keypair =
-    request.keyName === undefined
+    keyName === undefined
       ? before.spec.keypair
-      : keyName && (await keypairForBoot(compute.db, context, keyName))
-  const { name = server.name, metadata = server.metadata, accessIPv6 } = request
-  const hostname = request.hostname ?? hostnameOf(server, request)
-  const said = {
-    description: request.description === undefined ? server.description : request.description,
-    diskConfig: request.diskConfig ?? server.diskConfig,
-    accessIPv4: request.accessIPv4 ?? server.accessIPv4,
-    accessIPv6:
-      accessIPv6 === undefined ? server.accessIPv6 : canonicalIp(accessIPv6, 'accessIPv6'),
+      : (keyName && (await keypairForBoot(compute.db, context, keyName))) || null
+  const { accessIPv6 } = request
+  const shown = {
+    imageId: image.id,
+    ...said({
+      name: request.name,
+      hostname: request.hostname ?? hostnameOf(server, request),
+      metadata: request.metadata,
+      keyName,
+      description: request.description,
+      diskConfig: request.diskConfig,
+      accessIPv4: request.accessIPv4,
+      accessIPv6: accessIPv6 === undefined ? undefined : canonicalIp(accessIPv6, 'accessIPv6'),
+    }),
   }
-  const remarks = { tags: [...server.tags], hints: {}, ...before.spec.remarks, ...said }
+  const {
+    name,
+    hostname,
+    metadata,
+    description,
+    diskConfig,
+    accessIPv4,
+    accessIPv6: v6,
+  } = {
+    ...server,
+    ...shown,
+  }
+  const noted = { description, diskConfig, accessIPv4, accessIPv6: v6 }
+  const remarks = { tags: [...server.tags], hints: {}, ...before.spec.remarks, ...noted }
   return {
-    spec: {
-      ...before.spec,
-      name,
-      hostname,
-      metadata,
-      flavor,
-      image,
-      keypair: keypair || null,
-      remarks,
-    },
-    shown: { name, hostname, metadata, imageId: image.id, keyName, ...said },
+    spec: { ...before.spec, name, hostname, metadata, flavor, image, keypair, remarks },
+    shown,
   }
 }
 
+/** Without what is undefined. */
+function said(fields: { [K in keyof Rebuilt]: Rebuilt[K] | undefined }): Rebuilt {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
 /** A new name is one for the guest, too (nova/compute/api.py: `rebuild`). */
-function hostnameOf(server: ServerRecord, { name }: RebuildRequest): string {
-  return (name !== undefined && sanitizeHostname(name)) || server.hostname
+function hostnameOf(server: ServerRecord, { name }: RebuildRequest): string | undefined {
+  return name === undefined ? undefined : sanitizeHostname(name) || server.hostname
 }

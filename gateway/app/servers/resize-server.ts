@@ -1,10 +1,16 @@
 import { Failure } from '#common/errors.ts'
+import type { FlavorSnapshot } from '#openapi/wire/instance.ts'
+import { findRequestSpec } from '../../db/request-specs.ts'
 import type { Compute } from '../compute.ts'
 import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
 import type { RequestContext } from '../request-context.ts'
 import { actOnServer } from './act-on-server.ts'
+import type { BuildSpec } from './build-spec.ts'
 import { refuseAction } from './refuse-action.ts'
+import { refuseImageAgainstFlavor } from './refuse-image-against-flavor.ts'
 import { showServer } from './show-server.ts'
+
+const GIB = 2 ** 30
 
 export interface ResizeRequest {
   readonly flavorRef: string
@@ -28,6 +34,23 @@ export async function resizeServer(
     throw new Failure('invalid', 'When resizing, instances must change flavor!')
   if (flavor.rootGb === 0 && server.flavor.rootGb > 0)
     throw new Failure('invalid', 'Resize to zero disk flavor is not allowed.')
+  const request = await findRequestSpec(compute.db, server.id)
+  if (request !== undefined) refuseFlavorForImage(request.spec.image, flavor)
   const plan = { kind: 'resize', flavor, previous: server.flavor, diskConfig } as const
   await actOnServer(compute, context, id, { name: 'resize', plan })
+}
+
+/** The image the server was built from is held against the flavor as at a boot (nova: `_validate_flavor_image`). */
+function refuseFlavorForImage(
+  image: BuildSpec['image'],
+  flavor: Pick<FlavorSnapshot, 'memoryMb' | 'rootGb' | 'extraSpecs'>,
+): void {
+  if (flavor.memoryMb < image.minRamMb)
+    throw new Failure('invalid', "Flavor's memory is too small for requested image.")
+  if (flavor.rootGb > 0 && flavor.rootGb < image.minDiskGb)
+    throw new Failure(
+      'invalid',
+      `Flavor's disk is smaller than the minimum size specified in image metadata. Flavor disk is ${flavor.rootGb * GIB} bytes, minimum size is ${image.minDiskGb * GIB} bytes.`,
+    )
+  refuseImageAgainstFlavor(image, flavor)
 }

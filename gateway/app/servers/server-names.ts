@@ -1,3 +1,5 @@
+import { withoutTrailing } from '#common/without-trailing.ts'
+
 /** A DNS label. */
 const HOSTNAME_MAX = 63
 
@@ -24,11 +26,11 @@ export function serverName(
 
 /** What of a name can be a host name: letters, digits and inner dashes; '' when nothing is left. */
 export function sanitizeHostname(name: string): string {
-  return name
+  const text = name
     .toLowerCase()
     .replace(/[\s_.]+/g, '-')
     .replace(/[^a-z0-9-]/g, '')
     .replace(/^-+/, '')
     .slice(0, HOSTNAME_MAX)
-    .replace(/-+$/, '')
+  return withoutTrailing(text, '-')
 }

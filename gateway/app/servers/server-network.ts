@@ -35,6 +35,8 @@ export interface ServerNetwork {
   bind(tx: Tx, cellId: CellId, views: readonly InstanceView[]): Promise<void>
   /** What a cell is told of the server's NIC on this port; undefined when it has none there. */
   nicOf(tx: Tx, serverId: string, portId: string): Promise<Nic | undefined>
+  /** Afterwards the port of a NIC that was plugged in is bound to the server's host, and shows whether it works there. */
+  bindNic(tx: Tx, serverId: string, portId: string): Promise<void>
   /** Afterwards the server has no NIC on the port, and shows that: a port of its own is gone, a user's is free. */
   releaseNic(tx: Tx, serverId: string, portId: string): Promise<void>
   /** Afterwards nothing of the network belongs to the servers: their own ports are gone, the users' are free. */

@@ -1,5 +1,7 @@
+import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { Cell } from '../../cells/cell.ts'
+import { cellsAsIndexed } from '../cells/cells-as-indexed.ts'
 import type { ServerRequest } from './server-request.ts'
 
 export interface Place {
@@ -30,6 +32,17 @@ export function placeOf(
 
 function named(text: string): string | null {
   return text === '' ? null : text
+}
+
+/** The cells to find a boot's place among: as last heard, or as indexed where none of those has the zone. */
+export async function cellsForPlace(
+  db: Executor,
+  cells: readonly Cell[],
+  availabilityZone: string | null,
+): Promise<readonly Cell[]> {
+  const [zone = ''] = (availabilityZone ?? '').split(':')
+  const isHeardOf = zone === '' || cells.some(({ summary }) => summary?.zones.includes(zone))
+  return isHeardOf ? cells : cellsAsIndexed(db, cells)
 }
 
 function refuseUnknownZone(zone: string, cells: readonly Cell[]): void {

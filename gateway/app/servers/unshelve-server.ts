@@ -9,7 +9,7 @@ import { enforce } from '../policy.ts'
 import type { RequestContext } from '../request-context.ts'
 import { actOnServer } from './act-on-server.ts'
 import { refuseAction } from './refuse-action.ts'
-import { placeOf } from './server-place.ts'
+import { cellsForPlace, placeOf } from './server-place.ts'
 import { showServer } from './show-server.ts'
 
 /** Where a server is to come back. */
@@ -43,8 +43,8 @@ export async function unshelveServer(
       `Specifying an availability zone or a host when unshelving server "${id}" with status ` +
         '"SHELVED" is not supported. The server status must be SHELVED_OFFLOADED.',
     )
-  const cells = compute.cells.cells()
   const availabilityZone = zone ?? null
+  const cells = await cellsForPlace(db, compute.cells.cells(), availabilityZone)
   placeOf({ availabilityZone, host: null, hypervisorHostname: null }, cells, () => {})
   const request = await findRequestSpec(db, server.id)
   if (request === undefined) throw new Failure('not-found', `Instance ${id} could not be found.`)

@@ -10,7 +10,11 @@ export async function untilFree(
   serverId: InstanceId,
   limitMs: number,
 ): Promise<void> {
-  for (const end = clock.now() + limitMs; clock.now() < end; await clock.sleep(LOOK_EVERY_MS)) {
+  for (
+    const end = clock.elapsed() + limitMs;
+    clock.elapsed() < end;
+    await clock.sleep(LOOK_EVERY_MS)
+  ) {
     const mapping = await findMapping(db, serverId)
     if (mapping === undefined || mapping.sagaId === null) return
   }

@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import { withoutTrailing } from '#common/without-trailing.ts'
 import type { paths as ComputePaths } from '#openapi/compute.gen.ts'
 import type { paths as FederationPaths } from '#openapi/federation.gen.ts'
 import type { Operator } from '../operator.ts'
@@ -42,8 +43,9 @@ export async function openSession(operator: Operator, options: CloudOptions): Pr
 }
 
 async function signIn(cloud: CloudConfig, transport: Transport) {
-  const authUrl = cloud.auth['auth_url']?.replace(/\/+$/, '')
-  if (authUrl === undefined) throw new Failure('invalid', `Cloud ${cloud.name} has no auth_url.`)
+  const given = cloud.auth['auth_url']
+  if (given === undefined) throw new Failure('invalid', `Cloud ${cloud.name} has no auth_url.`)
+  const authUrl = withoutTrailing(given, '/')
   const url = `${authUrl.endsWith('/v3') ? authUrl : `${authUrl}/v3`}/auth/tokens`
   const response = await transport(url, {
     method: 'POST',

@@ -18,6 +18,7 @@ const TYPES = [
   'cell.state',
   'operation',
   'operation.state',
+  'quota.repaired',
 ] as const satisfies readonly EventType[]
 
 export function addEventsCommand(program: Command, operator: Operator): void {

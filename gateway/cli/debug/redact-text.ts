@@ -1,13 +1,13 @@
 import { redacted } from '#common/redact.ts'
 
 const CENSOR = '[redacted]'
-/** As in a URL with a password in it. */
-const URL_ACCOUNT = /(:\/\/[^\s:/@]+:)[^\s@]+@/g
+/** As in a URL with a password in it. The end is optional, so that a text without one is passed over and not searched again. */
+const URL_ACCOUNT = /(:\/\/[^\s:/@]+:)[^\s@]+(@?)/g
 /** As in settings and messages: `password=…`, `token: …`. */
 const ASSIGNED =
-  /\b([\w-]*(?:password|passwd|secret|token|seed|private_?key)[\w-]*["']?\s*[=:]\s*)[^\s,;]+/gi
+  /((?:password|passwd|secret|token|seed|private_?key)[\w-]{0,64}["']?\s{0,8}[=:]\s{0,8})[^\s,;]+/gi
 /** Private keys of the bus, and credentials as in a `.creds` file. */
-const KEYS = /\bS[UAONC][A-Z2-7]{56}\b|\beyJ[\w-]+\.[\w-]+\.[\w-]+/g
+const KEYS = /\bS[UAONC][A-Z2-7]{56}\b|\beyJ[\w.-]+/g
 
 /** The same text, fit for a stranger: without passwords, tokens and keys. Lines and whole texts of JSON stay JSON. */
 export function redactText(text: string): string {
@@ -34,5 +34,8 @@ function redactLine(line: string): string {
 }
 
 function redactKeys(text: string): string {
-  return text.replaceAll(URL_ACCOUNT, `$1${CENSOR}@`).replaceAll(KEYS, CENSOR)
+  const withoutAccounts = text.replaceAll(URL_ACCOUNT, (whole, before: string, end: string) =>
+    end === '' ? whole : `${before}${CENSOR}${end}`,
+  )
+  return withoutAccounts.replaceAll(KEYS, CENSOR)
 }

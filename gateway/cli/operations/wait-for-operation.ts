@@ -46,10 +46,10 @@ async function untilEnded(
   { timeout = Number.POSITIVE_INFINITY }: WaitOptions,
 ): Promise<Operation> {
   const progress = new Progress(operator.err)
-  const end = Date.now() + timeout * MS_PER_S
+  const end = performance.now() + timeout * MS_PER_S
   try {
     for (;;) {
-      const leftS = Math.max(0, Math.ceil((end - Date.now()) / MS_PER_S))
+      const leftS = Math.max(0, Math.ceil((end - performance.now()) / MS_PER_S))
       const call = { path: { operation: id }, query: { wait: Math.min(ASK_S, leftS) } }
       const operation = await within(({ federation }) =>
         federation.ask('get', '/v1/operations/{operation}', call),
@@ -63,7 +63,7 @@ async function untilEnded(
         total ?? 0,
       )
       if (state !== 'running') return operation
-      if (Date.now() >= end)
+      if (performance.now() >= end)
         throw new WaitExpired(
           `Operation ${id} goes on: ${rest}${why}. To wait again, run: ./weir operation wait ${id}`,
         )

@@ -28,7 +28,9 @@ CREATE TABLE `audit_records` (
 	`target` varchar(255) NOT NULL,
 	`status` int NOT NULL,
 	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	CONSTRAINT `audit_records_n` PRIMARY KEY(`n`)
+	`record_id` char(36) character set ascii collate ascii_bin,
+	CONSTRAINT `audit_records_n` PRIMARY KEY(`n`),
+	CONSTRAINT `audit_records_record` UNIQUE(`record_id`)
 );
 --> statement-breakpoint
 CREATE TABLE `cell_accounts` (
@@ -105,6 +107,7 @@ CREATE TABLE `traces` (
 CREATE TABLE `console_sessions` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`token_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`caller_token_hash` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`attempt` int NOT NULL,
 	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
@@ -633,6 +636,7 @@ CREATE TABLE `sagas` (
 	`log` json NOT NULL,
 	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`generation` int NOT NULL,
+	`takes` int NOT NULL DEFAULT 0,
 	`resume_at` datetime(3) NOT NULL,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `sagas_id` PRIMARY KEY(`id`)

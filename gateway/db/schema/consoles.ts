@@ -8,6 +8,8 @@ export const consoleSessions = mysqlTable(
     id: uuid('id').primaryKey(),
     /** SHA-256 of the token; the token itself is told once. */
     tokenHash: token('token_hash').notNull().unique(),
+    /** SHA-256 of the token of identity with which it was asked for: the console ends with it. */
+    callerTokenHash: token('caller_token_hash').notNull(),
     // The guest it is for, and no other: not the same server's guest elsewhere, or later.
     serverId: uuid('server_id').notNull(),
     attempt: int('attempt').notNull(),

@@ -1,6 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { LocalStep } from '#common/saga/saga.ts'
+import type { Trace } from '#openapi/wire/trace.ts'
 import { addToFeed } from '../../../db/feed.ts'
 import { lockOwnInstance, updateOwnInstance } from '../../../db/instances.ts'
 import { recordTrace } from '../../../db/operations.ts'
@@ -11,7 +12,14 @@ import type { Conductor } from '../../conductor.ts'
 import { decide, neighboursOf } from '../../decide.ts'
 import { instanceView } from '../../instance.ts'
 import { building } from './building.ts'
-import { type Claimed, claimOf, claimStep, mayTryAgain, triedHosts } from './outputs.ts'
+import {
+  type Claimed,
+  claimOf,
+  claimStep,
+  mayTryAgain,
+  refusalsBefore,
+  triedHosts,
+} from './outputs.ts'
 import type { BootCall, BootParams } from './params.ts'
 
 /** Afterwards the server is claimed on a host that has not been tried yet, and on that one only. */
@@ -44,7 +52,8 @@ async function moveOn(tx: Tx, call: BootCall, nth: number): Promise<Claimed> {
   const { resources, group } = params
   const claimant = { consumer: serverId, resources, group }
   const { placed, lost } = await claimCandidate(tx, deps, candidates, claimant)
-  const trace = decision.trace({ lostClaims: lost, chosen: placed?.host ?? null })
+  const ended = decision.trace({ lostClaims: lost, chosen: placed?.host ?? null })
+  const trace = withRefusals(ended, refusalsBefore(call, nth))
   await recordTrace(tx, { id, attempt }, trace)
   addToFeed(tx, [{ kind: 'trace', serverId, attempt, trace }])
   if (placed === undefined) return { outcome: 'none', reason: noHostReason(decision.selection) }
@@ -52,4 +61,16 @@ async function moveOn(tx: Tx, call: BootCall, nth: number): Promise<Claimed> {
   await updateOwnInstance(tx, sagaId, { to, keepsSecrets: true })
   addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
   return { outcome: 'claimed', placed: { ...placed }, version: to.version, lost }
+}
+
+/** Of a host that was tried the trace says what it said, in place of only that it was tried. */
+function withRefusals(trace: Trace, refusals: ReturnType<typeof refusalsBefore>): Trace {
+  const filters = trace.filters.map((filter) => ({
+    ...filter,
+    examples: filter.examples.map(({ candidate, reason }) => {
+      const refusal = refusals.get(candidate)
+      return { candidate, reason: refusal === undefined ? reason : `${reason}: ${refusal.reason}` }
+    }),
+  }))
+  return { ...trace, filters }
 }

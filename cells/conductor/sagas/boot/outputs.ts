@@ -67,8 +67,28 @@ export function mayTryAgain(call: BootCall, nth: number): boolean {
 /** Why there is no server in the end; undefined while there may be one, or when nobody wants it any more. */
 export function failureOf(call: BootCall): string | undefined {
   const { claimed, spawned } = latest(call)
-  if (claimed.outcome === 'none') return claimed.reason
-  return spawned?.outcome === 'failed' ? spawned.reason : undefined
+  const isOver = claimed.outcome === 'none' || spawned?.outcome === 'failed'
+  if (!isOver) return undefined
+  const refusals = [...refusalsBefore(call, BOOT_TRIES + 1).values()].map(
+    ({ host, reason }) => `Host ${host} could not build it: ${reason}`,
+  )
+  return [...refusals, ...(claimed.outcome === 'none' ? [claimed.reason] : [])].join(' ')
+}
+
+/** Why hosts have failed to build the server before the nth claim, in order, by the host's name. */
+export function refusalsBefore(
+  call: BootCall,
+  nth: number,
+): ReadonlyMap<string, { readonly host: string; readonly reason: string }> {
+  const refusals = new Map<string, { readonly host: string; readonly reason: string }>()
+  for (let before = 1; before < nth; before += 1) {
+    const claimed = claimOf(call, before)
+    const spawned = spawnOf(call, before)
+    if (claimed?.outcome !== 'claimed' || spawned?.outcome !== 'failed') continue
+    const { host } = claimed.placed
+    refusals.set(host, { host, reason: spawned.reason })
+  }
+  return refusals
 }
 
 /** How the end of a boot went: `taken` when a delete had the instance before. */

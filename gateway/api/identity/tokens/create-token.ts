@@ -9,8 +9,8 @@ type Op = operations['createToken']
 
 /** POST /v3/auth/tokens */
 export async function createToken(call: Call<Op>): Promise<Answer<Op>> {
-  const { app, body, query, links } = call
-  const { token, view } = await logIn(app.identity, body.auth as LoginRequest)
+  const { app, body, query, links, raw } = call
+  const { token, view } = await logIn(app.identity, body.auth as LoginRequest, raw.peer())
   const catalog =
     query.nocatalog === undefined
       ? await tokenCatalog(app.identity, links.root, view.caller)

@@ -1,6 +1,14 @@
 import { Failure } from '#common/errors.ts'
 
-/** Throws `invalid` with the one sentence every refused content gets. */
+/** The one sentence every refused content gets. */
+export function unacceptable(format: string, reason: string): Failure {
+  return new Failure(
+    'invalid',
+    `The uploaded data is not an acceptable ${format} image: ${reason}.`,
+  )
+}
+
+/** Throws `invalid` with that sentence. */
 export function refuse(format: string, reason: string): never {
-  throw new Failure('invalid', `The uploaded data is not an acceptable ${format} image: ${reason}.`)
+  throw unacceptable(format, reason)
 }

@@ -47,7 +47,7 @@ const HEAD_MARKS: readonly Mark[] = [
 const TAIL_MARKS: readonly Mark[] = [mark('vhd', -512, 'conectix'), mark('dmg', -512, 'koly')]
 
 /** A VMDK may also be a text file: comments and blank lines, then `version=`, as QEMU reads it. */
-const VMDK_TEXT = /^(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*version=[123]\s/i
+const VMDK_TEXT = /^(?:[ \t]*(?:#[^\n]*|\r?)\n)*[ \t]*version=[123]\s/i
 const VMDK_TITLE = /^\s*# *Disk *DescriptorFile/i
 
 /** The format the content would be taken for by one who probes it; undefined for plain bytes. */

@@ -1,19 +1,29 @@
 import { errorFields, type Logger } from '#common/log.ts'
 import type { Reconciler } from '#common/reconciler.ts'
-import { dueTasks, type ImageTask, renewTask, takeTask } from '../../../db/image-tasks.ts'
+import {
+  dueTasks,
+  type ImageTask,
+  renewTask,
+  returnTask,
+  takeTask,
+} from '../../../db/image-tasks.ts'
 import type { Images } from '../images.ts'
 import { IMPORT_LEASE_MS, runImport } from './run-import.ts'
 
 const EVERY_MS = 10_000
-/** Imports at once in one gateway: each is a disk and a network link at full speed. */
-const RUNNING_MAX = 4
+/**
+ * Imports at once in one gateway, each a disk and a network link at full speed: one of each project, so that slow
+ * servers of one keep no other waiting. What was staged has places of its own: it is at the gateway already.
+ */
+const RUNNING_MAX = { 'web-download': 8, 'glance-direct': 2 } as const
+const METHODS = ['glance-direct', 'web-download'] as const
 
 /** Works on imports until disposed; those it leaves are for whoever finds them next. */
 export class ImportRunner implements AsyncDisposable {
   readonly #images: Images
   readonly #log: Logger
   readonly #stop = new AbortController()
-  readonly #running = new Map<string, Promise<void>>()
+  readonly #running = new Map<ImageTask, Promise<void>>()
   #ended: () => void = () => {}
 
   constructor(images: Images, log: Logger) {
@@ -28,18 +38,27 @@ export class ImportRunner implements AsyncDisposable {
   }
 
   async #begin(): Promise<{ readonly begun: number; readonly running: number }> {
-    const { db, clock } = this.#images
-    const room = RUNNING_MAX - this.#running.size
-    const now = clock.now()
-    const due = room === 0 ? [] : await dueTasks(db, new Date(now), room)
     let begun = 0
-    for (const task of due) {
-      const lease = new Date(now + IMPORT_LEASE_MS)
-      if (!(await takeTask(db, task.id, new Date(now), lease))) continue
-      begun += 1
-      this.#running.set(task.id, this.#run({ ...task, tries: task.tries + 1 }))
-    }
+    for (const method of METHODS) begun += await this.#beginOf(method)
     return { begun, running: this.#running.size }
+  }
+
+  async #beginOf(method: (typeof METHODS)[number]): Promise<number> {
+    const { db, clock } = this.#images
+    const running = [...this.#running.keys()].filter((task) => task.request.method.name === method)
+    const max = RUNNING_MAX[method] - running.length
+    const now = new Date(clock.now())
+    const except = running.map(({ owner }) => owner)
+    const due = max === 0 ? [] : await dueTasks(db, { now, method, except, max })
+    let begun = 0
+    for (const found of due) {
+      const lease = new Date(now.getTime() + IMPORT_LEASE_MS)
+      if (!(await takeTask(db, found.id, now, lease))) continue
+      begun += 1
+      const task = { ...found, tries: found.tries + 1 }
+      this.#running.set(task, this.#run(task))
+    }
+    return begun
   }
 
   async #run(task: ImageTask): Promise<void> {
@@ -49,14 +68,15 @@ export class ImportRunner implements AsyncDisposable {
       this.#log.warn({ image: task.imageId, ...errorFields(error) }, 'image import interrupted')
       await this.#giveBack(task).catch(() => undefined)
     } finally {
-      this.#running.delete(task.id)
+      this.#running.delete(task)
       this.#ended()
     }
   }
 
   /** Without waiting for the lease to end. */
   async #giveBack({ id }: ImageTask): Promise<void> {
-    await renewTask(this.#images.db, id, new Date(this.#images.clock.now()))
+    if (this.#stop.signal.aborted) await returnTask(this.#images.db, id)
+    else await renewTask(this.#images.db, id, new Date(this.#images.clock.now()))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

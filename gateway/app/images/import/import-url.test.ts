@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
 import { checkImportAddress, checkImportUrl, type ImportRules } from './import-url.ts'
 
-const rules: ImportRules = { hosts: [], ports: [80, 443], networks: [], timeoutMs: 1_000 }
+const rules: ImportRules = {
+  hosts: [],
+  ports: [80, 443],
+  networks: [],
+  timeoutMs: 1_000,
+  bytesPerSecondMin: 0,
+}
 
 test.each([
   'http://images.example.org/a.qcow2',

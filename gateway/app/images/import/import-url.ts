@@ -11,6 +11,8 @@ export interface ImportRules {
   readonly networks: readonly string[]
   /** Of a whole import. */
   readonly timeoutMs: number
+  /** What comes slower, for half a minute, is given up. */
+  readonly bytesPerSecondMin: number
 }
 
 const SCHEME_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }

@@ -5,7 +5,7 @@ import { endTask, type ImageTask, renewTask } from '../../../db/image-tasks.ts'
 import { abandonUpload, finishUpload } from '../../../db/image-uploads.ts'
 import { findImage } from '../../../db/images.ts'
 import { collectContent } from '../collect-content.ts'
-import { inspectContent } from '../formats/inspect.ts'
+import { inspectApart } from '../formats/inspect-apart.ts'
 import type { Images } from '../images.ts'
 import { receiveContent } from '../receive-content.ts'
 import { formatOf, keepContent, lost } from '../upload-content.ts'
@@ -13,7 +13,9 @@ import { download } from './web-download.ts'
 
 /** Longer than a sender may be silent. */
 export const IMPORT_LEASE_MS = 120_000
+/** Counted when the task is taken: a try that ended its process counts like any other. */
 const TRIES_MAX = 3
+const INTERRUPTED = 'The import was interrupted too often.'
 /** Glance's `task_time_to_live`: 48 hours after its end a task is forgotten. */
 const KEPT_MS = 172_800_000
 
@@ -26,13 +28,17 @@ export async function runImport(
   task: ImageTask,
   signal: AbortSignal,
 ): Promise<void> {
+  if (task.tries > TRIES_MAX) {
+    await fail(images, task, INTERRUPTED)
+    return
+  }
   try {
     await importContent(images, task, signal)
   } catch (error) {
     signal.throwIfAborted()
     const reason = finalReason(error)
     if (reason === undefined && task.tries < TRIES_MAX) throw error
-    await fail(images, task, reason ?? 'The import was interrupted too often.')
+    await fail(images, task, reason ?? INTERRUPTED)
     return
   }
   await end(images, task, 'success', '')
@@ -59,7 +65,7 @@ async function importStaged(images: Images, task: ImageTask, image: Image): Prom
   const { staged } = image
   if (staged === null) throw lost(upload)
   const sample = await images.store.sample(staged.sha256)
-  const virtualSizeBytes = inspectContent(formatOf(image), sample)
+  const virtualSizeBytes = await inspectApart(formatOf(image), sample)
   const content = { ...staged, virtualSizeBytes }
   const now = new Date(images.clock.now())
   await images.db.transaction(async (tx) => {
@@ -83,10 +89,12 @@ async function importRemote(
     body: remote.body,
     declaredBytes: remote.declaredBytes,
     sizeMaxBytes,
+    bytesPerSecondMin: importRules.bytesPerSecondMin,
     format: formatOf(image),
-    now: () => clock.now(),
-    renew: async (nowMs) => {
-      if (!(await renewTask(db, task.id, new Date(nowMs + IMPORT_LEASE_MS)))) throw lost(upload)
+    clock,
+    renew: async () => {
+      const lease = new Date(clock.now() + IMPORT_LEASE_MS)
+      if (!(await renewTask(db, task.id, lease))) throw lost(upload)
     },
   })
   await keepContent(images, upload, incoming, content)

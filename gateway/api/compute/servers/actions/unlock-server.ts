@@ -2,6 +2,6 @@ import { unlockServer as unlock } from '../../../../app/servers/lock-server.ts'
 import type { Handler } from '../../../../http/operation.ts'
 
 export const unlockServer: Handler = async (call) => {
-  await unlock(call.app.db, call.context, call.params['server_id']!)
+  await unlock(call.app.compute, call.context, call.params['server_id']!)
   return {}
 }

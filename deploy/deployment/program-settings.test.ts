@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { changedSettings, settingsFor } from './program-settings.ts'
+
+test('settings are kept, replaced, and usual again when empty', async () => {
+  const first = await changedSettings({}, ['GATEWAY_REGION=East', 'CELL_LOG_LEVEL=debug'])
+  expect(first).toEqual({ GATEWAY_REGION: 'East', CELL_LOG_LEVEL: 'debug' })
+
+  const next = await changedSettings(first, ['GATEWAY_REGION=', 'COMPUTE_LOG_LEVEL=warn'])
+  expect(next).toEqual({ CELL_LOG_LEVEL: 'debug', COMPUTE_LOG_LEVEL: 'warn' })
+})
+
+test.each([
+  ['GATEWAY_REGOIN=East', 'GATEWAY_REGOIN is not a known setting; did you mean GATEWAY_REGION?'],
+  ['CELL_LOG_LEVEL=loud', 'CELL_LOG_LEVEL: loud is none of'],
+  ['GATEWAY_CONSOLE_OPEN_MAX=0', 'GATEWAY_CONSOLE_OPEN_MAX: 0 is not an integer from 1 to'],
+  ['PATH=/tmp', 'PATH: settings begin with GATEWAY_'],
+  ['GATEWAY_REGION', 'give NAME=VALUE'],
+])('%s is refused', async (text, why) => {
+  await expect(changedSettings({}, [text])).rejects.toMatchObject({
+    kind: 'invalid',
+    message: expect.stringContaining(why) as string,
+  })
+})
+
+test('a program is told what concerns it, and nothing else than the deployment says', () => {
+  const chosen = { GATEWAY_REGION: 'East', CELL_LOG_LEVEL: 'debug' }
+
+  expect(settingsFor('CELL_', chosen, { CELL_NAME: 'north' })).toEqual({
+    CELL_NAME: 'north',
+    CELL_LOG_LEVEL: 'debug',
+  })
+  expect(() => settingsFor('GATEWAY_', chosen, { GATEWAY_REGION: 'RegionOne' })).toThrow(
+    './weir up --set GATEWAY_REGION=',
+  )
+})

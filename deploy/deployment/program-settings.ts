@@ -1,0 +1,83 @@
+import { Failure } from '#common/errors.ts'
+
+/** Settings of the programs of a deployment, by name, that an operator has chosen. */
+export type ProgramSettings = Readonly<Record<string, string>>
+
+const ASSIGNMENT = /^([A-Z][A-Z0-9_]*)=([^]*)$/
+
+interface ProgramKind {
+  readonly prefix: string
+  readonly check: (env: ProgramSettings) => Promise<unknown>
+}
+
+/** How each kind of program reads its settings; loaded only where there are any to check. */
+const KINDS: readonly ProgramKind[] = [
+  {
+    prefix: 'GATEWAY_',
+    check: async (env) => (await import('#gateway/config.ts')).configFromEnv(env),
+  },
+  {
+    prefix: 'COMPUTE_',
+    check: async (env) => (await import('#cells/compute/config.ts')).configFromEnv(env),
+  },
+  { prefix: 'CELL_', check: async (env) => (await import('#cells/config.ts')).configFromEnv(env) },
+]
+
+/**
+ * The settings after `NAME=VALUE` each; an empty value is none, so the program's own default is back. Throws `invalid` naming
+ * what no program knows, what a program would not take, and what is no such text.
+ */
+export async function changedSettings(
+  before: ProgramSettings,
+  assignments: readonly string[],
+): Promise<ProgramSettings> {
+  const given = assignments.map((text) => {
+    const [, name, value] = ASSIGNMENT.exec(text) ?? []
+    if (name === undefined || value === undefined)
+      throw new Failure('invalid', `--set ${text}: give NAME=VALUE, as in docs/settings.md.`)
+    return [name, value] as const
+  })
+  const all = Object.entries({ ...before, ...Object.fromEntries(given) })
+  const after = Object.fromEntries(all.filter(([, value]) => value !== ''))
+  const wrong = (await Promise.all(given.map(([name]) => problemsWith(name, after)))).flat()
+  if (wrong.length > 0)
+    throw new Failure(
+      'invalid',
+      `--set: ${[...new Set(wrong)].join('; ')} (docs/settings.md has them all)`,
+    )
+  return after
+}
+
+/** The settings that concern a program, beside what the deployment tells it itself. Throws `invalid` for those it tells. */
+export function settingsFor(
+  prefix: string,
+  chosen: ProgramSettings = {},
+  told: ProgramSettings,
+): ProgramSettings {
+  const own = Object.entries(chosen).filter(([name]) => name.startsWith(prefix))
+  const [taken] = own.find(([name]) => Object.hasOwn(told, name)) ?? []
+  if (taken !== undefined)
+    throw new Failure(
+      'invalid',
+      `The deployment itself says what ${taken} is. Take it back: ./weir up --set ${taken}=`,
+    )
+  return { ...told, ...Object.fromEntries(own) }
+}
+
+async function problemsWith(name: string, settings: ProgramSettings): Promise<readonly string[]> {
+  const kind = KINDS.find(({ prefix }) => name.startsWith(prefix))
+  if (kind === undefined)
+    return [`${name}: settings begin with ${KINDS.map(({ prefix }) => prefix).join(', ')}`]
+  const own = Object.entries(settings).filter(([each]) => each.startsWith(kind.prefix))
+  try {
+    await kind.check(Object.fromEntries(own))
+    return []
+  } catch (error) {
+    // What is not set here is told by the deployment.
+    const lines = String((error as Error).message).split('\n')
+    const isAbout = new Set([`${name}:`, name])
+    return lines
+      .map((line) => line.trim())
+      .filter((line) => isAbout.has(line.split(' ')[0] ?? '') && !line.endsWith(' is not set'))
+  }
+}

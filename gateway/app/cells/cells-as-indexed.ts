@@ -1,0 +1,39 @@
+import type { Executor } from '#common/db/database.ts'
+import type { Cell } from '../../cells/cell.ts'
+import { type IndexedHosts, indexedHosts } from '../../db/host-index.ts'
+
+/**
+ * The cells with what the index of hosts knows besides their last summaries, which are up to a second old. An act on a
+ * host that was answered is in the index of every gateway, so what it changed counts for the next request.
+ */
+export async function cellsAsIndexed(
+  db: Executor,
+  cells: readonly Cell[],
+): Promise<readonly Cell[]> {
+  const indexed = new Map((await indexedHosts(db)).map((each) => [each.cellId, each]))
+  return cells.map((cell) => {
+    const hosts = indexed.get(cell.id)
+    return hosts === undefined ? cell : withHosts(cell, hosts)
+  })
+}
+
+/** Whether a cell that cannot be chosen now has hosts that were up a short while ago, and that nobody took out. */
+export async function areHostsComingBack(db: Executor, cells: readonly Cell[]): Promise<boolean> {
+  const enabled = new Set(cells.filter(({ isEnabled }) => isEnabled).map(({ id }) => id))
+  return (await indexedHosts(db)).some(
+    ({ cellId, comingBack }) => comingBack > 0 && enabled.has(cellId),
+  )
+}
+
+function withHosts(cell: Cell, { hostsUp, zones }: IndexedHosts): Cell {
+  const { summary } = cell
+  if (summary === undefined) return cell
+  return {
+    ...cell,
+    summary: {
+      ...summary,
+      hostsUp: Math.max(summary.hostsUp, hostsUp),
+      zones: [...new Set([...summary.zones, ...zones])],
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import type { Clock } from '#common/clock.ts'
+import { StaleRevision } from '../db/stale-revision.ts'
+
+/** Enough for all that one busy object is changed by at once; then whoever has waited longest is told. */
+const TRIES_MAX = 40
+const PAUSE_MAX_MS = 50
+
+/**
+ * Runs a change that reads an object, decides, and writes it only if nobody wrote it meanwhile; runs it again, on what
+ * is there then, when somebody did. Throws the last `StaleRevision` after a bounded number of times.
+ */
+export async function retryStale<T>(clock: Clock, change: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1)
+    try {
+      return await change()
+    } catch (error) {
+      if (!(error instanceof StaleRevision) || tries === TRIES_MAX) throw error
+      await clock.sleep(Math.random() * PAUSE_MAX_MS)
+    }
+}

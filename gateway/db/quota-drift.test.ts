@@ -1,0 +1,123 @@
+import { eq, sql } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { newId } from '#common/ids.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
+import { releasePort } from '../app/networks/release-port.ts'
+import { releasePorts } from '../app/networks/server-ports.ts'
+import { repairQuotaDrift } from './quota-drift.ts'
+import { networkQuotas, ports } from './schema/network.ts'
+import { quotaUsages } from './schema/resources.ts'
+
+const WAIT_MS = 10_000
+const signal = new AbortController().signal
+
+let db: Database
+
+beforeAll(async () => {
+  const url = await freshDatabase('quota_drift')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  db = new Database({ url, connectionsMax: 8 })
+})
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+/** A project with one port that a boot made for a server. */
+async function bootedPort() {
+  const projectId = newId<string>().replaceAll('-', '')
+  const owner = { projectId, isAdmin: true }
+  const networks = { db, clock: systemClock, mtuMax: 1500 }
+  const network = await createNetwork(networks, owner, { name: 'net' })
+  await createSubnet(networks, owner, {
+    network_id: network.id,
+    ip_version: 4,
+    cidr: '10.0.0.0/24',
+  })
+  const port = await createPort(networks, owner, { network_id: network.id })
+  const serverId = newId<string>()
+  const bound = { deviceId: serverId, deviceOwner: 'compute:nova', isBootMade: true }
+  await db.orm.update(ports).set(bound).where(eq(ports.id, port.id))
+  return { projectId, serverId, portId: port.id }
+}
+
+const usedPorts = async (projectId: string) => {
+  const rows = await db.orm
+    .select()
+    .from(networkQuotas)
+    .where(eq(networkQuotas.projectId, projectId))
+  return rows.find(({ resource }) => resource === 'port')?.used
+}
+
+async function isWaitedFor(): Promise<boolean> {
+  const [rows] = await db.orm.execute(
+    sql`select count(*) as n from information_schema.innodb_lock_waits`,
+  )
+  return Number((rows as unknown as readonly { n: unknown }[])[0]?.n) > 0
+}
+
+test('a port that is detached while its server is deleted is given back once', async () => {
+  const { projectId, serverId, portId } = await bootedPort()
+  const another = await bootedPort()
+  await db.orm.update(networkQuotas).set({ used: 7 }).where(eq(networkQuotas.projectId, projectId))
+  const now = new Date()
+  let detached: Promise<void> | undefined
+
+  await db.transaction(async (tx) => {
+    await releasePorts(tx, [serverId], now)
+    await tx.flush()
+    detached ??= db.transaction((other) => releasePort(other, serverId, portId, now))
+    await waitFor('the detach to wait for the delete', isWaitedFor, WAIT_MS)
+  })
+  await detached
+
+  expect(await usedPorts(projectId)).toBe(6)
+  expect(await usedPorts(another.projectId)).toBe(1)
+})
+
+test('what a ledger says wrongly is corrected once, and told', async () => {
+  const { projectId } = await bootedPort()
+  await db.orm.update(networkQuotas).set({ used: 9 }).where(eq(networkQuotas.projectId, projectId))
+  await db.orm.insert(quotaUsages).values({ ownerId: projectId, resource: 'instances', used: 3 })
+  await db.orm.insert(quotaUsages).values({ ownerId: projectId, resource: 'key_pairs', used: 2 })
+
+  const rounds = await Promise.all([repairQuotaDrift(db, signal), repairQuotaDrift(db, signal)])
+
+  const ofProject = rounds.flat().filter(({ ownerId }) => ownerId === projectId)
+  const names = ofProject.map(
+    ({ resource, recorded, counted }) => `${resource} ${recorded} ${counted}`,
+  )
+  expect(names.toSorted()).toEqual([
+    'instances 3 0',
+    'key_pairs 2 0',
+    'network 9 1',
+    'port 9 1',
+    'security_group 9 1',
+    'security_group_rule 9 4',
+    'subnet 9 1',
+  ])
+  expect(await usedPorts(projectId)).toBe(1)
+  expect(await repairQuotaDrift(db, signal)).toEqual([])
+  const [told] = await db.orm.execute(
+    sql`select details from event_inbox where type = 'quota.repaired'`,
+  )
+  expect(JSON.stringify(told)).toContain(`port of ${projectId} was recorded as 9, and is 1`)
+})
+
+test('a count beside a charge that has not committed leaves it its share', async () => {
+  const { projectId, serverId } = await bootedPort()
+  await db.orm.update(networkQuotas).set({ used: 9 }).where(eq(networkQuotas.projectId, projectId))
+  let repaired: Promise<unknown> | undefined
+
+  await db.transaction(async (tx) => {
+    await releasePorts(tx, [serverId], new Date())
+    await tx.flush()
+    repaired ??= repairQuotaDrift(db, signal)
+    await waitFor('the count to wait for the release', isWaitedFor, WAIT_MS)
+  })
+  await repaired
+
+  expect(await usedPorts(projectId)).toBe(0)
+})

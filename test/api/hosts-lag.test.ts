@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { waitFor } from '#common/wait-for.ts'
+import { listHosts } from '#gateway/db/host-list.ts'
+import type { HostView } from '#openapi/wire/host.ts'
+import { activeServer } from '../env/active-server.ts'
+import { type BootWorld, bootWorld } from '../env/boot-world.ts'
+import type { ApiClient } from '../env/compute-api.ts'
+import { sampleHost } from '../env/sample-host.ts'
+import { HONEST_SUMMARY } from '../env/scripted-cell.ts'
+
+// Goal: what an operator did to a host, or a host itself, counts for the next boot, whatever the cell said last.
+
+const WAIT_MS = 10_000
+
+let world: BootWorld
+let user: ApiClient
+let view: HostView
+
+beforeAll(async () => {
+  world = await bootWorld('hosts_lag')
+  user = await world.api.user('alice', 'blue', 'member')
+  view = sampleHost('north-host-1')
+  // From then on the cell's feed is applied.
+  await activeServer(world, user)
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
+beforeEach(() => shown({}))
+
+/** Afterwards the index shows the host so, and the cell's heartbeats still say `summary`. */
+async function shown(change: Partial<HostView>, summary: object = {}): Promise<void> {
+  world.cell.summary = { ...HONEST_SUMMARY, ...summary }
+  await world.cell.beatHeard()
+  view = { ...view, ...change, version: view.version + 1 }
+  world.cell.say([{ kind: 'host', view }])
+  const { db } = world.api.gateway
+  const isIndexed = async () =>
+    (await listHosts(db)).some((host) => host.view.version >= view.version)
+  await waitFor('the host to be indexed', isIndexed, WAIT_MS)
+  const { cells } = world.api.gateway.compute
+  const { hostsUp } = world.cell.summary
+  await waitFor('the summary', () => cells.cells()[0]?.summary?.hostsUp === hostsUp, WAIT_MS)
+}
+
+async function boot(change: Readonly<Record<string, unknown>> = {}) {
+  return user.call<{ readonly server: { readonly id: string } }>('createServer', {
+    body: world.body(change),
+  })
+}
+
+const isActive = (id: string) => world.until(id, ({ vmState }) => vmState === 'active')
+
+test('a host that is up by the index is asked for, though the summary knows of none', async () => {
+  await shown({ isUp: true }, { hostsUp: 0 })
+
+  const { status, body } = await boot()
+
+  expect(status).toBe(202)
+  await isActive(body.server.id)
+})
+
+test('a zone that a host was just put in is available, though the summary does not have it', async () => {
+  await shown({ isUp: true, zone: 'fresh' })
+
+  const { status, body } = await boot({ availability_zone: 'fresh' })
+
+  expect(status).toBe(202)
+  await isActive(body.server.id)
+  expect((await boot({ availability_zone: 'unheard-of' })).status).toBe(400)
+})
+
+test('hosts that were up a short while ago are waited for, and not for ever', async () => {
+  await shown({ isUp: false, down: 'not heard' }, { hostsUp: 0 })
+
+  expect((await boot()).status).toBe(503)
+  const booting = boot()
+  await shown({ isUp: true, down: null }, { hostsUp: 0 })
+  const { status, body } = await booting
+
+  expect(status).toBe(202)
+  await isActive(body.server.id)
+})
+
+test('a host that was declared down is not waited for', async () => {
+  await shown({ isUp: false, isForcedDown: true }, { hostsUp: 0 })
+
+  const { status, body } = await boot()
+
+  expect(status).toBe(202)
+  await world.until(body.server.id, ({ vmState }) => vmState === 'error')
+  await shown({ isUp: true, isForcedDown: false })
+})

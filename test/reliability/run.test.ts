@@ -1,0 +1,36 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+// Goal: whatever fails, and whoever asks for what meanwhile, every answer is true in the end.
+
+/** How long things go wrong: `.ci/run` takes five minutes. */
+const MINUTES = Number(process.env['RELIABILITY_MINUTES'] ?? 0.5)
+/** To start, to become quiet, to compare. */
+const BESIDE_MS = 360_000
+/** Namespaces take root. In CI they must be had. */
+const mayMakeNamespaces =
+  process.env['CI'] === 'true' ||
+  spawnSync('unshare', ['--mount', '--pid', '--fork', 'true']).status === 0
+
+test.runIf(mayMakeNamespaces)(
+  `after ${MINUTES} minutes of faults all that was answered is true`,
+  {
+    timeout: MINUTES * 60_000 + BESIDE_MS,
+  },
+  async () => {
+    const main = join(import.meta.dirname, 'main.ts')
+    const args = ['--pdeathsig', 'KILL', '--', process.execPath, main, '--minutes', String(MINUTES)]
+    const child = spawn('setpriv', args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    let told = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      told += chunk
+      // The seed and what is wrong belong into the log of a run, also of one that is ended before its time.
+      process.stdout.write(chunk)
+    })
+    const [code] = (await once(child, 'close')) as [number | null]
+
+    expect(code, told).toBe(0)
+  },
+)

@@ -1,0 +1,35 @@
+/** A clock may be set at any time: what it shows now and what it showed then differ by anything. */
+export const WALL_CLOCK = /\bDate\.now\(\)/
+export const WALL_DIFFERENCE = /(?<!=)[-+<>]=? *[\w.#]*[cC]lock\.now\(\)|[cC]lock\.now\(\) *[-+<>]/
+
+/** Here ages of times that others wrote down are shown to people. */
+export const DISPLAYED_AGES = /^gateway\/(cli|views|api\/placement)\//
+
+/** Where the time of day is what is meant, and why. Everything else counts by `Clock.elapsed` or `performance.now`. */
+export const WALL_CLOCK_FILES: Readonly<Record<string, string>> = {
+  'common/clock.ts': 'it is the clock',
+  'common/ids.ts': 'ids begin with the time of day',
+  'cells/compute/attempts.ts': 'kept on disk for days',
+  'cells/compute/fence.ts': 'kept on disk: the time that passed while the compute was off',
+  'cells/feed/trim-feed.ts': 'rows are kept for hours',
+  'cells/hosts/host-registry.ts': 'another process wrote it down',
+  'cells/reconcilers/allocation-audit.ts': 'rows are compared by the time they were written',
+  'cells/reconcilers/purge.ts': 'rows are kept for days',
+  'drivers/docker/diagnostics.ts': 'the engine says since when',
+  'drivers/docker/watch.ts': 'the engine is asked since when',
+  'drivers/libvirt/diagnostics.ts': 'the file system says since when',
+  'drivers/nested/cloud/retry-after.ts': 'the other cloud names a time of day',
+  'drivers/nested/compute/create-server.ts': 'kept on disk: what was sent before a restart',
+  'drivers/nested/compute/find-server.ts': 'kept on disk: what was sent before a restart',
+  'drivers/nested/destroy.ts': 'kept on disk: what was sent before a restart',
+  'drivers/nested/verify/compute-findings.ts': 'it compares the clocks of two clouds',
+  'gateway/app/identity/application-credentials.ts': 'a user names a time of day',
+  'gateway/app/identity/token-cache.ts': 'a token ends at a time of day, at every gateway',
+  'gateway/app/images/image-for-boot.ts': 'a ticket ends at a time of day, at every gateway',
+  'gateway/app/images/import/run-import.ts': 'a lease in the database, which other gateways read',
+  'gateway/app/purge.ts': 'rows are kept for days',
+  'gateway/app/reconcilers/settle-losses.ts': 'kept in the database: when the cell was last heard',
+  'gateway/app/servers/embedded-images.ts': 'a ticket ends at a time of day, at every gateway',
+  'gateway/http/bus-sockets.ts': 'a credential ends at a time of day',
+  'gateway/keystone/keystone-verifier.ts': 'Keystone says until when a token is good',
+}
