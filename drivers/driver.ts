@@ -4,8 +4,9 @@ import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#co
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { Adopt } from './adopt.ts'
 import type { Below } from './below.ts'
-import type { GuestDiagnostics } from './guest-diagnostics.ts'
+import type { CrashDump, Diagnostics } from './guest-diagnostics.ts'
 import type { ImageCopies } from './image-copies.ts'
+import type { Labels } from './labels.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { MachineNics } from './machine-nics.ts'
 import type { LiveMove, Move } from './move.ts'
@@ -144,16 +145,6 @@ export interface Password {
   set(id: InstanceId, password: string, signal: AbortSignal): Promise<void>
 }
 
-export interface CrashDump {
-  /** Afterwards the guest has had a non-maskable interrupt. Throws `conflict` when it is not running. */
-  trigger(id: InstanceId, signal: AbortSignal): Promise<void>
-}
-
-export interface Diagnostics {
-  /** What the guest has used so far. Throws `conflict` when it is not running. */
-  read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
-}
-
 export interface Interfaces {
   /** Afterwards the instance has the NIC, now and at every start. One that it has stays as it is. */
   attach(id: InstanceId, nic: NicSpec, signal: AbortSignal): Promise<void>
@@ -193,21 +184,6 @@ export interface FilterRule {
   /** The security group whose rule it is, and the one whose members `remotes` are. */
   readonly groupId?: string
   readonly remoteGroupId?: string
-}
-
-export interface Labels {
-  /**
-   * Afterwards the backend shows the instance so. False for one that is not there or is busy, which has to be told again.
-   * What was never ours to name, such as metadata of an instance that was taken in, stays.
-   */
-  apply(id: InstanceId, labels: InstanceLabels, signal: AbortSignal): Promise<boolean>
-}
-
-/** What a user calls an instance and says of it, for backends that show it to others. */
-export interface InstanceLabels extends Omit<ServerRemarks, 'hints'> {
-  readonly name: string
-  readonly hostname: string
-  readonly metadata: Readonly<Record<string, string>>
 }
 
 export interface ConsoleLog {

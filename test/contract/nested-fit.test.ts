@@ -10,7 +10,8 @@ import {
   newId,
   type PortId,
 } from '#common/ids.ts'
-import type { Driver, FlavorSpec, InstanceLabels, NicSpec } from '#drivers/driver.ts'
+import type { Driver, FlavorSpec, NicSpec } from '#drivers/driver.ts'
+import type { InstanceLabels } from '#drivers/labels.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
@@ -260,3 +261,43 @@ test('a server below is called, described and tagged as it is here, and stays ou
   expect(await nested.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
   expect(await nested.labels!.apply(newId(), labels, signal())).toBe(false)
 })
+
+test('a cloud that shows a server in error has it failed here, and well once it is', async () => {
+  const nested = await open({ idle_poll_ms: '50' })
+  const told: string[] = []
+  await using _watching = nested.watch(({ fault = 'none' }) => void told.push(fault))
+  const spec = instanceSpec(image)
+  await nested.spawn(spec, signal())
+  const [server] = there(cloud)
+  Object.assign(server!, { status: 'ERROR', fault: 'a disk is gone', updated: Date.now() })
+
+  await expect.poll(() => told).toContainEqual(expect.stringContaining('a disk is gone'))
+  expect(await nested.list(signal())).toMatchObject([{ id: spec.id, fault: told.at(-1) }])
+  Object.assign(server!, { status: 'ACTIVE', updated: Date.now() })
+  expect(await nested.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+})
+
+test('a cloud tells at the next list that a server is gone, and takes one away that was never built', async () => {
+  const nested = await open({ idle_poll_ms: '50' })
+  const gone: string[] = []
+  await using _watching = nested.watch(
+    ({ id, powerState }) => void gone.push(`${id} ${powerState}`),
+  )
+  const spec = instanceSpec(image)
+  await nested.spawn(spec, signal())
+  there(cloud)[0]!.updated = Date.now()
+  there(cloud)[0]!.status = 'DELETED'
+  await expect.poll(() => gone).toContain(`${spec.id} nostate`)
+
+  cloud.compute.buildFault = 'No valid host was found.'
+  const lists = cloud.count(/servers\/detail$/)
+  await expect(nested.spawn(instanceSpec(image), signal())).rejects.toMatchObject({
+    kind: 'no-capacity',
+  })
+  expect(there(cloud)).toEqual([])
+  expect(cloud.count(/servers\/detail$/) - lists).toBeLessThan(10)
+})
+
+function there({ servers }: StubCloud) {
+  return [...servers.values()].filter(({ status }) => status !== 'DELETED')
+}
