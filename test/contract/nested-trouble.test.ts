@@ -12,7 +12,6 @@ import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { type Disturbance, StubCloud } from '../env/stub-cloud.ts'
 
 const BELOW = newId<ImageId>()
-
 const CREATE = /^POST \/compute\/servers$/
 const LIST = /^GET \/compute\/servers\/detail$/
 const SHOW = /^GET \/compute\/servers\/[0-9a-f-]{36}$/
