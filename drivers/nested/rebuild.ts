@@ -6,8 +6,9 @@ import type { NestedHost } from './host.ts'
 import { markerKey, markerValue } from './names.ts'
 import { powerOff, powerOn } from './power.ts'
 
-/** User data can be changed since then, and the key before. */
+/** Since then user data can be changed, and files are refused. */
 const USER_DATA_SINCE = '2.57'
+const KEY_SINCE = '2.54'
 
 export function nestedRebuild(host: NestedHost): Rebuild {
   return {
@@ -25,7 +26,7 @@ async function rebuild(
   signal: AbortSignal,
 ): Promise<void> {
   const { keypairs, owner, records, versions } = host
-  const { metadata, keypair, userData, adminPassword } = spec.asked
+  const { metadata, keypair, userData, adminPassword, files = [] } = spec.asked
   const server = await restingServer(host, spec.id, signal)
   const record = records.get(spec.id)
   const keyName = keypair === null ? null : keypairs.nameOf(keypair)
@@ -33,14 +34,17 @@ async function rebuild(
     if (record !== undefined) await records.write(spec.id, { ...record, keypair: keyName })
     await keypairs.ensure(keypair, signal)
   }
-  const microversion = await versions.need(USER_DATA_SINCE, 'a rebuild', signal)
+  // A rebuild with files changes no user data: the API that takes the one does not take the other.
+  const hasFiles = files.length > 0
+  const since = hasFiles ? KEY_SINCE : USER_DATA_SINCE
+  const microversion = await versions.need(since, 'a rebuild', signal)
   const body = {
     rebuild: {
       imageRef: await host.images.ensure(spec.image, signal),
       name: spec.displayName,
       metadata: { ...metadata, [markerKey(owner)]: markerValue(owner, spec.id) },
       key_name: keyName,
-      user_data: userData,
+      ...(hasFiles ? { personality: files } : { user_data: userData }),
       ...remarksBody(spec),
       ...(hasDescription(spec) ? {} : { description: null }),
       ...(keepsEphemeral ? { preserve_ephemeral: true } : {}),

@@ -697,6 +697,7 @@ CREATE TABLE `request_specs` (
 	`spec` json NOT NULL,
 	`hints` json NOT NULL,
 	`sealed_user_data` mediumtext,
+	`sealed_files` mediumtext,
 	`sealed_password` text,
 	CONSTRAINT `request_specs_server_id` PRIMARY KEY(`server_id`)
 );
