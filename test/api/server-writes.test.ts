@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { createFlavor } from '#gateway/app/flavors/create-flavor.ts'
 import { updateImage } from '#gateway/app/images/update-image.ts'
-import { buildRequest } from '#gateway/app/sagas/build-request.ts'
-import type { ServerRecord } from '#gateway/app/servers/server-record.ts'
 import { findServer } from '#gateway/db/find-server.ts'
-import { findRequestSpec } from '#gateway/db/request-specs.ts'
 import { addImage, type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
 
@@ -250,62 +247,6 @@ test.each([
 
   expect(status).toBe(400)
   expect(body['badRequest']!.message).toMatch(message)
-})
-
-describe('files for the guest', () => {
-  const file = (change: object = {}) => ({ path: '/etc/motd', contents: 'aGVsbG8=', ...change })
-
-  test('are in the build with a config drive, sealed meanwhile, and as a rebuild says', async () => {
-    const { db, compute } = world.api.gateway
-    const user = await member()
-    const id = await boot(user, { personality: [file()] })
-    const params = { server_id: id }
-    const kept = async () => (await findRequestSpec(db, id))!
-    const told = async () =>
-      buildRequest({ secrets: compute.secrets, imageTicket: () => '' }, await kept(), newId())
-    const rebuild = async (change: object) => {
-      const isDone = ({ vmState, taskState }: ServerRecord) =>
-        vmState === 'active' && taskState === null
-      await world.until(id, isDone)
-      const body = { rebuild: { imageRef: world.imageId, ...change } }
-      expect((await user.call('rebuildServer', { params, body })).status).toBe(202)
-    }
-
-    await expect
-      .poll(() => world.cell.builds.at(-1))
-      .toMatchObject({
-        build: { files: [file()], configDrive: true },
-      })
-    expect((await user.call<Shown>('showServer', { params })).body.server).toMatchObject({
-      config_drive: 'True',
-    })
-    expect(JSON.stringify(await kept())).not.toContain('aGVsbG8=')
-
-    await rebuild({ personality: [file({ path: '/other' })] })
-    await expect.poll(told).toMatchObject({ files: [file({ path: '/other' })] })
-
-    await rebuild({})
-    await expect.poll(told).not.toHaveProperty('files')
-  })
-
-  test.each([
-    ['more of them than the limit', Array.from({ length: 6 }, () => file()), /count 6 .* 5$/],
-    ['a longer path', [file({ path: `/${'p'.repeat(255)}` })], /path length 256 .* 255$/],
-    [
-      'more content',
-      [file({ contents: 'A'.repeat(13_660) })],
-      /content size in bytes 10245 .* 10240$/,
-    ],
-  ])('are refused with 403 where there is %s', async (_what, personality, message) => {
-    const user = await member()
-
-    const { status, body } = await user.call<Refused>('createServer', {
-      body: world.body({ personality }),
-    })
-
-    expect(status).toBe(403)
-    expect(body['forbidden']!.message).toMatch(message)
-  })
 })
 
 test('a promise about neighbours that nobody would keep is refused with 400', async () => {
