@@ -345,6 +345,8 @@ export interface AskedOfGuest {
   /** Base64. */
   readonly userData: string | null
   readonly adminPassword: string | null
+  /** Of the config drive; absent: none. */
+  readonly files?: readonly { readonly path: string; readonly contents: string }[]
 }
 
 export interface KeypairSpec {

@@ -4232,9 +4232,9 @@ export interface components {
             /** Format: ipv6 */
             readonly accessIPv6?: string;
             readonly personality?: readonly {
-                readonly path?: string;
+                readonly path: string;
                 /** Format: byte */
-                readonly contents?: string;
+                readonly contents: string;
             }[];
             readonly availability_zone?: components["schemas"]["Name"];
             readonly block_device_mapping?: readonly components["schemas"]["LegacyBlockDevice"][];
@@ -4315,9 +4315,9 @@ export interface components {
             /** Format: ipv6 */
             readonly accessIPv6?: string;
             readonly personality?: readonly {
-                readonly path?: string;
+                readonly path: string;
                 /** Format: byte */
-                readonly contents?: string;
+                readonly contents: string;
             }[];
             readonly description?: components["schemas"]["Description"];
             /** @description Null takes the key from it. */

@@ -201,7 +201,8 @@ export interface paths {
         };
         /** One region. */
         readonly get: operations["showRegion"];
-        readonly put?: never;
+        /** Registers a region of this id. */
+        readonly put: operations["putRegion"];
         readonly post?: never;
         /** Ends a region that no endpoint is in. */
         readonly delete: operations["deleteRegion"];
@@ -1464,6 +1465,7 @@ export interface components {
             readonly endpoint: components["schemas"]["Endpoint"];
         };
         readonly RegionId: string;
+        /** @description Further properties are kept and shown. */
         readonly NewRegion: {
             readonly id?: components["schemas"]["RegionId"];
             readonly description?: components["schemas"]["Description"];
@@ -1473,7 +1475,10 @@ export interface components {
              * @constant
              */
             readonly enabled?: true;
+        } & {
+            readonly [key: string]: unknown;
         };
+        /** @description Further properties are kept and shown; null takes one away. */
         readonly RegionChange: {
             readonly id?: components["schemas"]["RegionId"];
             readonly description?: components["schemas"]["Description"];
@@ -1483,24 +1488,34 @@ export interface components {
              * @constant
              */
             readonly enabled?: true;
+        } & {
+            readonly [key: string]: unknown;
         };
         readonly Region: {
             readonly id: string;
             readonly description: string;
             readonly parent_region_id: string | null;
             readonly links: components["schemas"]["SelfLink"];
+        } & {
+            readonly [key: string]: unknown;
         };
+        /** @description Further properties are kept and shown. */
         readonly NewService: {
             readonly type: components["schemas"]["Name"];
             readonly name?: string | null;
             readonly description?: components["schemas"]["Description"];
             readonly enabled?: boolean;
+        } & {
+            readonly [key: string]: unknown;
         };
+        /** @description Further properties are kept and shown; null takes one away. */
         readonly ServiceChange: {
             readonly type?: components["schemas"]["Name"];
             readonly name?: string | null;
             readonly description?: components["schemas"]["Description"];
             readonly enabled?: boolean;
+        } & {
+            readonly [key: string]: unknown;
         };
         readonly Service: {
             readonly id: string;
@@ -1509,6 +1524,8 @@ export interface components {
             readonly description: string;
             readonly enabled: boolean;
             readonly links: components["schemas"]["SelfLink"];
+        } & {
+            readonly [key: string]: unknown;
         };
         /** @description May hold $(project_id)s, $(tenant_id)s and $(user_id)s, filled in for each token. */
         readonly EndpointUrl: string;
@@ -1583,15 +1600,21 @@ export interface components {
         readonly GroupAnswer: {
             readonly group: components["schemas"]["Group"];
         };
+        /** @description Further properties are kept and shown. */
         readonly NewGroup: {
             readonly name: components["schemas"]["Name"];
             readonly domain_id?: components["schemas"]["Text"];
             readonly description?: components["schemas"]["Description"];
+        } & {
+            readonly [key: string]: unknown;
         };
+        /** @description Further properties are kept and shown; null takes one away. */
         readonly GroupChange: {
             readonly name?: components["schemas"]["Name"];
             readonly domain_id?: components["schemas"]["Text"];
             readonly description?: components["schemas"]["Description"];
+        } & {
+            readonly [key: string]: unknown;
         };
         readonly Group: {
             readonly id: string;
@@ -1599,6 +1622,8 @@ export interface components {
             readonly domain_id: string;
             readonly description: string;
             readonly links: components["schemas"]["SelfLink"];
+        } & {
+            readonly [key: string]: unknown;
         };
         /** @description -1 is unlimited. */
         readonly LimitNumber: number;
@@ -1825,14 +1850,27 @@ export interface components {
         readonly UserAnswer: {
             readonly user: components["schemas"]["User"];
         };
-        /** @description Options that need what is not here (expiring passwords, several factors) are refused. */
+        /** @description Passwords do not end here by age, first use or disuse, so what spares a user that has no effect. */
         readonly UserOptions: {
+            readonly ignore_change_password_upon_first_use?: boolean | null;
+            readonly ignore_password_expiry?: boolean | null;
+            readonly ignore_user_inactivity?: boolean | null;
+            /** @description False: the rules have no effect. */
+            readonly multi_factor_auth_enabled?: boolean | null;
+            readonly multi_factor_auth_rules?: components["schemas"]["MultiFactorRules"] | null;
             /** @description Failed logins are not counted. */
             readonly ignore_lockout_failure_attempts?: boolean | null;
             /** @description Only administrators may change the password. */
             readonly lock_password?: boolean | null;
         };
+        /** @description A login must fit one of the rules: have used all its methods. Methods that are not supported here are passed over. */
+        readonly MultiFactorRules: readonly (readonly string[])[];
         readonly ShownUserOptions: {
+            readonly ignore_change_password_upon_first_use?: boolean;
+            readonly ignore_password_expiry?: boolean;
+            readonly ignore_user_inactivity?: boolean;
+            readonly multi_factor_auth_enabled?: boolean;
+            readonly multi_factor_auth_rules?: components["schemas"]["MultiFactorRules"];
             readonly ignore_lockout_failure_attempts?: boolean;
             readonly lock_password?: boolean;
         };
@@ -2029,6 +2067,7 @@ export type InferenceList = components['schemas']['InferenceList'];
 export type UserList = components['schemas']['UserList'];
 export type UserAnswer = components['schemas']['UserAnswer'];
 export type UserOptions = components['schemas']['UserOptions'];
+export type MultiFactorRules = components['schemas']['MultiFactorRules'];
 export type ShownUserOptions = components['schemas']['ShownUserOptions'];
 export type NewPassword = components['schemas']['NewPassword'];
 export type NewUser = components['schemas']['NewUser'];
@@ -2548,6 +2587,41 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly putRegion: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly region_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly region: components["schemas"]["NewRegion"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The region. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RegionAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };

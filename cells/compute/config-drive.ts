@@ -15,6 +15,8 @@ export function configDriveFiles(
   build: InstanceBuild,
 ): Readonly<Record<string, Uint8Array>> {
   const files: Record<string, Uint8Array> = {}
+  for (const [index, { contents }] of (build.files ?? []).entries())
+    files[`openstack${contentPath(index)}`] = Buffer.from(contents, 'base64')
   for (const folder of FOLDERS) {
     files[`openstack/${folder}/meta_data.json`] = json(metaData(id, build))
     files[`openstack/${folder}/network_data.json`] = json(networkData(build.nics))
@@ -42,9 +44,17 @@ function metaData(id: InstanceId, build: InstanceBuild): object {
           keys: [{ name: keypair.name, type: keypair.type, data: keypair.publicKey }],
         }),
     ...(adminPassword === null ? {} : { admin_pass: adminPassword }),
+    ...(build.files === undefined
+      ? {}
+      : { files: build.files.map(({ path }, i) => ({ content_path: contentPath(i), path })) }),
     random_seed: randomBytes(SEED_BYTES).toString('base64'),
     devices: build.nics.flatMap(taggedDevice),
   }
+}
+
+/** Of a file that the user sent, below `openstack` on the drive (nova/api/metadata/base.py). */
+function contentPath(index: number): string {
+  return `/content/${String(index).padStart(4, '0')}`
 }
 
 /** Where it is plugged in, its driver decides. */

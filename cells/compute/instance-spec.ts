@@ -19,7 +19,7 @@ export function imageSpec({ kernel, ramdisk, ...image }: InstanceBuild['image'])
 
 /** What a driver is told of a build that came over the wire. */
 export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec {
-  const { flavor, image, metadata, keypair, userData, adminPassword, remarks } = build
+  const { flavor, image, metadata, keypair, userData, adminPassword, files, remarks } = build
   const { sameHost: same = [], differentHost: different = [] } = build
   return {
     id,
@@ -30,7 +30,7 @@ export function instanceSpec(id: InstanceId, build: InstanceBuild): InstanceSpec
     flavor,
     image: imageSpec(image),
     nics: build.nics.map(nicSpec),
-    asked: { metadata, keypair, userData, adminPassword },
+    asked: { metadata, keypair, userData, adminPassword, ...(files && { files }) },
     ...(remarks === undefined ? {} : { remarks }),
     ...(same.length + different.length > 0 ? { neighbours: { same, different } } : {}),
     ...(build.configDrive ? { configDrive: configDriveFiles(id, build) } : {}),

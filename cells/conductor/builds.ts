@@ -57,8 +57,8 @@ export class Builds {
   sealed(attempt: Attempt): SealedBuild {
     const kept = this.#byAttempt.get(key(attempt))
     if (kept === undefined) throw new Error('A build must be kept before it is stored')
-    const { userData, adminPassword, image, ...record } = kept.build
-    const secrets: Secret = { userData, adminPassword, image }
+    const { userData, adminPassword, files, image, ...record } = kept.build
+    const secrets: Secret = { userData, adminPassword, image, ...(files && { files }) }
     return {
       record: this.#seal({ ...record, image: withoutTickets(image) }, purpose(attempt)),
       secrets: this.#seal(secrets, secretsPurpose(attempt)),
@@ -75,7 +75,7 @@ export class Builds {
 }
 
 /** The image is among them for the tickets that its files are fetched with. */
-type Secret = Pick<InstanceBuild, 'userData' | 'adminPassword' | 'image'>
+type Secret = Pick<InstanceBuild, 'userData' | 'adminPassword' | 'files' | 'image'>
 
 function withoutTickets({ ticket: _ticket, kernel, ramdisk, ...image }: InstanceBuild['image']) {
   const file = ({ ticket: _fileTicket, ...rest }: ImageFile) => rest

@@ -5,8 +5,8 @@ import { errorChain, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
 import type { Lease } from './lease.ts'
 import {
-  hasBegun,
   type Hold,
+  hasBegun,
   holdSaga,
   insertSaga,
   markSaga,

@@ -114,7 +114,7 @@ export class IronicClient implements AsyncDisposable {
   /** Begins to bring the node to a state, such as `active`. Throws as `patch`. */
   async provision(
     uuid: string,
-    body: { readonly target: string; readonly configdrive?: object },
+    body: { readonly target: string; readonly configdrive?: object | string },
     signal: AbortSignal,
   ): Promise<void> {
     await this.#change('PUT', uuid, '/states/provision', body, signal)

@@ -1,4 +1,10 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { Failure, isFailure } from '#common/errors.ts'
+import { writeConfigDrive } from '../config-drive.ts'
 import type { InstanceSpec } from '../driver.ts'
 import type { MachineNicMap } from '../machine-nics.ts'
 import { toldOfMachine } from '../told-network.ts'
@@ -10,6 +16,7 @@ import type { IronicNode } from './ironic-node.ts'
 
 const GIB = 1024 ** 3
 const DRIVE = 'openstack/latest/'
+const CONTENT = 'openstack/content/'
 
 /**
  * Afterwards ironic has given the image to the node, which is `active`. Throws `internal` when it could not, or has not within
@@ -23,7 +30,7 @@ export async function deploy(
   signal: AbortSignal,
 ): Promise<IronicNode> {
   const ports = spec.nics.map(({ portId }) => portId)
-  const drive = configDrive(spec, await attachVifs(host, uuid, ports, signal))
+  const drive = await configDrive(spec, await attachVifs(host, uuid, ports, signal), signal)
   using served = new DisposableStack()
   const serve = (path: string) => served.use(host.imageServer.serve(path)).url
   const info = { ...instanceInfo(spec, image, serve), display_name: spec.displayName }
@@ -66,10 +73,16 @@ function instanceInfo(
   }
 }
 
-/** Ironic makes the drive itself, of the documents it is made of. */
-function configDrive(spec: InstanceSpec, given: MachineNicMap): { readonly configdrive?: object } {
+/** Ironic makes the drive itself, of the documents it is made of; one with more on it than these is made here. */
+async function configDrive(
+  spec: InstanceSpec,
+  given: MachineNicMap,
+  signal: AbortSignal,
+): Promise<{ readonly configdrive?: object | string }> {
   if (spec.configDrive === undefined) return {}
   const files = toldOfMachine(spec, given)
+  if (Object.keys(files).some((path) => path.startsWith(CONTENT)))
+    return { configdrive: await packedDrive(files, signal) }
   const json = (name: string): unknown => {
     const file = files[`${DRIVE}${name}.json`]
     return file === undefined ? {} : JSON.parse(Buffer.from(file).toString('utf8'))
@@ -81,5 +94,20 @@ function configDrive(spec: InstanceSpec, given: MachineNicMap): { readonly confi
       network_data: json('network_data'),
       ...(userData === undefined ? {} : { user_data: Buffer.from(userData).toString('utf8') }),
     },
+  }
+}
+
+/** An image as ironic takes it whole: compressed with gzip, and in base64. */
+async function packedDrive(
+  files: Readonly<Record<string, Uint8Array>>,
+  signal: AbortSignal,
+): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'config-drive-'))
+  try {
+    const path = join(folder, 'config.iso')
+    await writeConfigDrive(path, files, signal)
+    return (await promisify(gzip)(await readFile(path))).toString('base64')
+  } finally {
+    await rm(folder, { recursive: true, force: true })
   }
 }

@@ -6,9 +6,10 @@ import type { NestedHost } from './host.ts'
 import { markerKey, markerValue } from './names.ts'
 import { powerOff, powerOn } from './power.ts'
 
-/** User data can be changed since then, and the key before. */
+/** Since then user data can be changed, and files are refused. */
 const USER_DATA_SINCE = '2.57'
 const HOSTNAME_SINCE = '2.90'
+const KEY_SINCE = '2.54'
 
 export function nestedRebuild(host: NestedHost): Rebuild {
   return {
@@ -26,7 +27,7 @@ async function rebuild(
   signal: AbortSignal,
 ): Promise<void> {
   const { keypairs, owner, records, versions } = host
-  const { metadata, keypair, userData, adminPassword } = spec.asked
+  const { metadata, keypair, userData, adminPassword, files = [] } = spec.asked
   const server = await restingServer(host, spec.id, signal)
   const record = records.get(spec.id)
   const keyName = keypair === null ? null : keypairs.nameOf(keypair)
@@ -34,8 +35,11 @@ async function rebuild(
     if (record !== undefined) await records.write(spec.id, { ...record, keypair: keyName })
     await keypairs.ensure(keypair, signal)
   }
-  const named = await versions.ifServed(HOSTNAME_SINCE, signal)
-  const microversion = named ?? (await versions.need(USER_DATA_SINCE, 'a rebuild', signal))
+  // A rebuild with files changes no user data and no host name: the API that takes the one does not take the others.
+  const hasFiles = files.length > 0
+  const named = hasFiles ? undefined : await versions.ifServed(HOSTNAME_SINCE, signal)
+  const since = hasFiles ? KEY_SINCE : USER_DATA_SINCE
+  const microversion = named ?? (await versions.need(since, 'a rebuild', signal))
   const body = {
     rebuild: {
       imageRef: await host.images.ensure(spec.image, signal),
@@ -43,7 +47,7 @@ async function rebuild(
       ...(named === undefined ? {} : { hostname: spec.hostname }),
       metadata: { ...metadata, [markerKey(owner)]: markerValue(owner, spec.id) },
       key_name: keyName,
-      user_data: userData,
+      ...(hasFiles ? { personality: files } : { user_data: userData }),
       ...remarksBody(spec),
       ...(hasDescription(spec) ? {} : { description: null }),
       ...(keepsEphemeral ? { preserve_ephemeral: true } : {}),

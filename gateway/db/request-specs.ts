@@ -13,6 +13,7 @@ export interface RequestSpec {
   readonly serverId: string
   readonly spec: BuildSpec
   readonly sealedUserData: string | null
+  readonly sealedFiles: string | null
   readonly sealedPassword: string | null
 }
 
@@ -25,6 +26,7 @@ interface RequestSpecRow {
   readonly server_id: string
   readonly spec: BuildSpec
   readonly sealed_user_data: string | null
+  readonly sealed_files: string | null
   readonly sealed_password: string | null
 }
 
@@ -33,6 +35,7 @@ const INSERT = rowsInsert(requestSpecs, [
   'spec',
   'hints',
   'sealedUserData',
+  'sealedFiles',
   'sealedPassword',
 ])
 
@@ -42,6 +45,7 @@ const FIND = statement(
       server_id: requestSpecs.serverId,
       spec: requestSpecs.spec,
       sealed_user_data: requestSpecs.sealedUserData,
+      sealed_files: requestSpecs.sealedFiles,
       sealed_password: requestSpecs.sealedPassword,
     })
     .from(requestSpecs)
@@ -72,6 +76,7 @@ const REPLACE = statement(
     .set({
       spec: sql`${sql.placeholder('spec')}`,
       sealedUserData: sql`${sql.placeholder('sealedUserData')}`,
+      sealedFiles: sql`${sql.placeholder('sealedFiles')}`,
       sealedPassword: sql`${sql.placeholder('sealedPassword')}`,
     })
     .where(eq(requestSpecs.serverId, sql.placeholder('serverId'))),
@@ -93,6 +98,7 @@ export async function findRequestSpec(
     serverId: row.server_id,
     spec: row.spec,
     sealedUserData: row.sealed_user_data,
+    sealedFiles: row.sealed_files,
     sealedPassword: row.sealed_password,
   }
 }

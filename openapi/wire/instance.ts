@@ -98,6 +98,15 @@ export const ServerRemarks = Type.Object({
 })
 export type ServerRemarks = Static<typeof ServerRemarks>
 
+/** A file that the user puts into the guest. */
+export const InjectedFile = Type.Object({
+  /** Where the guest finds it. */
+  path: Type.String(),
+  /** Base64, as the user sent it. */
+  contents: Type.String(),
+})
+export type InjectedFile = Static<typeof InjectedFile>
+
 /** All a cell needs to build a server. A cell never asks back. */
 export const InstanceBuild = Type.Object({
   projectId: Type.String(),
@@ -114,6 +123,8 @@ export const InstanceBuild = Type.Object({
   /** Base64, as the user sent it. */
   userData: Nullable(Type.String()),
   adminPassword: Nullable(Type.String()),
+  /** Those of its config drive; absent: none. */
+  files: Type.Optional(Type.Array(InjectedFile)),
   configDrive: Type.Boolean(),
   /** The zone the user asked for; null: any. */
   zone: Nullable(Type.String()),
@@ -139,7 +150,7 @@ const ImageFileRecord = Type.Omit(ImageFile, ['ticket'])
 
 /** What a cell keeps of a build for as long as it has the instance: all but what nobody may know afterwards. */
 export const InstanceRecord = Type.Object({
-  ...Type.Omit(InstanceBuild, ['userData', 'adminPassword']).properties,
+  ...Type.Omit(InstanceBuild, ['userData', 'adminPassword', 'files']).properties,
   image: Type.Object({
     ...Type.Omit(ImageSnapshot, ['ticket']).properties,
     kernel: Type.Optional(ImageFileRecord),

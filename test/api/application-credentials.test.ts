@@ -75,10 +75,12 @@ test('a token got with an application credential ends with it, and no later', as
     token: demo,
     body: { application_credential: { name: 'short', expires_at: expiresAt.toISOString() } },
   })
-  const { id, secret } = made.body['application_credential'] as unknown as {
+  const { id, secret, expires_at } = made.body['application_credential'] as unknown as {
     id: string
     secret: string
+    expires_at: string
   }
+  expect(expires_at).toBe(expiresAt.toISOString().replace('Z', '000'))
   const identity = {
     methods: ['application_credential'],
     application_credential: { id, secret },

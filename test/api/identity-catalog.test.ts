@@ -110,3 +110,21 @@ test.each([
 
   await admin.expect(400, 'POST', '/v3/endpoints', { endpoint })
 })
+
+test('a region is put under its id, and it and services keep further properties', async () => {
+  const asked = { region: { description: 'far', email: 'far@example.org' } }
+  await admin.expect(201, 'PUT', '/v3/regions/Far', asked)
+  await admin.expect(409, 'PUT', '/v3/regions/Far', asked)
+  await admin.expect(400, 'PUT', '/v3/regions/Far2', { region: { id: 'Far' } })
+
+  expect(await admin.update('regions', 'Far', { email: null, team: 'net' })).toMatchObject({
+    id: 'Far',
+    description: 'far',
+    team: 'net',
+  })
+  const service = await admin.create('services', { type: 'dns', email: 'dns@example.org' })
+  expect(service).toMatchObject({ email: 'dns@example.org' })
+  const changed = await admin.update('services', service.id, { email: null, team: 'net' })
+  expect(changed).toMatchObject({ type: 'dns', team: 'net' })
+  expect(changed).not.toHaveProperty('email')
+})

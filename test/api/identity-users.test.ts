@@ -54,7 +54,7 @@ test('a user is made, shown, changed and deleted; the password is never shown', 
   expect(await admin.expect(409, 'POST', '/v3/users', twice)).toContain('beatrice')
   await admin.expect(404, 'POST', '/v3/users', { user: { name: 'x', default_project_id: 'no' } })
   await admin.expect(400, 'POST', '/v3/users', {
-    user: { name: 'x', options: { multi_factor_auth_enabled: true } },
+    user: { name: 'x', options: { multi_factor_auth_rules: ['password'] } },
   })
   await admin.expect(400, 'PATCH', `/v3/users/${user.id}`, { user: { domain_id: 'other' } })
 
@@ -176,4 +176,49 @@ test('ids that no database could hold are not found', async () => {
   for (const id of ['%C3%A9', 'x'.repeat(300), '%F0%9F%98%80'])
     for (const plural of ['users', 'groups', 'projects', 'domains', 'roles', 'regions', 'services'])
       await admin.expect(404, 'GET', `/v3/${plural}/${id}`)
+})
+
+test('a rule about methods refuses logins that do not fit it, until it is taken away', async () => {
+  const options = {
+    ignore_password_expiry: true,
+    multi_factor_auth_rules: [['application_credential'], ['password', 'token']],
+  }
+  const user = await admin.create('users', { name: 'mia', password: PASSWORD, options })
+
+  expect(user).toMatchObject({ options })
+  expect(await loginStatus(user.id, PASSWORD)).toBe(401)
+  const off = { multi_factor_auth_enabled: false }
+  expect(await admin.update('users', user.id, { options: off })).toMatchObject({
+    options: { ...options, ...off },
+  })
+  expect(await loginStatus(user.id, PASSWORD)).toBe(201)
+  const none = { multi_factor_auth_enabled: null, multi_factor_auth_rules: null }
+  const { options: left } = await admin.update('users', user.id, { options: none })
+  expect(left).toEqual({ ignore_password_expiry: true })
+  expect(await loginStatus(user.id, PASSWORD)).toBe(201)
+})
+
+test('names of users, projects and domains are found in any case, and taken in any', async () => {
+  const user = { name: 'Admin', domain: { name: 'default' } }
+  const identity = {
+    methods: ['password'],
+    password: { user: { ...user, password: world.passwords.admin } },
+  }
+  const scope = { project: { name: 'ADMIN', domain: { name: 'DEFAULT' } } }
+
+  const login = await face.ask('POST', '/v3/auth/tokens', { body: { auth: { identity, scope } } })
+
+  expect(login.status).toBe(201)
+  await admin.expect(409, 'POST', '/v3/users', { user: { name: 'ADMIN' } })
+  await admin.expect(409, 'POST', '/v3/domains', { domain: { name: 'DEFAULT' } })
+})
+
+test('a group keeps further properties', async () => {
+  const group = await admin.create('groups', { name: 'staff', email: 'staff@example.org', room: 4 })
+  expect(group).toMatchObject({ email: 'staff@example.org', room: 4 })
+
+  const changed = await admin.update('groups', group.id, { room: null, floor: 1 })
+
+  expect(changed).toMatchObject({ email: 'staff@example.org', floor: 1 })
+  expect(changed).not.toHaveProperty('room')
 })

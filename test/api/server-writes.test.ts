@@ -238,7 +238,7 @@ test.each([
     { block_device_mapping_v2: [{ source_type: 'blank', volume_size: 1 }] },
     /^Ephemeral disks requested are larger/,
   ],
-  ['files', { personality: [{ path: '/a', contents: 'YQ==' }] }, /^Invalid personality/],
+  ['a file that is no base64', { personality: [{ path: '/a', contents: '*' }] }, /contents/],
   ['fewer than none', { min_count: 3, max_count: 2 }, 'min_count must be <= max_count'],
 ])('%s is refused with 400 and nothing is made', async (_what, change, message) => {
   const user = await member()

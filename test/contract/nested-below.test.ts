@@ -79,6 +79,24 @@ describe('what a nested host makes in the cloud below', () => {
     await harness?.[Symbol.asyncDispose]()
   })
 
+  test('files of the user go to the server below, unless what else it needs rules them out', async () => {
+    const files = [{ path: '/etc/motd', contents: 'aGVsbG8=' }]
+    const asked = { ...NOTHING_ASKED, files }
+    const spec = await spawnNew({ asked, displayName: 'filed', hostname: 'filed' })
+
+    const { body } = await demo<{ servers: readonly { readonly config_drive: string }[] }>(
+      '/compute/v2.1/servers/detail?name=filed',
+    )
+    // The cloud below gives a drive to a server that it was sent files for.
+    expect(spec.configDrive).toBeUndefined()
+    expect(body.servers).toMatchObject([{ config_drive: 'True' }])
+    const named = { asked, displayName: 'filed too', hostname: 'of-its-own' }
+    await expect(spawnNew(named)).rejects.toMatchObject({
+      kind: 'unsupported',
+      message: expect.stringContaining('only below microversion 2.57'),
+    })
+  })
+
   test('ports have the addresses they have here, and let nothing in before they are told to', async () => {
     const nics = [1, 2].map((nth) => nicOn(newId(), nth))
     for (const nic of nics) await spawnNew({ nics: [nic] })

@@ -167,6 +167,7 @@ export function orderFor(
     groupId: null,
     hints: {},
     userData: null,
+    files: [],
     adminPassword: null,
     key: null,
     ...rest,

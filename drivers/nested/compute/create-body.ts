@@ -1,3 +1,4 @@
+import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import type { NestedHost } from '../host.ts'
@@ -25,6 +26,8 @@ const NO_NETWORK_SINCE = '2.37'
 const NIC_TAG_SINCE = '2.42'
 const TAGS_SINCE = '2.52'
 const HOSTNAME_SINCE = '2.90'
+/** Files are refused from then on (nova: personality). */
+const FILES_UNTIL = '2.57'
 
 /** The request that makes the server of an instance. Throws `unsupported` for what the cloud cannot be told. */
 export async function createRequest(
@@ -34,7 +37,7 @@ export async function createRequest(
   signal: AbortSignal,
 ): Promise<CreateRequest> {
   const { owner, settings, keypairs } = host
-  const { metadata, keypair, userData, adminPassword } = spec.asked
+  const { metadata, keypair, userData, adminPassword, files = [] } = spec.asked
   const needed = await versionsNeeded(host.versions, spec, signal)
   const { tags = [] } = spec.remarks ?? {}
   const server = {
@@ -46,6 +49,7 @@ export async function createRequest(
     ...(spec.configDrive === undefined ? {} : { config_drive: true }),
     ...(keypair === null ? {} : { key_name: keypairs.nameOf(keypair) }),
     ...(userData === null ? {} : { user_data: userData }),
+    ...(files.length === 0 ? {} : { personality: files }),
     ...(adminPassword === null ? {} : { adminPass: adminPassword }),
     ...(settings.zone === undefined ? {} : { availability_zone: settings.zone }),
     ...(needed.includes(HOSTNAME_SINCE) ? { hostname: spec.hostname } : {}),
@@ -54,6 +58,11 @@ export async function createRequest(
   }
   const hints = hintsOf(host.records, spec)
   const microversion = needed.reduce((a, b) => (isOlder(a, b) ? b : a), '2.1')
+  if (files.length > 0 && !isOlder(microversion, FILES_UNTIL))
+    throw new Failure(
+      'unsupported',
+      `The cloud below takes files (personality) only below microversion ${FILES_UNTIL}, and the host name of this server only since ${microversion}.`,
+    )
   return {
     body: { server, ...(Object.keys(hints).length === 0 ? {} : { 'os:scheduler_hints': hints }) },
     microversion,

@@ -11,7 +11,7 @@ import { listAuthProjects } from './auth/list-auth-projects.ts'
 import { listAuthSystem } from './auth/list-auth-system.ts'
 import { showCatalog } from './auth/show-catalog.ts'
 import { createEndpoint } from './catalog/create-endpoint.ts'
-import { createRegion } from './catalog/create-region.ts'
+import { createRegion, putRegion } from './catalog/create-region.ts'
 import { createService } from './catalog/create-service.ts'
 import { deleteEndpoint } from './catalog/delete-endpoint.ts'
 import { deleteRegion } from './catalog/delete-region.ts'
@@ -93,6 +93,7 @@ export const identityHandlers: Handlers = {
   createGroup,
   createProject,
   createRegion,
+  putRegion,
   createRole,
   createService,
   createToken,

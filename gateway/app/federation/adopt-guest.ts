@@ -64,7 +64,15 @@ export async function adoptGuest(
   const planned = await planServers(boot, owner, request, 1)
   const attempt = attemptAfter(former?.attempt ?? 0, compute.clock.now())
   const servers = planned.servers.map((server) => asGuest(server, guest.id as InstanceId, attempt))
-  const order = { ...planned, servers, hints: {}, userData: null, adminPassword: null, key }
+  const order = {
+    ...planned,
+    servers,
+    hints: {},
+    userData: null,
+    files: [],
+    adminPassword: null,
+    key,
+  }
   if (former !== undefined) await purgeDeletedServer(db, guest.id)
   await startServers(compute, owner, order).catch((error: unknown) => {
     throw isDuplicate(error) ? takenAlready(guest) : error
@@ -127,7 +135,7 @@ function requestOf(
     minCount: 1,
     maxCount: 1,
     disks: [],
-    personalityCount: 0,
+    files: [],
     hasTrustedCertificates: false,
     hints: {},
   }

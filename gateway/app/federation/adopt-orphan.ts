@@ -160,7 +160,7 @@ async function record(
   const shown = { ...newServer(orphan), id, flavor, securityGroups }
   insertServers(tx, [{ ...shown, addresses: serverAddresses(restored) }])
   const kept = { ...spec, nics: [...nicSpecs(restored)], ...(hasGroup && group && { group }) }
-  const noSecrets = { sealedUserData: null, sealedPassword: null }
+  const noSecrets = { sealedUserData: null, sealedFiles: null, sealedPassword: null }
   insertRequestSpecs(tx, [{ serverId: id, spec: kept, hints: {}, ...noSecrets }])
   if (view.vmState === 'resized') await setCharge(tx, id, { cores, ramMb, isResizing: true })
   if (hasGroup && group !== undefined)

@@ -32,13 +32,14 @@ const SERVICES = [
 /** The services of this deployment for whoever reaches it at `root`; derived, so it is the same at every gateway. */
 export function catalogAt(root: string, region: string): CatalogEntries {
   return {
-    regions: [{ id: region, parentRegionId: null, description: '' }],
+    regions: [{ id: region, parentRegionId: null, description: '', extra: {} }],
     services: SERVICES.map(({ type, name, description }) => ({
       id: derivedId(`service ${type}`),
       type,
       name,
       description,
       enabled: true,
+      extra: {},
     })),
     endpoints: SERVICES.flatMap(({ type, path }) =>
       INTERFACES.map((face) => ({

@@ -12,6 +12,7 @@ import {
 } from '../../db/identity/registered-catalog.ts'
 import { type CatalogEntries, catalogAt } from './catalog.ts'
 import { catalogEntries, oneEntry } from './catalog-entries.ts'
+import { boundedExtra } from './extra.ts'
 import type { Identity } from './identity.ts'
 import { newKeystoneId } from './keystone-id.ts'
 import type {
@@ -30,7 +31,8 @@ export async function createRegion(
   identity: Identity,
   asked: Omit<RegisteredRegion, 'id'> & { readonly id: string | undefined },
 ): Promise<RegisteredRegion> {
-  const region = { ...asked, id: asked.id ?? newKeystoneId() }
+  const extra = boundedExtra({}, asked.extra)
+  const region = { ...asked, extra, id: asked.id ?? newKeystoneId() }
   const { regions } = await catalogEntries(identity, ANYWHERE)
   refuseTooMany(regions)
   requireParent(regions, region)
@@ -49,7 +51,9 @@ export async function changeRegion(
   change: Partial<Omit<RegisteredRegion, 'id'>>,
 ): Promise<RegisteredRegion> {
   const { regions } = await registered(identity, 'regions', 'region', id)
-  const after = { ...oneEntry(regions, 'region', id), ...change }
+  const before = oneEntry(regions, 'region', id)
+  const extra = boundedExtra(before.extra, change.extra ?? {})
+  const after = { ...before, ...change, extra }
   requireParent(regions, after)
   await updateRegion(identity.db, after)
   return after
@@ -73,7 +77,8 @@ export async function createService(
   asked: Omit<RegisteredService, 'id'>,
 ): Promise<RegisteredService> {
   refuseTooMany((await catalogEntries(identity, ANYWHERE)).services)
-  const service = { ...asked, id: newKeystoneId() }
+  const extra = boundedExtra({}, asked.extra)
+  const service = { ...asked, extra, id: newKeystoneId() }
   await putService(identity.db, service)
   return service
 }
@@ -84,7 +89,9 @@ export async function changeService(
   change: Partial<Omit<RegisteredService, 'id'>>,
 ): Promise<RegisteredService> {
   const { services } = await registered(identity, 'services', 'service', id)
-  const after = { ...oneEntry(services, 'service', id), ...change }
+  const before = oneEntry(services, 'service', id)
+  const extra = boundedExtra(before.extra, change.extra ?? {})
+  const after = { ...before, ...change, extra }
   await putService(identity.db, after)
   return after
 }
@@ -140,7 +147,8 @@ async function putWithRegion(
   if (!isKnown && newRegion === undefined)
     throw new Failure('invalid', `Could not find region: ${regionId}.`)
   await db.transaction(async (tx: Tx) => {
-    if (!isKnown) await ensureRegion(tx, { id: regionId, parentRegionId: null, description: '' })
+    if (!isKnown)
+      await ensureRegion(tx, { id: regionId, parentRegionId: null, description: '', extra: {} })
     await putEndpoint(tx, endpoint)
   })
   return endpoint

@@ -8,15 +8,17 @@ import { findUser } from '../../db/identity/users.ts'
 import type { Caller } from '../request-context.ts'
 import { changeAccess } from './change-access.ts'
 import { domainOfNew, enforceInDomain, reached } from './domain-reach.ts'
+import { boundedExtra } from './extra.ts'
 import type { Identity } from './identity.ts'
 import { newKeystoneId } from './keystone-id.ts'
 import { refuseAboveManager } from './managed-roles.ts'
-import type { Group } from './model.ts'
+import type { Extra, Group } from './model.ts'
 import { noSuch } from './no-such.ts'
 
 export interface GroupFields {
   readonly name: string
   readonly description: string
+  readonly extra: Extra
 }
 
 /** Throws `conflict` for a name the domain has. */
@@ -30,7 +32,8 @@ export async function createGroup(
   return db.transaction(async (tx) => {
     const domain = await lockDomain(tx, domainId)
     if (domain === undefined) throw noSuch('domain', domainId)
-    const group = { ...fields, id: newKeystoneId(), domain }
+    const extra = boundedExtra({}, fields.extra)
+    const group = { ...fields, extra, id: newKeystoneId(), domain }
     await insertGroup(tx, group)
     return group
   })
@@ -46,7 +49,8 @@ export async function changeGroup(
     const before = await lockedGroup(tx, caller, id, 'identity:update_group')
     if (domainId !== undefined && domainId !== before.domain.id)
       throw new Failure('invalid', 'Update of `domain_id` is not allowed.')
-    const after = { ...before, ...change }
+    const extra = boundedExtra(before.extra, change.extra ?? {})
+    const after = { ...before, ...change, extra }
     await updateGroup(tx, after)
     return after
   })

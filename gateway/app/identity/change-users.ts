@@ -16,6 +16,9 @@ import type { Extra, User, UserOptions } from './model.ts'
 import { noSuch } from './no-such.ts'
 import { hashPassword } from './password-hash.ts'
 
+/** Those that are given; undefined takes one away. */
+export type ChangedOptions = { readonly [K in keyof UserOptions]: UserOptions[K] | undefined }
+
 export interface UserFields {
   readonly name: string
   /** Null: no password opens the account. */
@@ -24,7 +27,7 @@ export interface UserFields {
   readonly email: string | null
   readonly description: string
   readonly enabled: boolean
-  readonly options: UserOptions
+  readonly options: ChangedOptions
   readonly extra: Extra
 }
 
@@ -44,6 +47,7 @@ export async function createUser(
     const { domainId: _, password: __, ...fields } = asked
     const user = {
       ...fields,
+      options: setOptions({}, asked.options),
       extra: boundedExtra({}, asked.extra),
       id: newKeystoneId(),
       domain,
@@ -72,7 +76,7 @@ export async function changeUser(
     const after = {
       ...before,
       ...change,
-      options: { ...before.options, ...change.options },
+      options: setOptions(before.options, change.options ?? {}),
       extra: boundedExtra(before.extra, change.extra ?? {}),
     }
     await updateUser(tx, after, passwordHash)
@@ -88,6 +92,11 @@ export async function removeUser(identity: Identity, caller: Caller, id: string)
     await refuseAboveManager(tx, caller, { what: 'user', id }, 'identity:delete_user')
     await deleteUsers(tx, [id])
   })
+}
+
+function setOptions(before: UserOptions, change: ChangedOptions): UserOptions {
+  const set = Object.entries({ ...before, ...change }).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(set)
 }
 
 async function hashOf(password: string | null): Promise<string | null> {

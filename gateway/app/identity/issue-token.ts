@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { Failure } from '#common/errors.ts'
 import { insertToken } from '../../db/identity/tokens.ts'
+import { findUser } from '../../db/identity/users.ts'
 import { describeToken } from './describe-token.ts'
 import { type Identity, tokenId } from './identity.ts'
+import { fitsRules } from './required-methods.ts'
 import type { Scope, TokenRecord, TokenView } from './token-view.ts'
 
 const TOKEN_BYTES = 32
@@ -40,6 +42,11 @@ export async function issueToken(
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const record = recordOf(identity, token, proof, scope)
   const { mark } = identity.cache
+  const user = await findUser(identity.db, proof.userId)
+  if (user !== undefined && !fitsRules(user.options, proof.methods))
+    throw loginRefused(
+      `a login by ${proof.methods.join(' and ')}, which fits no rule of ${user.id}`,
+    )
   const view = await describeToken(identity.db, record, record.issuedAt)
   if (view === undefined) return undefined
   if ((identity.tokenLimiter?.take(proof.userId) ?? 0) > 0)

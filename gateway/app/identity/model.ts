@@ -26,6 +26,13 @@ export interface Project extends NamedRef {
 export interface UserOptions {
   readonly ignore_lockout_failure_attempts?: boolean
   readonly lock_password?: boolean
+  readonly ignore_change_password_upon_first_use?: boolean
+  readonly ignore_password_expiry?: boolean
+  readonly ignore_user_inactivity?: boolean
+  /** Absent: true. */
+  readonly multi_factor_auth_enabled?: boolean
+  /** Sets of methods, one of which a login must have used. */
+  readonly multi_factor_auth_rules?: readonly (readonly string[])[]
 }
 
 /** A user as others may see it. */
@@ -42,6 +49,7 @@ export interface User extends NamedRef {
 
 export interface Group extends NamedRef {
   readonly description: string
+  readonly extra: Extra
 }
 
 export interface Role extends RoleRef {

@@ -1,9 +1,11 @@
 import type { Interface } from './catalog.ts'
+import type { Extra } from './model.ts'
 
 export interface RegisteredRegion {
   readonly id: string
   readonly parentRegionId: string | null
   readonly description: string
+  readonly extra: Extra
 }
 
 export interface RegisteredService {
@@ -12,6 +14,7 @@ export interface RegisteredService {
   readonly name: string
   readonly description: string
   readonly enabled: boolean
+  readonly extra: Extra
 }
 
 export interface RegisteredEndpoint {

@@ -51,6 +51,7 @@ export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promis
         serverId,
         spec: rebuiltSpec(now.spec, plan),
         sealedUserData: plan.keepsUserData === true ? now.sealedUserData : plan.sealedUserData,
+        sealedFiles: plan.sealedFiles ?? null,
         sealedPassword: null,
       })
     await showRebuilt(tx, serverId, plan.shown)
@@ -72,14 +73,14 @@ function rebuiltSpec(
 ): BuildSpec {
   const { name = now.name, hostname = now.hostname, metadata = now.metadata } = shown
   const { description, diskConfig, accessIPv4, accessIPv6 } = shown
-  const { image, flavor } = spec
+  const { image, flavor, configDrive } = spec
   const keypair = shown.keyName === undefined ? now.keypair : spec.keypair
   const remarks = now.remarks ?? spec.remarks
   const noted = Object.entries({ description, diskConfig, accessIPv4, accessIPv6 })
   const changed = Object.fromEntries(noted.filter(([, value]) => value !== undefined))
   return {
     ...now,
-    ...{ name, hostname, metadata, image, flavor, keypair },
+    ...{ name, hostname, metadata, image, flavor, keypair, configDrive },
     ...(remarks === undefined ? {} : { remarks: { ...remarks, ...changed } }),
   }
 }
@@ -99,8 +100,8 @@ export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promis
     return { name: planned.action as SavingAct, target }
   }
   if (plan.kind === 'rebuild') {
-    const { spec, sealedUserData, sealedPassword, keepsEphemeral } = plan
-    const request = { serverId, spec, sealedUserData, sealedPassword }
+    const { spec, sealedUserData, sealedFiles, sealedPassword, keepsEphemeral } = plan
+    const request = { serverId, spec, sealedUserData, sealedFiles, sealedPassword }
     return { name: 'rebuild', build: buildRequest(deps, request, cellId), keepsEphemeral }
   }
   if (plan.kind === 'keep') return { name: 'soft-delete' }

@@ -17,6 +17,7 @@ export type Rebuilt = Partial<
     | 'diskConfig'
     | 'accessIPv4'
     | 'accessIPv6'
+    | 'configDrive'
   >
 >
 
@@ -37,6 +38,7 @@ export type ActPlan =
       readonly kind: 'rebuild'
       readonly spec: BuildSpec
       readonly sealedUserData: string | null
+      readonly sealedFiles: string | null
       readonly sealedPassword: string | null
       /** True: the server's user data stays as it is; `sealedUserData` is what it was. */
       readonly keepsUserData?: boolean

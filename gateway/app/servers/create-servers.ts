@@ -70,7 +70,8 @@ async function promise(
   for (let tries = 1; ; tries += 1) {
     const planned = await planServers(boot, context, request, count)
     const hints = keptHints(request.hints)
-    const order = { ...planned, hints, userData: request.userData, adminPassword, key }
+    const { userData, files } = request
+    const order = { ...planned, hints, userData, files, adminPassword, key }
     try {
       await startServers(boot.compute, context, order)
       const { reservationId } = order.servers[0]!.row

@@ -14,6 +14,7 @@ import type { Boot } from './boot.ts'
 import { chooseCells } from './choose-cells.ts'
 import { planEmbeddedNics } from './embedded-network.ts'
 import { noValidHost } from './faults.ts'
+import { limitFiles } from './limit-files.ts'
 import { limitMetadata } from './limit-metadata.ts'
 import { neighbourHints } from './neighbour-hints.ts'
 import { refuseImageAgainstFlavor } from './refuse-image-against-flavor.ts'
@@ -64,6 +65,7 @@ export async function planServers(
   const keypair =
     request.keyName === null ? null : await keypairForBoot(db, context, request.keyName)
   await limitMetadata(db, context, request.metadata)
+  await limitFiles(db, context, request.files)
   const nics = await planEmbeddedNics(networks, context, {
     networks: request.networks,
     securityGroups: request.securityGroups,
@@ -118,7 +120,9 @@ function plan(
   const id = newId<InstanceId>()
   const { name, hostname } = serverName(request, id, launchIndex, count)
   const isPlaced = choice.chosen !== undefined
-  const { metadata, configDrive, tags, diskConfig, accessIPv4, accessIPv6 } = request
+  const { metadata, files, tags, diskConfig, accessIPv4, accessIPv6 } = request
+  // The drive is the only way by which a file reaches a guest.
+  const configDrive = request.configDrive || files.length > 0
   const canonicalIPv6 = accessIPv6 && canonicalIp(accessIPv6, 'accessIPv6')
   return {
     row: {

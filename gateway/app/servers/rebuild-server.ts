@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import type { InjectedFile } from '#openapi/wire/instance.ts'
 import { findRequestSpec, type RequestSpec } from '../../db/request-specs.ts'
 import type { Compute } from '../compute.ts'
 import { imageForBoot } from '../images/image-for-boot.ts'
@@ -7,10 +8,11 @@ import { keypairForBoot } from '../keypairs/keypair-for-boot.ts'
 import { canonicalIp } from '../networks/ip.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { Rebuilt } from '../sagas/act-plan.ts'
-import { sealingPurpose } from '../sagas/build-request.ts'
+import { type SealedPart, sealingPurpose } from '../sagas/build-request.ts'
 import { actOnServer } from './act-on-server.ts'
 import { buildAnew } from './build-anew.ts'
 import type { BuildSpec } from './build-spec.ts'
+import { limitFiles } from './limit-files.ts'
 import { limitMetadata } from './limit-metadata.ts'
 import { refuseAction } from './refuse-action.ts'
 import { refuseImageAgainstFlavor } from './refuse-image-against-flavor.ts'
@@ -35,7 +37,8 @@ export interface RebuildRequest {
   readonly keyName: string | null | undefined
   /** Base64; null: none any more. */
   readonly userData: string | null | undefined
-  readonly personalityCount: number
+  /** Those the guest is given; none of before are kept. */
+  readonly files: readonly InjectedFile[]
   readonly hasTrustedCertificates: boolean
 }
 
@@ -57,14 +60,16 @@ export async function rebuildServer(
   if (before === undefined)
     throw new Failure('not-found', `Instance ${server.id} could not be found.`)
   await limitMetadata(db, server, request.metadata ?? {})
+  await limitFiles(db, server, request.files)
   const { spec, shown } = await wanted({ compute, images }, context, { server, before, request })
-  const { keepsEphemeral, password } = request
+  const { files, keepsEphemeral, password } = request
   const userData = request.userData === undefined ? userDataOf(compute, before) : request.userData
-  const seal = (text: string, what: 'user-data' | 'password') =>
+  const seal = (text: string, what: SealedPart) =>
     secrets.seal(text, sealingPurpose(server.id, what))
   const sealedPassword = seal(password, 'password')
   const sealedUserData = userData === null ? null : seal(userData, 'user-data')
-  const sealed = { spec, shown, sealedPassword, sealedUserData }
+  const sealedFiles = files.length === 0 ? null : seal(JSON.stringify(files), 'files')
+  const sealed = { spec, shown, sealedPassword, sealedUserData, sealedFiles }
   const keepsUserData = request.userData === undefined
   if (server.cellId === null) await buildAnew(compute, context, server, sealed)
   else
@@ -111,6 +116,8 @@ async function wanted(
       diskConfig: request.diskConfig,
       accessIPv4: request.accessIPv4,
       accessIPv6: accessIPv6 === undefined ? undefined : canonicalIp(accessIPv6, 'accessIPv6'),
+      // The drive is the only way by which a file reaches a guest.
+      configDrive: request.files.length > 0 ? true : undefined,
     }),
   }
   const {
@@ -118,6 +125,7 @@ async function wanted(
     hostname,
     metadata,
     description,
+    configDrive,
     diskConfig,
     accessIPv4,
     accessIPv6: v6,
@@ -128,7 +136,17 @@ async function wanted(
   const noted = { description, diskConfig, accessIPv4, accessIPv6: v6 }
   const remarks = { tags: [...server.tags], hints: {}, ...before.spec.remarks, ...noted }
   return {
-    spec: { ...before.spec, name, hostname, metadata, flavor, image, keypair, remarks },
+    spec: {
+      ...before.spec,
+      name,
+      hostname,
+      metadata,
+      flavor,
+      image,
+      keypair,
+      configDrive,
+      remarks,
+    },
     shown,
   }
 }

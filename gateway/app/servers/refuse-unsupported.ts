@@ -16,11 +16,7 @@ export function refuseUnsupported(request: ServerRequest): void {
 }
 
 /** The same for wishes about the guest, which a rebuild may have as well. */
-export function refuseUnkept(
-  request: Pick<ServerRequest, 'personalityCount' | 'hasTrustedCertificates'>,
-): void {
-  if (request.personalityCount > 0)
-    refuse('Invalid personality: files are not injected; use user_data with cloud-init instead.')
+export function refuseUnkept(request: Pick<ServerRequest, 'hasTrustedCertificates'>): void {
   if (request.hasTrustedCertificates)
     refuse('Invalid trusted_image_certificates: signatures of images are not checked.')
 }

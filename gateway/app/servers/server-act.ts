@@ -59,7 +59,10 @@ export function withoutSecrets(act: StoredAct): StoredAct {
   if ('sealed' in act) return { ...act, sealed: '' }
   if ('sealedPassword' in act) return { ...act, sealedPassword: null }
   if (!('plan' in act) || act.plan.kind !== 'rebuild') return act
-  return { ...act, plan: { ...act.plan, sealedUserData: null, sealedPassword: null } }
+  return {
+    ...act,
+    plan: { ...act.plan, sealedUserData: null, sealedFiles: null, sealedPassword: null },
+  }
 }
 
 /** Binds a sealed password to the server it is for. */

@@ -1,4 +1,5 @@
 import type { InstanceId } from '#common/ids.ts'
+import type { InjectedFile } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
 import type { SchedulerHints } from '../../db/server-wishes.ts'
@@ -23,6 +24,7 @@ export interface ServerOrder {
   readonly hints: SchedulerHints
   /** Base64, as the user sent it; null: none. */
   readonly userData: string | null
+  readonly files: readonly InjectedFile[]
   /** Null: none was asked for and none is generated. */
   readonly adminPassword: string | null
   /** Null: the client gave none. */

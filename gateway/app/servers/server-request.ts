@@ -1,3 +1,4 @@
+import type { InjectedFile } from '#openapi/wire/instance.ts'
 import type { RequestedNetworks } from '../networks/nic-request.ts'
 
 /** A block device as asked for, as far as it can be told whether it is the image's own disk. */
@@ -43,7 +44,7 @@ export interface ServerRequest {
   readonly maxCount: number
   readonly disks: readonly RequestedDisk[]
   /** Files to be put into the guest before it starts. */
-  readonly personalityCount: number
+  readonly files: readonly InjectedFile[]
   readonly hasTrustedCertificates: boolean
   readonly hints: Readonly<Record<string, unknown>>
 }

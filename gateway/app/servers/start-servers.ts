@@ -13,7 +13,7 @@ import type { ProjectUser } from '../../db/user-quota-limits.ts'
 import type { Compute } from '../compute.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from '../quotas/charge-quota.ts'
 import type { QuotaDeltas } from '../quotas/resources.ts'
-import { sealingPurpose } from '../sagas/build-request.ts'
+import { type SealedPart, sealingPurpose } from '../sagas/build-request.ts'
 import { operationIds } from '../sagas/build-rounds.ts'
 import { createServerSaga } from '../sagas/create-server.ts'
 import { joinServerGroup } from '../server-groups/join-server-group.ts'
@@ -141,17 +141,18 @@ function mappingOf({ planned: { row }, sagaId }: Begun) {
 
 function sealed(
   { secrets }: Compute,
-  { userData, adminPassword, hints }: ServerOrder,
+  { userData, files, adminPassword, hints }: ServerOrder,
   serverId: string,
   spec: NewRequestSpec['spec'],
 ): NewRequestSpec {
-  const seal = (text: string | null, what: 'user-data' | 'password') =>
+  const seal = (text: string | null, what: SealedPart) =>
     text === null ? null : secrets.seal(text, sealingPurpose(serverId, what))
   return {
     serverId,
     spec,
     hints,
     sealedUserData: seal(userData, 'user-data'),
+    sealedFiles: seal(files.length === 0 ? null : JSON.stringify(files), 'files'),
     sealedPassword: seal(adminPassword, 'password'),
   }
 }

@@ -1,6 +1,6 @@
 import { and, asc, eq } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
-import type { Group, ListFilter } from '../../app/identity/model.ts'
+import type { Extra, Group, ListFilter } from '../../app/identity/model.ts'
 import { domains, userGroups as groups } from '../schema/identity.ts'
 import { listConditions } from './list-conditions.ts'
 import { orNameTaken } from './name-taken.ts'
@@ -9,6 +9,7 @@ const COLUMNS = {
   id: groups.id,
   name: groups.name,
   description: groups.description,
+  extra: groups.extra,
   domain: { id: domains.id, name: domains.name },
 }
 
@@ -24,13 +25,14 @@ export async function listGroups(
   limit: number,
 ): Promise<readonly Group[]> {
   if (filter.ids?.length === 0) return []
-  return db.orm
+  const rows = await db.orm
     .select(COLUMNS)
     .from(groups)
     .innerJoin(domains, eq(domains.id, groups.domainId))
     .where(and(...listConditions(groups, filter)))
     .orderBy(asc(groups.id))
     .limit(limit)
+  return rows.map((row) => ({ ...row, extra: row.extra as Extra }))
 }
 
 /** The group, which nobody changes or deletes until the transaction ends. */
@@ -47,7 +49,7 @@ export async function insertGroup(db: Executor, group: Group): Promise<void> {
 }
 
 /** Throws `conflict` for a name the domain has. */
-export async function updateGroup(tx: Tx, { id, name, description }: Group): Promise<void> {
-  const update = tx.orm.update(groups).set({ name, description }).where(eq(groups.id, id))
+export async function updateGroup(tx: Tx, { id, name, description, extra }: Group): Promise<void> {
+  const update = tx.orm.update(groups).set({ name, description, extra }).where(eq(groups.id, id))
   await orNameTaken('user_groups_name', 'group', name, update)
 }

@@ -25,21 +25,25 @@ export function listConditions(columns: ListColumns, filter: ListFilter): readon
   ].filter((condition) => condition !== undefined)
 }
 
-/** By position and length, not by LIKE: what a user sends is never a pattern. */
+/**
+ * By position and length, not by LIKE: what a user sends is never a pattern. Parts of names are compared with their case, though
+ * whole names are not.
+ */
 function nameCondition(column: SQLWrapper, { how, text }: NameMatch): SQL {
+  const exact = sql`${column} COLLATE utf8mb4_bin`
   switch (how) {
     case 'equals':
       return sql`${column} = ${text}`
     case 'contains':
-      return sql`LOCATE(${text}, ${column}) > 0`
+      return sql`LOCATE(${text}, ${exact}) > 0`
     case 'icontains':
       return sql`LOCATE(LOWER(${text}), LOWER(${column})) > 0`
     case 'startswith':
-      return sql`LEFT(${column}, CHAR_LENGTH(${text})) = ${text}`
+      return sql`LEFT(${exact}, CHAR_LENGTH(${text})) = ${text}`
     case 'istartswith':
       return sql`LEFT(LOWER(${column}), CHAR_LENGTH(${text})) = LOWER(${text})`
     case 'endswith':
-      return sql`RIGHT(${column}, CHAR_LENGTH(${text})) = ${text}`
+      return sql`RIGHT(${exact}, CHAR_LENGTH(${text})) = ${text}`
     case 'iendswith':
       return sql`RIGHT(LOWER(${column}), CHAR_LENGTH(${text})) = LOWER(${text})`
   }

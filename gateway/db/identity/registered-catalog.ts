@@ -1,5 +1,6 @@
 import { asc, eq, inArray } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import type { Extra } from '../../app/identity/model.ts'
 import type {
   RegisteredEndpoint,
   RegisteredRegion,
@@ -17,11 +18,13 @@ import {
 const ENTRIES_MAX = 1_000
 
 export async function registeredRegions(db: Executor): Promise<readonly RegisteredRegion[]> {
-  return db.orm.select().from(regions).orderBy(asc(regions.id)).limit(ENTRIES_MAX)
+  const rows = await db.orm.select().from(regions).orderBy(asc(regions.id)).limit(ENTRIES_MAX)
+  return rows.map((row) => ({ ...row, extra: row.extra as Extra }))
 }
 
 export async function registeredServices(db: Executor): Promise<readonly RegisteredService[]> {
-  return db.orm.select().from(services).orderBy(asc(services.id)).limit(ENTRIES_MAX)
+  const rows = await db.orm.select().from(services).orderBy(asc(services.id)).limit(ENTRIES_MAX)
+  return rows.map((row) => ({ ...row, extra: row.extra as Extra }))
 }
 
 export async function registeredEndpoints(db: Executor): Promise<readonly RegisteredEndpoint[]> {

@@ -189,13 +189,14 @@ CREATE TABLE `catalog_services` (
 	`type` varchar(255) NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`description` text NOT NULL,
+	`extra` json NOT NULL,
 	`enabled` boolean NOT NULL,
 	CONSTRAINT `catalog_services_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `domains` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
-	`name` varchar(255) NOT NULL,
+	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
 	`description` text NOT NULL,
 	`enabled` boolean NOT NULL,
 	`immutable` boolean NOT NULL,
@@ -231,7 +232,7 @@ CREATE TABLE `projects` (
 	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`parent_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
 	`ancestors` varchar(512) character set utf8mb4 collate utf8mb4_bin NOT NULL,
-	`name` varchar(255) NOT NULL,
+	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
 	`description` text NOT NULL,
 	`enabled` boolean NOT NULL,
 	`immutable` boolean NOT NULL,
@@ -246,6 +247,7 @@ CREATE TABLE `regions` (
 	`id` varchar(255) NOT NULL,
 	`parent_region_id` varchar(255),
 	`description` text NOT NULL,
+	`extra` json NOT NULL,
 	CONSTRAINT `regions_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
@@ -286,7 +288,7 @@ CREATE TABLE `role_assignments` (
 CREATE TABLE `roles` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
-	`name` varchar(255) NOT NULL,
+	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
 	`description` text NOT NULL,
 	`immutable` boolean NOT NULL,
 	CONSTRAINT `roles_id` PRIMARY KEY(`id`),
@@ -310,8 +312,9 @@ CREATE TABLE `tokens` (
 CREATE TABLE `user_groups` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
-	`name` varchar(255) NOT NULL,
+	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
 	`description` text NOT NULL,
+	`extra` json NOT NULL,
 	CONSTRAINT `user_groups_id` PRIMARY KEY(`id`),
 	CONSTRAINT `user_groups_name` UNIQUE(`domain_id`,`name`)
 );
@@ -319,7 +322,7 @@ CREATE TABLE `user_groups` (
 CREATE TABLE `users` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
-	`name` varchar(255) NOT NULL,
+	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
 	`password_hash` varchar(255),
 	`default_project_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
 	`email` varchar(255),
@@ -697,6 +700,7 @@ CREATE TABLE `request_specs` (
 	`spec` json NOT NULL,
 	`hints` json NOT NULL,
 	`sealed_user_data` mediumtext,
+	`sealed_files` mediumtext,
 	`sealed_password` text,
 	CONSTRAINT `request_specs_server_id` PRIMARY KEY(`server_id`)
 );

@@ -21,12 +21,16 @@ const keystoneId = (name: string, length = 64) =>
   customType<{ data: string; driverData: string }>({
     dataType: () => `varchar(${length}) character set utf8mb4 collate utf8mb4_bin`,
   })(name)
+/** A name that is compared without regard to case, as by a Keystone on MySQL. */
+const nameText = customType<{ data: string; driverData: string }>({
+  dataType: () => 'varchar(255) character set utf8mb4 collate utf8mb4_general_ci',
+})
 /** SHA-256, hexadecimal. */
 const digest = (name: string) => token(name)
 
 export const domains = mysqlTable('domains', {
   id: keystoneId('id').primaryKey(),
-  name: text255('name').notNull().unique(),
+  name: nameText('name').notNull().unique(),
   description: text('description').notNull(),
   enabled: boolean('enabled').notNull(),
   immutable: boolean('immutable').notNull(),
@@ -41,7 +45,7 @@ export const projects = mysqlTable(
     parentId: keystoneId('parent_id'),
     /** Ids of the projects above, the topmost first, divided by commas: as FIND_IN_SET reads them. */
     ancestors: keystoneId('ancestors', 512).notNull(),
-    name: text255('name').notNull(),
+    name: nameText('name').notNull(),
     description: text('description').notNull(),
     enabled: boolean('enabled').notNull(),
     immutable: boolean('immutable').notNull(),
@@ -62,7 +66,7 @@ export const users = mysqlTable(
   {
     id: keystoneId('id').primaryKey(),
     domainId: keystoneId('domain_id').notNull(),
-    name: text255('name').notNull(),
+    name: nameText('name').notNull(),
     /** scrypt, with its parameters and salt; null for a user no password opens. */
     passwordHash: varchar('password_hash', { length: 255 }),
     defaultProjectId: keystoneId('default_project_id'),
@@ -84,8 +88,10 @@ export const userGroups = mysqlTable(
   {
     id: keystoneId('id').primaryKey(),
     domainId: keystoneId('domain_id').notNull(),
-    name: text255('name').notNull(),
+    name: nameText('name').notNull(),
     description: text('description').notNull(),
+    /** What clients added beyond the known properties, by name. */
+    extra: json('extra').notNull(),
   },
   (t) => [uniqueIndex('user_groups_name').on(t.domainId, t.name)],
 )
@@ -105,7 +111,7 @@ export const roles = mysqlTable(
     id: keystoneId('id').primaryKey(),
     /** '' for a role of the whole cloud. */
     domainId: keystoneId('domain_id').notNull(),
-    name: text255('name').notNull(),
+    name: nameText('name').notNull(),
     description: text('description').notNull(),
     immutable: boolean('immutable').notNull(),
   },
@@ -190,6 +196,8 @@ export const regions = mysqlTable(
     id: text255('id').primaryKey(),
     parentRegionId: text255('parent_region_id'),
     description: text('description').notNull(),
+    /** What clients added beyond the known properties, by name. */
+    extra: json('extra').notNull(),
   },
   (t) => [index('regions_parent').on(t.parentRegionId)],
 )
@@ -199,6 +207,8 @@ export const catalogServices = mysqlTable('catalog_services', {
   type: text255('type').notNull(),
   name: text255('name').notNull(),
   description: text('description').notNull(),
+  /** What clients added beyond the known properties, by name. */
+  extra: json('extra').notNull(),
   enabled: boolean('enabled').notNull(),
 })
 

@@ -64,6 +64,8 @@ export const requestSpecs = mysqlTable('request_specs', {
   /** What the user told the scheduler, every value in a list. */
   hints: json('hints').notNull(),
   sealedUserData: mediumtext('sealed_user_data'),
+  /** What the user puts into the guest as files. */
+  sealedFiles: mediumtext('sealed_files'),
   /** Erased once the guest has run: nobody needs it again. */
   sealedPassword: text('sealed_password'),
 })

@@ -2,7 +2,7 @@ import type { ApplicationCredential } from '#openapi/identity.gen.ts'
 import type { CredentialView } from '../../app/identity/application-credentials.ts'
 import type { Links } from '../../http/links.ts'
 import { accessRuleView } from './access-rule.ts'
-import { keystoneTime } from './keystone-time.ts'
+import { zonelessTime } from './keystone-time.ts'
 import { reference } from './references.ts'
 
 /** Without the secret, which nobody can show again. */
@@ -19,7 +19,7 @@ export function applicationCredentialView(
     project_id: projectId,
     user_id: userId,
     roles: roles.map(reference),
-    expires_at: expiresAt === null ? null : keystoneTime(expiresAt),
+    expires_at: expiresAt === null ? null : zonelessTime(expiresAt),
     unrestricted,
     system: null,
     ...(accessRules !== null && { access_rules: accessRules.map(accessRuleView) }),

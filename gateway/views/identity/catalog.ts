@@ -12,15 +12,15 @@ export function catalogView(catalog: readonly CatalogService[]): Catalog {
 }
 
 export function regionView(region: RegisteredRegion, links: Links): Region {
-  const { id, description, parentRegionId } = region
+  const { id, description, parentRegionId, extra } = region
   const self = links.to(`/identity/v3/regions/${encodeURIComponent(id)}`)
-  return { id, description, parent_region_id: parentRegionId, links: { self } }
+  return { ...extra, id, description, parent_region_id: parentRegionId, links: { self } }
 }
 
 export function serviceView(service: RegisteredService, links: Links): Service {
-  const { id, type, name, description, enabled } = service
+  const { id, type, name, description, enabled, extra } = service
   const self = links.to(`/identity/v3/services/${id}`)
-  return { id, type, name, description, enabled, links: { self } }
+  return { ...extra, id, type, name, description, enabled, links: { self } }
 }
 
 export function endpointView(endpoint: RegisteredEndpoint, links: Links): Endpoint {

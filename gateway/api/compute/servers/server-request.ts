@@ -33,7 +33,7 @@ export function serverRequest(body: Body): ServerRequest {
     minCount,
     maxCount: server.max_count ?? minCount,
     disks: disksOf(server),
-    personalityCount: server.personality?.length ?? 0,
+    files: server.personality ?? [],
     hasTrustedCertificates: Boolean(server.trusted_image_certificates),
     hints: { ...body['os:scheduler_hints'], ...body['OS-SCH-HNT:scheduler_hints'] },
   }

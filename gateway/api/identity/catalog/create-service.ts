@@ -7,12 +7,13 @@ type Op = operations['createService']
 
 /** POST /v3/services */
 export async function createService({ app, body, links }: Call<Op>): Promise<Answer<Op>> {
-  const { type, name, description, enabled } = body.service
+  const { type, name, description, enabled, ...extra } = body.service
   const made = await makeService(app.identity, {
     type,
     name: name ?? '',
     description: description ?? '',
     enabled: enabled ?? true,
+    extra,
   })
   return { body: { service: serviceView(made, links) } }
 }

@@ -8,10 +8,11 @@ type Op = operations['updateRegion']
 /** PATCH /v3/regions/{region_id} */
 export async function updateRegion(call: Call<Op>): Promise<Answer<Op>> {
   const { app, params, body, links } = call
-  const { description, parent_region_id } = body.region
+  const { id: _id, enabled: _enabled, description, parent_region_id, ...extra } = body.region
   const changed = await changeRegion(app.identity, params.region_id, {
     ...(description !== undefined && { description: description ?? '' }),
     ...(parent_region_id !== undefined && { parentRegionId: parent_region_id }),
+    extra,
   })
   return { body: { region: regionView(changed, links) } }
 }

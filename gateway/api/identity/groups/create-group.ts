@@ -8,8 +8,8 @@ type Op = operations['createGroup']
 /** POST /v3/groups */
 export async function createGroup(call: Call<Op>): Promise<Answer<Op>> {
   const { app, context, body, links } = call
-  const { name, description, domain_id: domainId } = body.group
-  const fields = { name, description: description ?? '', domainId }
+  const { name, description, domain_id: domainId, ...extra } = body.group
+  const fields = { name, description: description ?? '', domainId, extra }
   const group = await makeGroup(app.identity, context, fields)
   return { body: { group: groupView(group, links) } }
 }

@@ -8,11 +8,12 @@ type Op = operations['updateGroup']
 /** PATCH /v3/groups/{group_id} */
 export async function updateGroup(call: Call<Op>): Promise<Answer<Op>> {
   const { app, context, params, body, links } = call
-  const { name, description, domain_id: domainId } = body.group
+  const { name, description, domain_id: domainId, ...extra } = body.group
   const group = await changeGroup(app.identity, context, params.group_id, {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description: description ?? '' }),
     domainId,
+    extra,
   })
   return { body: { group: groupView(group, links) } }
 }

@@ -1,10 +1,12 @@
 import type { UserOptions as OptionsBody, UserChange } from '#openapi/identity.gen.ts'
-import type { Extra, UserOptions } from '../../../app/identity/model.ts'
+import type { ChangedOptions } from '../../../app/identity/change-users.ts'
+import type { Extra } from '../../../app/identity/model.ts'
 
 /** The options given; null means what they are without being set. */
-export function userOptions(options: OptionsBody | undefined): UserOptions {
-  const entries = Object.entries(options ?? {}).map(([name, value]) => [name, value === true])
-  return Object.fromEntries(entries) as UserOptions
+export function userOptions(options: OptionsBody | undefined): ChangedOptions {
+  return Object.fromEntries(
+    Object.entries(options ?? {}).map(([name, value]) => [name, value ?? undefined]),
+  )
 }
 
 /** The client's own properties: all but the known ones. */

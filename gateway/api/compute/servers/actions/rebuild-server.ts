@@ -22,7 +22,7 @@ export const rebuildServer: Handler<operations['rebuildServer']> = async (call) 
     accessIPv6: asked.accessIPv6,
     keyName: asked.key_name,
     userData: asked.user_data,
-    personalityCount: asked.personality?.length ?? 0,
+    files: asked.personality ?? [],
     hasTrustedCertificates: Boolean(asked.trusted_image_certificates),
   })
   const server = await showServer(app.db, context, params.server_id)
