@@ -178,6 +178,7 @@ describe('rebuilding', () => {
       user_data: 'aGVsbG8=',
       key_name: null,
       hostname: 'inside',
+      'OS-DCF:diskConfig': 'MANUAL',
     }
 
     const answer = await act(demo, id, { rebuild }, { version: '2.93' })
@@ -193,16 +194,25 @@ describe('rebuilding', () => {
       description: 'new',
       user_data: 'aGVsbG8=',
       'OS-EXT-SRV-ATTR:hostname': 'inside',
+      'OS-DCF:diskConfig': 'MANUAL',
       'OS-EXT-STS:task_state': 'rebuilding',
     })
     const server = await untilStatus(demo, id, 'ACTIVE')
-    expect(server).toMatchObject({ name: 'after', addresses, metadata: { a: 'b' } })
+    expect(server).toMatchObject({
+      name: 'after',
+      addresses,
+      metadata: { a: 'b' },
+      'OS-DCF:diskConfig': 'MANUAL',
+    })
     const log = await act(demo, id, { 'os-getConsoleOutput': {} })
     expect(log.body['output']).toContain('rebuilt after (inside)')
+    const last = await act(demo, id, { 'os-getConsoleOutput': { length: 10 } })
+    expect(String(last.body['output']).trimEnd().split('\n')).toHaveLength(10)
 
     await act(demo, id, { 'os-stop': null })
     await untilStatus(demo, id, 'SHUTOFF')
     const plain = await act(demo, id, { rebuild: { imageRef: cloud.catalog.image } })
+    expect(plain.body['server']).toMatchObject({ 'OS-DCF:diskConfig': 'MANUAL' })
     expect(Object.keys(plain.body['server'] as Server)).not.toContain('description')
     await untilSettled(cloud, id)
     expect((await showServer(demo, id)).status).toBe('SHUTOFF')
@@ -359,6 +369,8 @@ describe('shelving', () => {
     expect((await act(demo, id, { 'os-start': null })).status).toBe(409)
     const refused = await act(demo, id, { unshelve: { host: 'x' } }, { version: '2.91' })
     expect(refused.status).toBe(403)
+    const noHost = await act(admin, id, { unshelve: { host: 'x' } }, { version: '2.91' })
+    expect(noHost.status).toBe(400)
     const nowhere = { unshelve: { availability_zone: 'mars' } }
     expect((await act(demo, id, nowhere, { version: '2.77' })).status).toBe(400)
     expect((await act(demo, id, { unshelve: null })).status).toBe(202)

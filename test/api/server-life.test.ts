@@ -54,6 +54,8 @@ describe('a server from its creation to its end', () => {
       security_groups: [{ name: 'default' }],
     })
     expect(['north', 'south']).toContain(server['OS-EXT-AZ:availability_zone'])
+    const seen = await showServer(cloud.as('admin'), id.toUpperCase(), '2.79')
+    expect(seen).toMatchObject({ id, 'OS-EXT-SRV-ATTR:root_device_name': '/dev/vda' })
     expect(server.addresses['private']?.[0]?.addr).toMatch(/^10\.86\./)
     await deleteServer(demo, id)
     await expectInvariants(cloud)
