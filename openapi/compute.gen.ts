@@ -7100,6 +7100,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly security_group_rule: {
+                        /** Format: uuid */
                         readonly parent_group_id: string;
                         readonly group_id?: string | null;
                         readonly cidr?: string | null;
@@ -10295,7 +10296,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    readonly interfaceAttachment: {
+                    readonly interfaceAttachment?: {
                         /** Format: uuid */
                         readonly net_id?: string;
                         /** Format: uuid */

@@ -206,6 +206,16 @@ function chosenAction(
   return bound
 }
 
+const SPELT_UUID = /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/
+
+/** Nova finds a server by its id in either case: its database compares so. */
+function paramsOf(c: Context): Record<string, string> {
+  const params = c.req.param() as Record<string, string>
+  const { server_id } = params
+  if (server_id === undefined || !SPELT_UUID.test(server_id)) return params
+  return { ...params, server_id: server_id.toLowerCase() }
+}
+
 const NO_QUERY = new URLSearchParams()
 
 function callOf(
@@ -220,7 +230,7 @@ function callOf(
   return {
     app: gateway,
     context: { ...work, ...caller, microversion },
-    params: c.req.param(),
+    params: paramsOf(c),
     query: contract.validateQuery(search === '' ? NO_QUERY : new URLSearchParams(search)),
     body: asked.bound.isStreaming
       ? undefined

@@ -207,6 +207,7 @@ function bodyReader(
   unknownKeys?: 'dropping unknown keys',
 ): ReadBody {
   const holder = node['requestBody']
+  if (node['x-refuses-body'] === true) return refuseBody
   const annotated = isNode(holder) ? actionBody(contentSchema(holder), action) : undefined
   if (!isNode(annotated)) return () => undefined
   const projected = projectSchema(annotated, version)
@@ -224,6 +225,10 @@ function bodyReader(
       )
     return value
   }
+}
+
+function refuseBody(body: unknown): undefined {
+  if (body !== undefined) throw new Failure('invalid', 'The request has no body here: send none.')
 }
 
 /** An action's schema describes the value under its key. */

@@ -243,3 +243,55 @@ describe('a request', () => {
     expect(response.headers.get('content-type')).toBe('application/json')
   })
 })
+
+describe('a request for what there is not', () => {
+  const NO_SUCH = `/v2.1/servers/${SERVER}/action`
+
+  test.each([
+    ['an action that is null', 'POST', NO_SUCH, 'null', 404],
+    ['an action that is a text', 'POST', NO_SUCH, '"x"', 404],
+    ['an unknown action', 'POST', NO_SUCH, '{"x":null}', 400],
+    ['an empty filter by tags', 'GET', '/v2.1/servers?tags=', undefined, 400],
+    ['an empty filter by config drive', 'GET', '/v2.1/servers?config_drive=', undefined, 400],
+    ['an empty marker', 'GET', '/v2.1/servers?marker=', undefined, 200],
+    ['keypairs of an empty user', 'GET', '/v2.1/os-keypairs?user_id=', undefined, 200],
+    ['a tag with a body', 'PUT', `/v2.1/servers/${SERVER}/tags/x`, '{}', 400],
+    [
+      'a rule of no group',
+      'POST',
+      '/v2.1/os-security-group-rules',
+      '{"security_group_rule":{"parent_group_id":"x"}}',
+      400,
+    ],
+  ])('%s is answered as Nova answers', async (_name, method, path, body, status) => {
+    const version = path.includes('rules') ? '2.1' : '2.26'
+    const headers = { ...JSON_TYPE, 'openstack-api-version': `compute ${version}` }
+    const content = body === undefined ? {} : { body }
+
+    expect((await askAsMember(method, path, { headers, ...content })).status).toBe(status)
+  })
+
+  test.each(['GET', 'DELETE'])('%s of an aggregate with a negative id is 404', async (method) => {
+    const root = await api.user('root', 'r', 'admin')
+    const headers = { 'x-auth-token': root.token }
+
+    expect((await ask(method, '/v2.1/os-aggregates/-1', { headers })).status).toBe(404)
+  })
+})
+
+test('a link to the next page has each parameter once', async () => {
+  for (const name of ['one', 'two'])
+    await askAsMember('POST', '/v2.1/os-keypairs', {
+      headers: JSON_TYPE,
+      body: JSON.stringify({ keypair: { name } }),
+    })
+  const headers = { 'openstack-api-version': 'compute 2.35' }
+  const response = await askAsMember('GET', '/v2.1/os-keypairs?limit=2&limit=1', { headers })
+  const { keypairs_links: links } = (await response.json()) as {
+    readonly keypairs_links: readonly { readonly href: string }[]
+  }
+  const { searchParams } = new URL(links[0]?.href ?? '')
+
+  expect(searchParams.getAll('limit')).toEqual(['1'])
+  expect(searchParams.getAll('marker')).toHaveLength(1)
+})
