@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { workContext } from '#common/context.ts'
 import { loadContract } from '#openapi/contract.ts'
 import { type DocumentName, presentDocuments } from '#openapi/load-document.ts'
+import { answerUnrouted } from './api/compute/versions/answer-unrouted.ts'
 import { HANDLERS, STREAMING } from './api/handlers.ts'
 import type { Gateway } from './context.ts'
 import { registerDocuments } from './http/documents.ts'
@@ -70,6 +71,7 @@ function refusalOf(
 function refuseTheRest(app: Hono, gateway: Gateway, linksOf: LinksSource): void {
   app.notFound((c) => {
     const service = serviceAt(c.req.path)
+    if (service.name === 'compute') return answerUnrouted(app, c, gateway, linksOf)
     const refusal = refusalOf(gateway, service, c.req.method)
     return failureResponse(refusal, service, openExchange(c, linksOf), gateway)
   })

@@ -3323,7 +3323,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The version that came before microversions, of which nothing more is served. */
+        /** The endpoint from before microversions. It serves the API of 2.1, and drops the keys of a body that it does not know. */
         readonly get: operations["showOldVersion"];
         readonly put?: never;
         readonly post?: never;
@@ -4743,7 +4743,7 @@ export interface components {
             /** @example v2.1 */
             readonly id: string;
             /** @enum {string} */
-            readonly status: "CURRENT" | "SUPPORTED" | "DEPRECATED";
+            readonly status: "CURRENT" | "SUPPORTED";
             readonly links: components["schemas"]["Links"];
             /** @description The newest microversion. */
             readonly version: string;
@@ -7100,6 +7100,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly security_group_rule: {
+                        /** Format: uuid */
                         readonly parent_group_id: string;
                         readonly group_id?: string | null;
                         readonly cidr?: string | null;
@@ -10295,7 +10296,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    readonly interfaceAttachment: {
+                    readonly interfaceAttachment?: {
                         /** Format: uuid */
                         readonly net_id?: string;
                         /** Format: uuid */

@@ -150,14 +150,16 @@ describe('action()', () => {
     expect(compute.action(PATH, '2.1', { 'os-start': null }).id).toBe('startServer')
   })
 
-  test.each([[{}], [{ a: 1, b: 2 }], [{ shrink: null }], [null], [[]], ['os-start']])(
-    'refuses %j',
-    (body) => {
-      expect(() => compute.action(PATH, '2.1', body)).toThrow(
-        expect.objectContaining({ kind: 'invalid' }),
-      )
-    },
-  )
+  test.each([
+    [{}, 'invalid'],
+    [{ a: 1, b: 2 }, 'invalid'],
+    [{ shrink: null }, 'invalid'],
+    [[], 'invalid'],
+    [null, 'not-found'],
+    ['os-start', 'not-found'],
+  ])('refuses %j as %s', (body, kind) => {
+    expect(() => compute.action(PATH, '2.1', body)).toThrow(expect.objectContaining({ kind }))
+  })
 
   test('names the field below the key', () => {
     expect(bodyFailure('rebootServer', '2.1', { reboot: { type: 'WARM' } })).toContain(

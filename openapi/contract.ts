@@ -28,7 +28,7 @@ export interface Contract {
   operation(id: string): Operation
   /**
    * The action a body asks for on an action path. Throws `invalid` when the body names no action, an unknown one
-   * or several, and `not-found` when the microversion lacks it, as Nova does.
+   * or several, and `not-found` when it is no object, or the microversion lacks it, as Nova does.
    */
   action(path: string, version: Microversion, body: unknown): Operation
   /** The plain OpenAPI 3.1 document of one microversion, as an object to be written as JSON. */
@@ -88,6 +88,9 @@ function chooseAction(
   version: Microversion,
   body: unknown,
 ): Operation {
+  // Nova looks in the body for its one key, and finds no method where it has none at all.
+  if (body !== undefined && !isNode(body) && !Array.isArray(body))
+    throw new Failure('not-found', 'There is no such action: the request body names none.')
   const keys = isNode(body) ? Object.keys(body) : []
   const [key] = keys
   if (key === undefined || keys.length > 1)

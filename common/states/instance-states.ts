@@ -62,6 +62,9 @@ export const TASKS = [
 ] as const
 export type Task = (typeof TASKS)[number]
 
+/** What clients see as a server's root device, as Nova says it before any host is known; a guest may name its own otherwise. */
+export const ROOT_DEVICE = '/dev/vda'
+
 /** Nova's power_state numbers, which clients see as OS-EXT-STS:power_state. */
 export const POWER_STATES = {
   nostate: 0,

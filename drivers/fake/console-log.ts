@@ -1,12 +1,15 @@
 import type { ConsoleLog } from '../driver.ts'
 import type { FakeHost } from './host.ts'
 
+/** A guest that boots prints more than a screen; whoever asks for the last lines of its console gets no more. */
+const BOOT_LINES = Array.from({ length: 40 }, (_, i) => `fake-guest: boot step ${i + 1} of 40\n`)
+
 export function fakeConsoleLog(host: FakeHost): ConsoleLog {
   return {
     read: (id, maxBytes, signal) =>
       host.faulty('consoleLog', host.target(id), signal, () => {
         const lines = host.guests.get(id).console.map((line) => `fake-guest: ${line}\n`)
-        return newest(Buffer.from(lines.join(''), 'utf8'), maxBytes)
+        return newest(Buffer.from([...BOOT_LINES, ...lines].join(''), 'utf8'), maxBytes)
       }),
   }
 }

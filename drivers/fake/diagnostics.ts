@@ -28,7 +28,8 @@ function figures({ powerState, hardware }: FakeGuest): GuestDiagnostics {
   }))
   return {
     powerState,
-    driver: 'fake',
+    // Clients know a closed list of drivers; what is simulated here is a host of virtual machines.
+    driver: 'libvirt',
     hypervisor: 'fake',
     hypervisorOs: 'fake',
     uptime: 1,

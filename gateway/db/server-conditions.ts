@@ -1,5 +1,5 @@
 import { and, eq, inArray, isNotNull, isNull, like, ne, not, or, type SQL, sql } from 'drizzle-orm'
-import type { Task, VmState } from '#common/states/instance-states.ts'
+import { ROOT_DEVICE, type Task, type VmState } from '#common/states/instance-states.ts'
 import { taskOfWish, WISHES } from '#common/states/wishes.ts'
 import { serverIndex } from './schema/servers.ts'
 
@@ -18,7 +18,6 @@ const isSoft = eq(serverIndex.vmState, 'soft-delete')
 /** Deleted softly, a server is listed only with what is deleted. */
 export const isNotSoft = ne(serverIndex.vmState, 'soft-delete')
 
-const nothing = sql`null`
 /** The image that the server's image names as this; '' where it names none. As a column, a name loses its table. */
 const bootFile = (name: 'kernel' | 'ramdisk') =>
   sql`coalesce((select json_value(r.spec, ${sql.raw(`'$.image.${name}.id'`)}) from request_specs r
@@ -47,7 +46,7 @@ export const TEXT_FIELDS = {
   progress: sql`'0'`,
   ramdisk_id: bootFile('ramdisk'),
   reservation_id: sql`${serverIndex.reservationId}`,
-  root_device_name: nothing,
+  root_device_name: sql`${ROOT_DEVICE}`,
   terminated_at: written(sql`${serverIndex.terminatedAt}`),
 } as const
 export type ServerTextField = keyof typeof TEXT_FIELDS

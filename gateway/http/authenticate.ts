@@ -6,7 +6,10 @@ import type { HttpInput } from './http-input.ts'
 /** Longer than any token issued here or by a Keystone (Fernet tokens stay under 255, JWS under 4 KiB). */
 const TOKEN_LENGTH_MAX = 4_096
 
-/** Who holds the token of X-Auth-Token; throws `unauthenticated` when there is none, or it is not valid (any more). */
+/**
+ * Who holds the token of X-Auth-Token; throws `unauthenticated` when there is none, or it is not valid (any more), and
+ * when a service's own token was sent beside it that is not. Nothing is granted for a service's token.
+ */
 export async function authenticate(
   verifier: TokenVerifier,
   { header }: HttpInput,
@@ -23,5 +26,15 @@ export async function authenticate(
       'unauthenticated',
       'The token is not valid, or has expired: ask for a new one.',
     )
+  const service = header('x-service-token')
+  if (service !== undefined && (await serviceOf(verifier, service)) === undefined)
+    throw new Failure(
+      'unauthenticated',
+      'The token in X-Service-Token is not valid, or has expired: ask for a new one, or leave it out.',
+    )
   return caller
+}
+
+async function serviceOf(verifier: TokenVerifier, token: string): Promise<Caller | undefined> {
+  return token === '' || token.length > TOKEN_LENGTH_MAX ? undefined : verifier.callerOf(token)
 }

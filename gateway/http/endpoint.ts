@@ -13,13 +13,13 @@ import { audited } from './audited.ts'
 import { authenticate } from './authenticate.ts'
 import { type HttpInput, httpInput, withoutIdentityHeaders } from './http-input.ts'
 import { HttpRefusal } from './http-refusal.ts'
-import { readJsonBody } from './json-body.ts'
+import { NOVA_BODY, readJsonBody } from './json-body.ts'
 import type { Links, LinksSource } from './links.ts'
 import { negotiateMicroversion } from './microversion.ts'
-import { refuseForeignProject } from './normal-path.ts'
+import { isLegacyCompute, legacyLinks, refuseForeignProject } from './normal-path.ts'
 import type { Answer, Call, RawRequest } from './operation.ts'
 import { refuseRing } from './refuse-ring.ts'
-import { answerResponse, failureResponse } from './response.ts'
+import { answerResponse, failureResponse, routerRefusal } from './response.ts'
 import type { ServiceFace } from './services.ts'
 import { peerOf } from './trusted-proxies.ts'
 
@@ -52,6 +52,8 @@ export interface Exchange {
   readonly input: HttpInput
   readonly work: WorkContext
   readonly links: Links
+  /** True on Nova's endpoint from before microversions. */
+  readonly isLegacy: boolean
   /** '' until it is negotiated, and always where the service has none. */
   microversion: Microversion | ''
   /** Undefined until the token was found valid. */
@@ -95,20 +97,22 @@ export function openExchange(c: Context, linksOf: LinksSource): Exchange {
   const input = httpInput(c)
   const requestId = input.header('x-openstack-request-id')
   const traceparent = input.header('traceparent')
+  const isLegacy = isLegacyCompute(input.request)
   return {
     c,
     input,
     work: workContext({ requestId, traceparent }),
-    links: linksOf(input),
+    links: isLegacy ? legacyLinks(linksOf(input)) : linksOf(input),
+    isLegacy,
     microversion: '',
   }
 }
 
 /**
  * The order, and why: what goes round in a ring is ended first; then the token, so that nothing is told to strangers;
- * then the project's rate; the rule before the body is read, so
- * that only the allowed cost memory (an action's rule is known only from its body); the microversion before
- * validation, which it governs.
+ * then the project's rate; the microversion, which every later answer names, and by which an operation may be absent;
+ * the rule before the body is read, so that only the allowed cost memory (an action's rule is known only from its
+ * body).
  */
 async function runStages(
   endpoint: Endpoint,
@@ -123,22 +127,28 @@ async function runStages(
   exchange.caller = caller
   if (single !== undefined) exchange.operation = single.operation
   refuseOutsideRules(endpoint, exchange, caller)
-  single?.check?.(caller)
-
+  const isCompute = service.name === 'compute'
+  if (isCompute && !isPublic && exchange.c.req.raw.method === 'HEAD')
+    return routerRefusal(service, exchange)
   const version = service.hasMicroversions ? negotiate(endpoint, exchange) : UNVERSIONED
-  if (service.name === 'compute' && !isPublic) refuseForeignProject(exchange.input.request, caller)
+  if (single !== undefined) refuseAbsent(endpoint, single.operation, version)
+  single?.check?.(caller)
+  if (isCompute && !isPublic) refuseForeignProject(exchange.input.request, caller)
   const body = single?.isStreaming === true ? undefined : await bodyOf(endpoint, exchange)
   const bound = single ?? chosenAction(endpoint, version, body)
   const { operation } = bound
   exchange.operation = operation
   if (single === undefined) bound.check?.(caller)
-  if (!operation.isAvailable(version))
-    throw new Failure('not-found', `${endpoint.route} does not exist at microversion ${version}.`)
 
   const call = callOf(gateway, exchange, caller, { bound, version, body })
   const answer = await bound.handle(call as never)
   const status = answer.status ?? operation.successStatus(version)
   return answerResponse(answer, status, operation.response(version, status), service, exchange)
+}
+
+function refuseAbsent({ route }: Endpoint, operation: Operation, version: Microversion): void {
+  if (operation.isAvailable(version)) return
+  throw new Failure('not-found', `${route} does not exist at microversion ${version}.`)
 }
 
 /** Refuses with 429 a project that asks more often than the operator lets any. */
@@ -164,8 +174,14 @@ function refuseOutsideRules({ service }: Endpoint, { c }: Exchange, { accessRule
     )
 }
 
-function negotiate({ contract }: Endpoint, exchange: Exchange): Microversion {
+function negotiate({ contract, path }: Endpoint, exchange: Exchange): Microversion {
   const { header } = exchange.input
+  // Nova lists its versions in none of them.
+  if (contract.name === 'compute' && path === '/') return contract.versions[0] ?? UNVERSIONED
+  if (exchange.isLegacy) {
+    exchange.microversion = contract.versions[0] ?? ''
+    return contract.versions[0] ?? UNVERSIONED
+  }
   const version = negotiateMicroversion(
     contract,
     header('openstack-api-version'),
@@ -175,8 +191,9 @@ function negotiate({ contract }: Endpoint, exchange: Exchange): Microversion {
   return version
 }
 
-async function bodyOf(endpoint: Endpoint, { input }: Exchange): Promise<unknown> {
-  return endpoint.method === 'GET' ? undefined : readJsonBody(input)
+async function bodyOf({ method, service }: Endpoint, { input }: Exchange): Promise<unknown> {
+  if (method === 'GET') return undefined
+  return service.name === 'compute' ? readJsonBody(input, NOVA_BODY) : readJsonBody(input)
 }
 
 function chosenAction(
@@ -187,6 +204,16 @@ function chosenAction(
   const bound = actions.get(contract.action(path, version, body))
   if (bound === undefined) throw new Error(`no handler is bound for an action on ${path}`)
   return bound
+}
+
+const SPELT_UUID = /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/
+
+/** Nova finds a server by its id in either case: its database compares so. */
+function paramsOf(c: Context): Record<string, string> {
+  const params = c.req.param() as Record<string, string>
+  const { server_id } = params
+  if (server_id === undefined || !SPELT_UUID.test(server_id)) return params
+  return { ...params, server_id: server_id.toLowerCase() }
 }
 
 const NO_QUERY = new URLSearchParams()
@@ -203,9 +230,13 @@ function callOf(
   return {
     app: gateway,
     context: { ...work, ...caller, microversion },
-    params: c.req.param(),
+    params: paramsOf(c),
     query: contract.validateQuery(search === '' ? NO_QUERY : new URLSearchParams(search)),
-    body: asked.bound.isStreaming ? undefined : contract.validateBody(asked.body),
+    body: asked.bound.isStreaming
+      ? undefined
+      : exchange.isLegacy
+        ? contract.validateLegacyBody(asked.body)
+        : contract.validateBody(asked.body),
     links,
     raw: rawRequest(gateway, exchange, search),
   }

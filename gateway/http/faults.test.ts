@@ -5,7 +5,8 @@ import { HttpRefusal } from './http-refusal.ts'
 
 const NOVA = {
   invalid: [400, 'badRequest'],
-  unauthenticated: [401, 'unauthorized'],
+  // As keystonemiddleware words it.
+  unauthenticated: [401, 'error'],
   forbidden: [403, 'forbidden'],
   'not-found': [404, 'itemNotFound'],
   conflict: [409, 'conflictingRequest'],

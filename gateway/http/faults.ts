@@ -37,7 +37,6 @@ const STATUS: Readonly<Record<ErrorKind, number>> = {
 /** Nova's names by status (`_fault_names` in nova/api/openstack/wsgi.py); any other status is `computeFault`. */
 const NOVA_NAMES: Readonly<Record<number, string>> = {
   400: 'badRequest',
-  401: 'unauthorized',
   403: 'forbidden',
   404: 'itemNotFound',
   409: 'conflictingRequest',
@@ -52,7 +51,6 @@ const NOVA_NAMES: Readonly<Record<number, string>> = {
 /** Neutron's exception names, as far as a client could look at them. */
 const NEUTRON_TYPES: Readonly<Record<number, string>> = {
   400: 'HTTPBadRequest',
-  401: 'HTTPUnauthorized',
   403: 'HTTPForbidden',
   404: 'HTTPNotFound',
   409: 'HTTPConflict',
@@ -78,17 +76,19 @@ export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Faul
   return {
     status,
     body: JSON.stringify(
-      style === 'placement'
-        ? placementErrors(status, message, requestId)
-        : style === 'problem'
-          ? problem(error, status, message, requestId)
-          : envelope({
-              style,
-              code: status,
-              message,
-              type: neutronType(error, status),
-              retryAfter,
-            }),
+      style !== 'problem' && status === STATUS.unauthenticated
+        ? unauthorized(message)
+        : style === 'placement'
+          ? placementErrors(status, message, requestId)
+          : style === 'problem'
+            ? problem(error, status, message, requestId)
+            : envelope({
+                style,
+                code: status,
+                message,
+                type: neutronType(error, status),
+                retryAfter,
+              }),
     ),
     contentType: style === 'problem' ? 'application/problem+json' : 'application/json',
     retryAfter,
@@ -144,6 +144,11 @@ interface Worded {
   /** For Neutron's clients. */
   readonly type: string
   readonly retryAfter: number | undefined
+}
+
+/** As keystonemiddleware words it in front of every service but Keystone, which has the same envelope. */
+function unauthorized(message: string): object {
+  return { error: { message, code: STATUS.unauthenticated, title: 'Unauthorized' } }
 }
 
 function envelope({ style, code, message, type, retryAfter }: Worded): object {

@@ -9,7 +9,10 @@ function read(
   const request = new Request('http://cloud.test/', { method: 'POST', body, duplex: 'half' })
   const all: Record<string, string | undefined> = { 'content-type': 'application/json', ...headers }
   const header = (name: string) => all[name]
-  return readJsonBody({ request, header, peerAddress: undefined, isFramed: false }, timeMaxMs)
+  return readJsonBody(
+    { request, header, peerAddress: undefined, isFramed: false },
+    timeMaxMs === undefined ? {} : { timeMaxMs },
+  )
 }
 
 test('a body is parsed', async () => {

@@ -5,6 +5,8 @@ import { HttpRefusal } from './http-refusal.ts'
 
 /** No JSON request of any served API is near this. */
 export const BODY_BYTES_MAX = 1_048_576
+/** The limit of oslo.middleware, and what Nova takes `text/plain` for: its clients' default, which says nothing. */
+export const NOVA_BODY: BodyLimits = { bytesMax: 114_688, takesPlainForNone: true }
 /** Whoever sends a body more slowly than this holds a connection and memory for nothing. */
 const BODY_TIME_MAX_MS = 60_000
 /** Deeper than any document describes; keeps recursion over a body bounded. */
@@ -14,44 +16,58 @@ const SURROGATE = /\\u[dD][89a-fA-F]/
 
 /** `application/json`, its `+json` kin, and Glance's `application/openstack-images-v2.1-json-patch`. */
 const JSON_MEDIA = /^application\/[\w.+-]*json\b/i
+const PLAIN_MEDIA = /^text\/plain\b/i
+
+export interface BodyLimits {
+  readonly bytesMax?: number
+  readonly timeMaxMs?: number
+  /** A body sent as `text/plain` counts as none, which is then refused as `invalid`. */
+  readonly takesPlainForNone?: boolean
+}
 
 /**
- * The parsed body, or undefined when there is none. Throws `too-large` beyond BODY_BYTES_MAX, `invalid` for
+ * The parsed body, or undefined when there is none. Throws `too-large` beyond `bytesMax`, `invalid` for
  * what is not JSON, nests too deep or holds what is no text; refuses with 415 what declares to be something else, and with 408 what has not
  * come within `timeMaxMs`.
  */
 export async function readJsonBody(
   { request, header, isFramed }: HttpInput,
-  timeMaxMs = BODY_TIME_MAX_MS,
+  limits: BodyLimits = {},
 ): Promise<unknown> {
+  const { bytesMax = BODY_BYTES_MAX, timeMaxMs = BODY_TIME_MAX_MS } = limits
   const length = header('content-length')
-  if (length !== undefined && Number(length) > BODY_BYTES_MAX) throw tooLarge()
+  if (length !== undefined && Number(length) > bytesMax) throw tooLarge(bytesMax)
   const isChunked = header('transfer-encoding') !== undefined
   if (isFramed && !isChunked && (length === undefined || length === '0')) return undefined
   // Node's parser holds the peer to a declared length; anything else must be counted.
-  const coming = isFramed && !isChunked ? request.text() : countedText(request)
+  const coming = isFramed && !isChunked ? request.text() : countedText(request, bytesMax)
   const text = await withDeadline(
     timeMaxMs,
     coming,
     () => new HttpRefusal(408, `The request body did not come within ${timeMaxMs / 1_000} s.`),
   )
   if (text === '') return undefined
-  refuseOtherMedia(header('content-type'))
+  refuseOtherMedia(header('content-type'), limits)
   return parse(text)
 }
 
-function refuseOtherMedia(type: string | undefined): void {
+function refuseOtherMedia(type: string | undefined, { takesPlainForNone }: BodyLimits): void {
   if (type === undefined || type === '' || JSON_MEDIA.test(type)) return
+  if (takesPlainForNone === true && PLAIN_MEDIA.test(type))
+    throw new Failure(
+      'invalid',
+      'Content-Type text/plain: such a body is not read. Send it as application/json.',
+    )
   throw new HttpRefusal(415, `Content-Type ${type} is not supported: send application/json.`)
 }
 
-async function countedText(request: Request): Promise<string> {
+async function countedText(request: Request, bytesMax: number): Promise<string> {
   if (request.body === null) return ''
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body) {
     size += chunk.byteLength
-    if (size > BODY_BYTES_MAX) throw tooLarge()
+    if (size > bytesMax) throw tooLarge(bytesMax)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -88,6 +104,6 @@ function isWithinDepth(value: unknown, left: number): boolean {
   return true
 }
 
-function tooLarge(): Failure {
-  return new Failure('too-large', `The request body is larger than ${BODY_BYTES_MAX} bytes.`)
+function tooLarge(bytesMax: number): Failure {
+  return new Failure('too-large', `The request body is larger than ${bytesMax} bytes.`)
 }

@@ -13,6 +13,8 @@ test.each([
   ['another service, and the legacy header', 'identity 3.1', '2.26', '2.26'],
   ['several services', 'identity 3.1, compute 2.60', undefined, '2.60'],
   ['another case', 'Compute 2.60', undefined, '2.60'],
+  ['an empty legacy header', undefined, '', MIN],
+  ['empty headers', '', ' ', MIN],
   ['latest', 'compute latest', undefined, MAX],
   ['latest in the legacy header', undefined, 'latest', MAX],
 ])('%s', (_name, general, legacy, expected) => {

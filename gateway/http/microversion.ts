@@ -22,7 +22,7 @@ export function negotiateMicroversion(
   const [oldest] = versions
   const newest = versions.at(-1)
   if (oldest === undefined || newest === undefined) throw new Error(`${name} has no versions`)
-  const asked = (general === undefined ? undefined : entryOf(general, name)) ?? legacy?.trim()
+  const asked = (general === undefined ? undefined : entryOf(general, name)) ?? entryAlone(legacy)
   if (asked === undefined) return oldest
   const version = parseMicroversion(asked, newest)
   const at = ordinal(version)
@@ -31,6 +31,12 @@ export function negotiateMicroversion(
     406,
     `API version ${version} is not supported. Ask for one from ${oldest} to ${newest}.`,
   )
+}
+
+/** An empty header is as none, as in Nova. */
+function entryAlone(header: string | undefined): string | undefined {
+  const entry = header?.trim()
+  return entry === '' ? undefined : entry
 }
 
 /** The header may list several service types: `identity 3.1, compute 2.79`. */

@@ -13,7 +13,12 @@ test.each([
   ['/identity/', '/identity'],
   ['/v3x', '/v3x'],
   ['/compute/v2.1/', '/compute/v2.1'],
-  ['/compute/v2.1/servers/', '/compute/v2.1/servers'],
+  ['/compute/v2.1/servers/', '/compute/v2.1/servers/'],
+  ['/compute/v2', '/compute/v2'],
+  ['/compute/v2/', '/compute/v2'],
+  ['/compute/v2.2/', '/compute/v2.2'],
+  [`/compute/v2/${HEX}/servers/detail`, '/compute/v2.1/servers/detail'],
+  [`/compute/v2.1/${HEX}/`, '/compute/v2.1'],
   [`/compute/v2.1/${HEX}/servers?limit=1`, '/compute/v2.1/servers'],
   [`/compute/v2.1/${UUID}/servers/${UUID}`, `/compute/v2.1/servers/${UUID}`],
   [`/compute/v2.1/${HEX}`, '/compute/v2.1'],
@@ -22,7 +27,7 @@ test.each([
   ['/networking/v2.0/security-groups.json?name=x', '/networking/v2.0/security-groups'],
   [`/networking/v2.0/quotas/${HEX}/details.json`, `/networking/v2.0/quotas/${HEX}/details`],
   [`/networking/v2.0/ports/${UUID}/tags/a.json`, `/networking/v2.0/ports/${UUID}/tags/a.json`],
-  [`/compute/v2.1//${HEX}//servers//`, '/compute/v2.1/servers'],
+  [`/compute/v2.1//${HEX}//servers`, '/compute/v2.1/servers'],
 ])('%s is routed as %s', (path, expected) => {
   expect(normalPath(new Request(`http://cloud.test${path}`))).toBe(expected)
 })

@@ -1,6 +1,7 @@
 import { getPath } from 'hono/utils/url'
 import { Failure } from '#common/errors.ts'
 import type { Caller } from '../app/request-context.ts'
+import type { Links } from './links.ts'
 
 /** Nova's optional project id, as clients built for old catalogs put it. Keystone ids or dashed UUIDs. */
 const COMPUTE_PROJECT =
@@ -9,27 +10,47 @@ const COMPUTE = '/compute/v2.1'
 /** Neutron's clients have always put the format behind some paths; names of things may end so, too. */
 const NETWORK_FORMAT = /^(\/networking\/v2\.0\/(?:[a-z-]+|quotas\/[^/]+(?:\/details)?))\.json$/
 
+/** Nova's endpoint from before microversions, with something behind it. */
+const LEGACY = /^\/+compute\/+v2(?=\/+[^/])/
+
 /**
  * The one spelling of a path that is routed, so that each operation is registered once: no slash at the end
  * (clients call both spellings and must not be redirected), no empty segment (fog puts them behind an endpoint), `/`
- * and `/v3…` for `/identity…` (bare `OS_AUTH_URL`s), `/compute/v2.1/{project}/…` for `/compute/v2.1/…`, no `.json`
- * behind a list of the network service.
+ * and `/v3…` for `/identity…` (bare `OS_AUTH_URL`s), `/compute/v2.1/{project}/…` and the legacy `/compute/v2/…` for
+ * `/compute/v2.1/…`, no `.json` behind a list of the network service. Of Compute only an endpoint may end with a
+ * slash: Nova has nothing at `/servers/`.
  */
 export function normalPath(request: Request): string {
-  const path = withoutEmptySegments(getPath(request))
-  if (path === '') return '/identity'
-  if (path === '/v3' || path.startsWith('/v3/')) return `/identity${path}`
-  if (path.endsWith('.json')) return path.replace(NETWORK_FORMAT, '$1')
-  if (!path.startsWith(COMPUTE)) return path
-  const project = COMPUTE_PROJECT.exec(path)
-  return project === null ? path : COMPUTE + path.slice(project[0].length)
+  const path = computePath(getPath(request))
+  const short = withoutEmptySegments(path)
+  if (short === '') return '/identity'
+  if (short === '/v3' || short.startsWith('/v3/')) return `/identity${short}`
+  if (short.endsWith('.json')) return short.replace(NETWORK_FORMAT, '$1')
+  if (!short.startsWith(COMPUTE)) return short
+  const project = COMPUTE_PROJECT.exec(short)
+  const routed = project === null ? short : COMPUTE + short.slice(project[0].length)
+  return routed !== COMPUTE && path.endsWith('/') ? `${routed}/` : routed
 }
 
 /** Throws `invalid` when a compute URL carries a project that is not the token's, as Nova does. */
 export function refuseForeignProject(request: Request, { projectId }: Caller): void {
-  const project = COMPUTE_PROJECT.exec(withoutEmptySegments(getPath(request)))
+  const project = COMPUTE_PROJECT.exec(withoutEmptySegments(computePath(getPath(request))))
   if (project === null || project[0].slice(COMPUTE.length + 1) === projectId) return
   throw new Failure('invalid', 'Malformed request URL: its project is not the one of the token.')
+}
+
+/** True for what is asked of the endpoint `/compute/v2`, which has no microversions and drops keys it does not know. */
+export function isLegacyCompute(request: Request): boolean {
+  return LEGACY.test(getPath(request))
+}
+
+/** Links that lead on at the endpoint that was called. */
+export function legacyLinks(links: Links): Links {
+  return { ...links, to: (path) => links.to(path.replace(COMPUTE, '/compute/v2')) }
+}
+
+function computePath(path: string): string {
+  return path.replace(LEGACY, COMPUTE)
 }
 
 function withoutEmptySegments(path: string): string {

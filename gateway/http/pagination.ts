@@ -25,5 +25,8 @@ export function nextPage(
   if (page.last === undefined || page.size < page.limit) return undefined
   const query = new URLSearchParams(target.search)
   query.set('marker', page.last)
+  const limit = query.getAll('limit').at(-1)
+  // The last of several is the one that counts.
+  if (limit !== undefined) query.set('limit', limit)
   return { rel: 'next', href: `${links.to(target.path)}?${query.toString()}` }
 }

@@ -20,7 +20,8 @@ export function answerResponse(
   if (answer.stream !== undefined)
     return new Response(answer.stream, { status, headers: Object.assign(headers, answer.headers) })
   const text = serialize(answer.body)
-  if (text !== '') headers['Content-Type'] = 'application/json'
+  // Nova names the type of what is not there, too, and a client of its own may look for it.
+  if (text !== '' || service.name === 'compute') headers['Content-Type'] = 'application/json'
   if (answer.headers !== undefined) Object.assign(headers, answer.headers)
   return new Response(bodyOf(text), { status, headers })
 }
@@ -56,6 +57,32 @@ export function failureResponse(
   return new Response(fault.body, { status: fault.status, headers })
 }
 
+const NOTHING_HERE = 'There is nothing at this path with this method.'
+
+/**
+ * What Nova's router answers where it has no operation: flat, not in the envelope of faults, without a version, and
+ * in the type that the client accepts.
+ */
+export function routerRefusal(service: ServiceFace, exchange: Exchange): Response {
+  const { requestId } = exchange.work
+  const accept = exchange.input.header('accept') ?? ''
+  const [type, body] = accept.includes('html')
+    ? [
+        'text/html',
+        `<html><title>404 Not Found</title><h1>404 Not Found</h1>${NOTHING_HERE}</html>`,
+      ]
+    : [
+        'application/json',
+        JSON.stringify({ message: NOTHING_HERE, code: '404 Not Found', title: 'Not Found' }),
+      ]
+  const headers = {
+    'X-Openstack-Request-Id': requestId,
+    ...(service.name === 'compute' && { 'X-Compute-Request-Id': requestId }),
+    'Content-Type': `${type}; charset=UTF-8`,
+  }
+  return new Response(body, { status: 404, headers })
+}
+
 function hasHungUp({ c }: Exchange): boolean {
   const { incoming } = (c.env ?? {}) as { readonly incoming?: IncomingMessage }
   return incoming?.destroyed === true && !incoming.complete
@@ -72,5 +99,6 @@ function standardHeaders(service: ServiceFace, exchange: Exchange): Record<strin
   if (via !== undefined) headers[VIA] = via
   if (!service.hasMicroversions) return headers
   if (service.name === 'compute') headers['X-Compute-Request-Id'] = requestId
+  if (exchange.isLegacy) return headers
   return Object.assign(headers, versionHeaders(service.name, exchange.microversion))
 }

@@ -1,4 +1,4 @@
-import { apiStatus, type PowerNumber } from '#common/states/instance-states.ts'
+import { apiStatus, type PowerNumber, ROOT_DEVICE } from '#common/states/instance-states.ts'
 import { isAllowed } from '../app/policy.ts'
 import type { RequestContext } from '../app/request-context.ts'
 import type { ServerExtras } from '../app/servers/server-extras.ts'
@@ -14,7 +14,6 @@ import { plainTime, zonedTime } from './time.ts'
 const WITH_PROGRESS: ReadonlySet<string> = new Set([
   'ACTIVE',
   'BUILD',
-  'DELETED',
   'REBUILD',
   'RESIZE',
   'VERIFY_RESIZE',
@@ -161,7 +160,7 @@ function placeView(server: ServerRecord, extras: ServerExtras) {
     'OS-EXT-SRV-ATTR:launch_index': server.launchIndex,
     'OS-EXT-SRV-ATTR:ramdisk_id': extras.ramdiskId(server),
     'OS-EXT-SRV-ATTR:reservation_id': server.reservationId,
-    'OS-EXT-SRV-ATTR:root_device_name': null,
+    'OS-EXT-SRV-ATTR:root_device_name': ROOT_DEVICE,
     'OS-EXT-SRV-ATTR:user_data': extras.userData(server),
   }
 }

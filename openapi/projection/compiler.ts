@@ -9,6 +9,8 @@ export type Serialize = (value: unknown) => string
 /** Compiles plain schemas, each distinct one once. */
 export interface Compiler {
   validator(schema: unknown): Validate
+  /** A validator that first takes out of the value itself what an object of a closed schema must not have. */
+  pruner(schema: unknown): Validate
   serializer(schema: unknown): Serialize
   /** How many validators and serializers were compiled so far. */
   readonly compiled: number
@@ -16,24 +18,30 @@ export interface Compiler {
 
 /** Documents are ours and finite, so what was compiled is kept for the life of the process. */
 export function createCompiler(): Compiler {
-  const ajv = new Ajv2020({
+  const options = {
     allErrors: true,
     strict: true,
     strictTypes: false,
     strictTuples: false,
     strictRequired: false,
     addUsedSchema: false,
-  })
+  }
+  const ajv = new Ajv2020(options)
+  const pruning = new Ajv2020({ ...options, removeAdditional: true })
   addFormats(ajv)
+  addFormats(pruning)
   const validators = new Map<string, Validate>()
+  const pruners = new Map<string, Validate>()
   const serializers = new Map<string, Serialize>()
 
   return {
     get compiled() {
-      return validators.size + serializers.size
+      return validators.size + pruners.size + serializers.size
     },
     validator: (schema) =>
       remembered(validators, JSON.stringify(schema), () => ajv.compile(schema as object)),
+    pruner: (schema) =>
+      remembered(pruners, JSON.stringify(schema), () => pruning.compile(schema as object)),
     serializer: (schema) => {
       const shape = shapeOf(schema)
       return remembered(serializers, JSON.stringify(shape), () =>

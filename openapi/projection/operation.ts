@@ -17,6 +17,8 @@ export const PUBLIC_POLICY = 'public'
 export interface RequestContract {
   /** The parsed body in its documented spelling; throws `invalid`, naming each field and what it must be. */
   validateBody(body: unknown): unknown
+  /** As `validateBody`, of a copy without the keys that the document does not have. */
+  validateLegacyBody(body: unknown): unknown
   /** The typed query parameters; throws `invalid`. */
   validateQuery(query: URLSearchParams): Readonly<Record<string, unknown>>
 }
@@ -102,6 +104,9 @@ function requests(
   const bodies = perVersion(node['requestBody'], (version) =>
     bodyReader(node, action, version, compiler),
   )
+  const legacyBodies = perVersion(node['requestBody'], (version) =>
+    bodyReader(node, action, version, compiler, 'dropping unknown keys'),
+  )
   const queries = perVersion([node['parameters'], node['x-strict-query']], (version) =>
     queryReader(node, version, compiler),
   )
@@ -111,6 +116,7 @@ function requests(
     if (known !== undefined) return known
     const request: RequestContract = {
       validateBody: (body) => bodies(version)(body, version),
+      validateLegacyBody: (body) => legacyBodies(version)(structuredClone(body), version),
       validateQuery: (query) => queries(version)(query, version),
     }
     made.set(version, request)
@@ -198,11 +204,15 @@ function bodyReader(
   action: string | undefined,
   version: Microversion,
   compiler: Compiler,
+  unknownKeys?: 'dropping unknown keys',
 ): ReadBody {
   const holder = node['requestBody']
+  if (node['x-refuses-body'] === true) return refuseBody
   const annotated = isNode(holder) ? actionBody(contentSchema(holder), action) : undefined
   if (!isNode(annotated)) return () => undefined
-  const validate = compiler.validator(projectSchema(annotated, version))
+  const projected = projectSchema(annotated, version)
+  const validate =
+    unknownKeys === undefined ? compiler.validator(projected) : compiler.pruner(projected)
   const straighten = straightener(projectSchema(annotated, version, new Set(['x-lenient'])))
 
   return (body, asked) => {
@@ -215,6 +225,10 @@ function bodyReader(
       )
     return value
   }
+}
+
+function refuseBody(body: unknown): undefined {
+  if (body !== undefined) throw new Failure('invalid', 'The request has no body here: send none.')
 }
 
 /** An action's schema describes the value under its key. */

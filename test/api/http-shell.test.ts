@@ -112,11 +112,11 @@ describe('microversions', () => {
 })
 
 describe('the way of a request', () => {
-  test('without a token: 401 in Nova’s envelope, and where to get one', async () => {
+  test('without a token: 401 in keystonemiddleware’s envelope, and where to get one', async () => {
     const { status, body, headers } = await face.ask('GET', '/compute/v2.1/servers')
 
     expect(status).toBe(401)
-    expect(body).toHaveProperty('unauthorized')
+    expect(body).toMatchObject({ error: { code: 401, title: 'Unauthorized' } })
     expect(headers.get('www-authenticate')).toContain('http://cloud.test:8774/identity')
   })
 

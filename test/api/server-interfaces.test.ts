@@ -232,7 +232,7 @@ test('security groups are added to and removed from every port of a server', asy
   })
 
   expect((await act('add', 'web')).status).toBe(202)
-  expect((await act('add', group.id)).status).toBe(202)
+  expect((await act('add', group.id)).status).toBe(400)
   expect(await names()).toEqual(['default', 'web'])
   const inUse = await alice.call('deleteProxiedSecurityGroup', { params: { group_id: group.id } })
   expect(inUse.status).toBe(400)

@@ -54,6 +54,11 @@ describe('a server from its creation to its end', () => {
       security_groups: [{ name: 'default' }],
     })
     expect(['north', 'south']).toContain(server['OS-EXT-AZ:availability_zone'])
+    const console = { 'os-getConsoleOutput': { length: 10 } }
+    const last = await demo.post(`/compute/v2.1/servers/${id}/action`, console)
+    expect(String(last.body['output']).trimEnd().split('\n')).toHaveLength(10)
+    const seen = await showServer(cloud.as('admin'), id.toUpperCase(), '2.79')
+    expect(seen).toMatchObject({ id, 'OS-EXT-SRV-ATTR:root_device_name': '/dev/vda' })
     expect(server.addresses['private']?.[0]?.addr).toMatch(/^10\.86\./)
     await deleteServer(demo, id)
     await expectInvariants(cloud)

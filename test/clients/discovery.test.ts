@@ -63,7 +63,7 @@ describe.skipIf(!existsSync(KEYSTONEAUTH))('keystoneauth', () => {
         exact: service,
         newer: null,
         listed: [
-          { version: [2, 0], url: `${root}/compute/v2/`, status: 'DEPRECATED' },
+          { version: [2, 0], url: `${root}/compute/v2/`, status: 'SUPPORTED' },
           { version: [2, 1], url: service.url, status: 'CURRENT' },
         ],
         used: `compute ${MAX}`,

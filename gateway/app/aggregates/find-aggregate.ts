@@ -2,7 +2,7 @@ import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { type Aggregate, listAggregates } from '../../db/aggregates.ts'
 
-const NUMBER = /^\d{1,9}$/
+const NUMBER = /^-?\d{1,9}$/
 
 export function allAggregates(db: Executor): Promise<readonly Aggregate[]> {
   return listAggregates(db)

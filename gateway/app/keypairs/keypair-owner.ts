@@ -6,7 +6,8 @@ export function keypairOwner(
   caller: Pick<Caller, 'isAdmin' | 'userId'>,
   userId: string | undefined,
 ): string {
-  if (userId === undefined || userId === caller.userId) return caller.userId
+  // An empty name of a user is none, as in Nova.
+  if (userId === undefined || userId === '' || userId === caller.userId) return caller.userId
   if (caller.isAdmin) return userId
   throw new Failure('forbidden', 'Only administrators may use the keypairs of other users.')
 }

@@ -11,7 +11,8 @@ import { showServer } from './show-server.ts'
 
 /**
  * Afterwards every port of the server has the group. Throws `not-found` for server or group, `conflict` for an
- * ambiguous name, `invalid` for a port without port security or addresses and for a host where groups have no effect.
+ * ambiguous name, `invalid` where each has it already, for a port without port security or addresses and for a
+ * host where groups have no effect.
  */
 export async function addServerGroup(
   networks: Networks,
@@ -27,6 +28,11 @@ export async function addServerGroup(
       'Network requires port_security_enabled and subnet associated in order to apply security groups.',
     )
   const without = ports.filter((port) => !port.securityGroupIds.includes(groupId))
+  if (without.length === 0)
+    throw new Failure(
+      'invalid',
+      `Every port of instance ${id} has security group ${nameOrId} already.`,
+    )
   await networks.db.transaction(async (tx) => {
     for (const port of without) await bindGroups(tx, port.id, [groupId])
     await showServerNics(tx, id)

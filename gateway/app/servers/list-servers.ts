@@ -52,9 +52,11 @@ export async function listServers(
   const order = listOrder(context, query)
   const filters = listFilters(context, query)
   if (filters === undefined || limit === 0) return EMPTY
-  await checkMarker(db, scope, query.marker)
+  // An empty one is as none, as in Nova.
+  const marker = query.marker || undefined
+  await checkMarker(db, scope, marker)
   const conditions = [...scope.conditions, ...filters.conditions]
-  const page: ServerPageQuery = { conditions, order, marker: query.marker, limit }
+  const page: ServerPageQuery = { conditions, order, marker, limit }
   if (filters.matchers.length > 0 || filters.addresses.size > 0) return scan(db, page, filters)
   const rows = await listServerPage(db, page)
   return fullPage(

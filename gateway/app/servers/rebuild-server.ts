@@ -42,16 +42,22 @@ export interface RebuildRequest {
   readonly hasTrustedCertificates: boolean
 }
 
+/** What a client is told of at once, whether the cell has told of it or not. */
+export interface AcceptedRebuild {
+  readonly userData: string | null
+  readonly shown: Rebuilt
+}
+
 /**
  * Afterwards the server's cell has accepted to make it anew from the image, where it is, and the server shows that. One
- * that is in no cell, such as one whose cell was lost, is on its way to a cell. Returns its user data. Throws as `actOnServer`; `invalid` for an image or key it cannot have; `over-quota`.
+ * that is in no cell, such as one whose cell was lost, is on its way to a cell. Throws as `actOnServer`; `invalid` for an image or key it cannot have; `over-quota`.
  */
 export async function rebuildServer(
   { compute, images }: { readonly compute: Compute; readonly images: Images },
   context: RequestContext,
   id: string,
   request: RebuildRequest,
-): Promise<string | null> {
+): Promise<AcceptedRebuild> {
   const { db, secrets } = compute
   refuseUnkept(request)
   const server = await showServer(db, context, id)
@@ -77,7 +83,7 @@ export async function rebuildServer(
       name: 'rebuild',
       plan: { kind: 'rebuild', keepsEphemeral, keepsUserData, ...sealed },
     })
-  return userData
+  return { userData, shown }
 }
 
 function userDataOf({ secrets }: Compute, { serverId, sealedUserData }: RequestSpec) {

@@ -2,8 +2,11 @@ import { Failure } from '#common/errors.ts'
 import { refuseDisks } from './requested-disks.ts'
 import type { ServerRequest } from './server-request.ts'
 
-/** Hints that promise something about where a server runs; any other is ignored, as in Nova. */
-const UNSUPPORTED_HINTS = ['query', 'build_near_host_ip', 'target_cell', 'different_cell'] as const
+/**
+ * Hints that promise something about where a server runs; any other is ignored, as in Nova: `query`, too, which there
+ * needs a filter that is off by default.
+ */
+const UNSUPPORTED_HINTS = ['build_near_host_ip', 'target_cell', 'different_cell'] as const
 
 /** Throws `invalid` for wishes that would have to be broken: better none than a server that is not what was asked. */
 export function refuseUnsupported(request: ServerRequest): void {

@@ -26,8 +26,10 @@ export function placeOf(
   const wantedHost = request.host ?? request.hypervisorHostname
   if (forcedHost !== null) enforce(FORCED_HOST)
   if (wantedHost !== null) enforce(REQUESTED_DESTINATION)
+  // A host that is forced is in the zone it is in, whatever zone stands before it (nova/compute/api.py, `_create_instance`).
+  if (forcedHost !== null) return { zone: null, host: forcedHost }
   if (zone !== '') refuseUnknownZone(zone, cells)
-  return { zone: named(zone), host: forcedHost ?? wantedHost }
+  return { zone: named(zone), host: wantedHost }
 }
 
 function named(text: string): string | null {

@@ -1,5 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { ImageId } from '#common/ids.ts'
+import { hostsNamed } from '../../db/host-list.ts'
 import { shelvedImage } from '../../db/image-snapshots.ts'
 import { findImage } from '../../db/images.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
@@ -10,6 +11,7 @@ import type { RequestContext } from '../request-context.ts'
 import { actOnServer } from './act-on-server.ts'
 import { refuseAction } from './refuse-action.ts'
 import { cellsForPlace, placeOf } from './server-place.ts'
+import type { ServerRecord } from './server-record.ts'
 import { showServer } from './show-server.ts'
 
 /** Where a server is to come back. */
@@ -46,6 +48,7 @@ export async function unshelveServer(
   const availabilityZone = zone ?? null
   const cells = await cellsForPlace(db, compute.cells.cells(), availabilityZone)
   placeOf({ availabilityZone, host: null, hypervisorHostname: null }, cells, () => {})
+  if (host !== null) await refuseOutsideCell(compute, server, host)
   const request = await findRequestSpec(db, server.id)
   if (request === undefined) throw new Failure('not-found', `Instance ${id} could not be found.`)
   const saved = await savedIn(compute, server.id)
@@ -55,6 +58,22 @@ export async function unshelveServer(
   const where = zone === undefined ? { host } : { host, zone }
   const plan = { kind: 'unshelve', flavor: server.flavor, image, ...where } as const
   await actOnServer(compute, context, id, { name: 'unshelve', plan })
+}
+
+/** A shelved server comes back in its own cell, which alone has what is known of it. */
+async function refuseOutsideCell(
+  { db, cells }: Compute,
+  { id, cellId }: ServerRecord,
+  host: string,
+): Promise<void> {
+  const named = await hostsNamed(db, host)
+  if (named.length === 0) throw new Failure('invalid', `Compute host ${host} could not be found.`)
+  if (cellId === null || named.some((each) => each.cellId === cellId)) return
+  const cell = cells.cell(cellId)?.name ?? cellId
+  throw new Failure(
+    'invalid',
+    `Compute host ${host} is not in cell ${cell}, in which instance ${id} was shelved. Name a host of that cell, or none.`,
+  )
 }
 
 /** The image that the server waits in. Throws `conflict` when somebody has deleted it. */

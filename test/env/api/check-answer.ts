@@ -68,12 +68,19 @@ function faultProblems({ method, path, status, answer }: Exchanged): readonly st
   const { faults } = serviceAt(path)
   if (faults === 'placement') return placementProblems(status, answer)
   if (faults === 'problem') return plainProblems(status, answer)
+  if (isRouters(answer)) return []
   const [inner] = Object.values((answer ?? {}) as Readonly<Record<string, unknown>>)
   const { code, message } = (inner ?? {}) as { code?: unknown; message?: unknown }
   const problems: string[] = []
   if (typeof message !== 'string' || message.length === 0) problems.push('no message')
   if (faults !== 'neutron' && code !== status) problems.push('its code is not its status')
   return problems
+}
+
+/** What Nova's router answers where it has no operation: without an envelope. */
+function isRouters(answer: unknown): boolean {
+  const { message, code } = (answer ?? {}) as { message?: unknown; code?: unknown }
+  return typeof message === 'string' && message.length > 0 && code === '404 Not Found'
 }
 
 function plainProblems(status: number, answer: unknown): readonly string[] {

@@ -13,11 +13,14 @@ export const createServer: Handler<operations['createServer']> = async (call) =>
   if (body.server.return_reservation_id === true)
     return { body: { reservation_id: promised.reservationId } }
   const [id = ''] = promised.serverIds
+  // Without a port none has an effect, and Nova answers with what was asked for, or would have been.
+  const asked = request.securityGroups.length > 0 ? request.securityGroups : ['default']
+  const groups = promised.securityGroups.length > 0 ? promised.securityGroups : asked
   const self = links.to(`/compute/v2.1/servers/${id}`)
   const server = {
     id,
     links: resourceLinks(links, `/servers/${id}`),
-    security_groups: promised.securityGroups.map((name) => ({ name })),
+    security_groups: groups.map((name) => ({ name })),
     'OS-DCF:diskConfig': request.diskConfig,
     ...(promised.adminPassword === null ? {} : { adminPass: promised.adminPassword }),
   }

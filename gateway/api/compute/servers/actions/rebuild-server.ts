@@ -9,7 +9,7 @@ export const rebuildServer: Handler<operations['rebuildServer']> = async (call) 
   const { app, context, params, body, links } = call
   const asked = body.rebuild
   const password = asked.adminPass ?? newPassword()
-  const user_data = await rebuild(app, context, params.server_id, {
+  const { userData: user_data, shown } = await rebuild(app, context, params.server_id, {
     imageRef: asked.imageRef,
     password,
     keepsEphemeral: asked.preserve_ephemeral ?? false,
@@ -26,7 +26,7 @@ export const rebuildServer: Handler<operations['rebuildServer']> = async (call) 
     hasTrustedCertificates: Boolean(asked.trusted_image_certificates),
   })
   const server = await showServer(app.db, context, params.server_id)
-  const view = await oneServer(call, server)
+  const view = await oneServer(call, { ...server, ...shown })
   return {
     body: { server: { ...view, adminPass: password, user_data } },
     headers: { Location: links.to(`/compute/v2.1/servers/${server.id}`) },
