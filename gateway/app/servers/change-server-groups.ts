@@ -28,7 +28,7 @@ export async function addServerGroup(
     )
   const without = ports.filter((port) => !port.securityGroupIds.includes(groupId))
   await networks.db.transaction(async (tx) => {
-    for (const port of without) await bindGroups(tx, port.id, [groupId])
+    for (const port of without) bindGroups(tx, port.id, [groupId])
     await showServerNics(tx, id)
   })
 }
