@@ -66,6 +66,23 @@ export function isDeadlock(error: unknown): boolean {
   return codeOf(error) === 'ER_LOCK_DEADLOCK'
 }
 
+/** With these a connection ended under a statement. */
+const CUT: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'PROTOCOL_CONNECTION_LOST',
+  'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
+  'ER_SERVER_SHUTDOWN',
+  'ER_CONNECTION_KILLED',
+])
+
+/** True when nothing says whether the transaction has committed: its connection ended before the answer came. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  const code = codeOf(error)
+  return code !== undefined && CUT.has(code)
+}
+
 /** True when a unique key already holds the row. `key`, when given, is the key's name. */
 export function isDuplicate(error: unknown, key?: string): boolean {
   if (codeOf(error) !== 'ER_DUP_ENTRY') return false

@@ -157,6 +157,41 @@ test.each(['done', 'unwound'] as const)(
   },
 )
 
+/** A database whose connection ends at the commit of the nth transaction, before or after the database has it. */
+function cutAt(nth: number, when: 'before' | 'after'): Transactional {
+  let transactions = 0
+  return {
+    orm: db.orm,
+    run: (asked, values) => db.run(asked, values),
+    rows: (asked, values) => db.rows(asked, values),
+    transaction: async (work) => {
+      transactions += 1
+      const isCut = transactions === nth
+      const cause = Object.assign(new Error('cut'), { code: 'PROTOCOL_CONNECTION_LOST' })
+      const cut = new Failure('unavailable', 'The database did not answer.', { cause })
+      const result = await db.transaction(async (tx) => {
+        const done = await work(tx)
+        await tx.flush()
+        if (isCut && when === 'before') throw cut
+        return done
+      })
+      if (isCut) throw cut
+      return result
+    },
+  }
+}
+
+test('a saga whose first commit was not answered is started where it has committed, and refused where not', async () => {
+  const [committed, lost] = [newId<string>(), newId<string>()]
+  await using engine = await open(saga, cutAt(1, 'after'))
+  expect(await run(engine, saga, committed)).toBe('done')
+  expect(await leftOf(committed)).toEqual(allOf(committed))
+
+  await using other = await open(saga, cutAt(1, 'before'))
+  await expect(run(other, saga, lost)).rejects.toMatchObject({ kind: 'unavailable' })
+  expect(await leftOf(lost)).toEqual([])
+})
+
 test('a saga that succeeds leaves all its effects, in as many commits as it has remote steps, plus one', async () => {
   const id = newId()
   const counting = new MortalDatabase(db, Number.POSITIVE_INFINITY, 'after')

@@ -50,7 +50,7 @@ const TAKES_MAX = 5
 export class SagaEngine<Deps> implements AsyncDisposable {
   readonly #options: SagaEngineOptions<Deps>
   readonly #byName: ReadonlyMap<string, Saga<Deps, never>>
-  readonly #running = new Map<SagaId, Promise<unknown>>()
+  readonly #running = new Map<SagaId, Promise<SagaOutcome | 'handed-over'>>()
   readonly #stop = new AbortController()
   readonly #lease: Lease
   #renewal: Promise<void> = Promise.resolve()
@@ -144,6 +144,9 @@ export class SagaEngine<Deps> implements AsyncDisposable {
 
   #track(execution: Execution): Promise<SagaOutcome | 'handed-over'> {
     const { id } = execution.record
+    // Recovery may find a saga before its start hears that it has committed.
+    const already = this.#running.get(id)
+    if (already !== undefined) return already
     const finished = this.#finish(execution)
     this.#running.set(id, finished)
     void finished.finally(() => this.#running.delete(id))

@@ -1,9 +1,18 @@
 import type { Clock } from '../clock.ts'
 import type { Transactional, Tx } from '../db/database.ts'
+import { isOutcomeUnknown } from '../db/failures.ts'
 import { errorChain, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
 import type { Lease } from './lease.ts'
-import { type Hold, holdSaga, insertSaga, markSaga, SagaLost, type SagaRecord } from './log.ts'
+import {
+  hasBegun,
+  type Hold,
+  holdSaga,
+  insertSaga,
+  markSaga,
+  SagaLost,
+  type SagaRecord,
+} from './log.ts'
 import { type LogRow, Progress } from './progress.ts'
 import {
   type Json,
@@ -43,20 +52,49 @@ export interface FirstTransaction {
   readonly after?: (tx: Tx) => Promise<void> | void
 }
 
-/** Commits each saga's row with its local steps up to the first remote one, which its log then says has started. */
+/** How long a database is waited for that alone knows whether a transaction has committed. */
+const SETTLE_MAX_MS = 5_000
+const SETTLE_PAUSE_MS = 200
+
+/**
+ * Commits each saga's row with its local steps up to the first remote one, which its log then says has started. Where the
+ * connection ends before the commit is answered, the database is asked: a caller who is told of a failure could not
+ * know that the work goes on.
+ */
 export async function firstTransaction(
   db: Transactional,
   executions: readonly Execution[],
   around: FirstTransaction,
 ): Promise<void> {
-  const begun = await inOneTransaction(db, async (tx, isUsual) => {
-    await around.before?.(tx)
-    const progresses: Progress[] = []
-    for (const execution of executions) progresses.push(await begin(execution, { tx, isUsual }))
-    await around.after?.(tx)
-    return progresses
-  })
+  let begun: readonly Progress[] = []
+  try {
+    await inOneTransaction(db, async (tx, isUsual) => {
+      await around.before?.(tx)
+      const progresses: Progress[] = []
+      for (const execution of executions) progresses.push(await begin(execution, { tx, isUsual }))
+      await around.after?.(tx)
+      begun = progresses
+    })
+  } catch (error) {
+    const [first] = executions
+    if (first === undefined || begun.length === 0 || !isOutcomeUnknown(error)) throw error
+    if (!(await hasCommitted(first))) throw error
+  }
   for (const [index, execution] of executions.entries()) execution.progress = begun[index]!
+}
+
+/** False also where the database does not answer in time. */
+async function hasCommitted({ db, clock, record, signal }: Execution): Promise<boolean> {
+  const until = clock.elapsed() + SETTLE_MAX_MS
+  for (;;) {
+    try {
+      return await hasBegun(db, record.id)
+    } catch (error) {
+      if (!isFailure(error, 'unavailable')) throw error
+      if (clock.elapsed() > until) return false
+      await clock.sleep(SETTLE_PAUSE_MS, signal)
+    }
+  }
 }
 
 /** Local steps in their usual ways; should one turn out unusual, all of it anew with none of them. */

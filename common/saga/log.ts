@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { WorkContext } from '../context.ts'
-import type { Executor, Tx } from '../db/database.ts'
+import type { Executor, Transactional, Tx } from '../db/database.ts'
 import { builder, statement } from '../db/statement.ts'
 import { type ErrorKind, Failure } from '../errors.ts'
 import type { SagaId } from '../ids.ts'
@@ -65,6 +65,17 @@ const HOLD = statement(
 )
 
 const LOG = statement(builder.select({ log: sagas.log }).from(sagas).where(eq(sagas.id, id)))
+
+/** Waits for a transaction that is about to insert the row, and may not have heard that its client is gone. */
+const BEGUN = statement(
+  builder.select({ id: sagas.id }).from(sagas).where(eq(sagas.id, id)).for('update'),
+)
+
+/** True when the saga's first transaction has committed. */
+export async function hasBegun(db: Transactional, saga: SagaId): Promise<boolean> {
+  const rows = await db.transaction((tx) => tx.rows(BEGUN, { id: saga }))
+  return rows.length > 0
+}
 
 /** Begins the saga's row, with all that has been done of it. */
 export function insertSaga(

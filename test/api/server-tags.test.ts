@@ -137,7 +137,6 @@ test('a server that is being built refuses, in Nova’s words', async () => {
     body: world.body({ tags: ['early'] }),
     version: '2.52',
   })
-  world.cell.isPrompt = true
   const params = { server_id: body.server.id, tag: 'early' }
 
   for (const [operation, action] of [
@@ -154,6 +153,8 @@ test('a server that is being built refuses, in Nova’s words', async () => {
     })
   }
   expect((await alice.call('checkServerTag', { params, version })).status).toBe(204)
+  // Not before: the cell is asked for the build after the boot was answered.
+  world.cell.isPrompt = true
 })
 
 test('another project’s tags are not found and stay as they are', async () => {

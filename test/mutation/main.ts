@@ -23,7 +23,7 @@ process.stdout.write(`\n| Code | Killed | Survived | Equivalent | Score |\n|---|
 process.stdout.write(`${lines.join('\n')}\n`)
 
 async function mutate(area: Area) {
-  process.env['WEIR_MUTATION_TESTS'] = area.tests.join(',')
+  process.env['WEIR_MUTATION_TESTS'] = JSON.stringify(area.tests)
   const stryker = new Stryker({
     mutate: [...mutatedFiles(area.path)],
     // Texts of messages and comments; names that matter fail in other ways.

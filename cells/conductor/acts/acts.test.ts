@@ -180,6 +180,18 @@ describe('acts that change what a server is', () => {
     expect([await settled(operation), await migrationOf(operation)]).toEqual(['active', undefined])
   })
 
+  test('a size whose extra specs its host does not have is refused, and nothing is held', async () => {
+    const operation = await activeServer()
+    const extraSpecs = { 'aggregate_instance_extra_specs:ssd': 'true' }
+    const flavor = { ...small.flavor, id: 'ssd', extraSpecs }
+    const act = { ...resize(), build: sampleBuild({ flavor }) } as Act
+
+    await expect(ask(operation, act)).rejects.toMatchObject({ kind: 'no-capacity' })
+
+    expect(await held(operation)).toEqual({ server: 1, migration: 0 })
+    expect([await settled(operation), await migrationOf(operation)]).toEqual(['active', undefined])
+  })
+
   test('a server is shelved, leaves its host, and comes back to any', async () => {
     const operation = await activeServer()
     const saved: Act = { name: 'shelve', target: target() }

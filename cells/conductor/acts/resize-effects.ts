@@ -13,6 +13,7 @@ import { transfer } from '../../placement/transfer.ts'
 import { endMigration } from '../end-migration.ts'
 import type { Instance } from '../instance.ts'
 import type { ActEffects, Acted } from './act-effects.ts'
+import { checkOwnHost } from './own-host.ts'
 
 /**
  * Until it is confirmed, the server holds what it will take, and the migration what the server took before: so the
@@ -23,6 +24,7 @@ export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
     const { operation, instance, act } = acted
     const { placed } = instance
     if (placed === null) throw new Failure('conflict', `Instance ${instance.id} is on no host.`)
+    checkOwnHost(acted.deps, instance, act.build)
     await transfer(tx, instance.id, operation.id)
     if (!(await claim(tx, placed.hostId, instance.id, resourcesOf(act.build))))
       throw new Failure(

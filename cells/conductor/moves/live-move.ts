@@ -15,9 +15,8 @@ export const liveMove: MovePlan = {
     'copy',
     { at: 'dest', ask: (build, announced) => ({ name: 'expect', build, announced }) },
     { at: 'source', ask: (_build, expected) => ({ name: 'send', expected }) },
-    // The guest has gone over: from here on there is no way back.
-    { at: 'dest', ask: (build) => ({ name: 'land', build }), mayFail: true },
-    { ...leave('source'), mayFail: true },
+    { at: 'dest', ask: (build) => ({ name: 'land', build }), mayFail: true, isForwardOnly: true },
+    { ...leave('source'), mayFail: true, isForwardOnly: true },
   ],
   back: [leave('dest')],
   runs: ({ instance: { vmState } }) => vmState !== 'paused',

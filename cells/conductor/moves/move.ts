@@ -50,6 +50,8 @@ export interface HostLeg {
   readonly ask: (build: InstanceBuild, told: string) => HostAct
   /** True when the move is done though the host could not do it: what is left is found and put right later. */
   readonly mayFail?: true
+  /** True from the point of no return on: the guest has gone over. */
+  readonly isForwardOnly?: true
 }
 
 /** Or the bytes that are carried between the two. */

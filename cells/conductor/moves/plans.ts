@@ -15,3 +15,10 @@ export const MOVE_PLANS: Readonly<Record<MoveName, MovePlan>> = {
 
 /** The most that any of them has. */
 export const LEGS_MAX = Math.max(...Object.values(MOVE_PLANS).map(({ legs }) => legs.length))
+
+/** The steps of all moves are the same, so from here on no plan may have a leg with a way back. */
+export const FIRST_FORWARD_LEG = Math.min(
+  ...Object.values(MOVE_PLANS)
+    .map(({ legs }) => legs.findIndex((leg) => leg !== 'copy' && leg.isForwardOnly === true))
+    .filter((index) => index !== -1),
+)

@@ -20,7 +20,7 @@ import type { Conductor } from '../conductor.ts'
 import { type Instance, instanceView } from '../instance.ts'
 import { type Copying, copyFiles } from '../moves/copy-files.ts'
 import type { Leg, MoveName, MoveOrder, MovePlan, Moving, Places } from '../moves/move.ts'
-import { LEGS_MAX, MOVE_PLANS } from '../moves/plans.ts'
+import { FIRST_FORWARD_LEG, LEGS_MAX, MOVE_PLANS } from '../moves/plans.ts'
 
 export interface MoveParams {
   readonly operation: OperationRef
@@ -90,8 +90,6 @@ const begin: LocalStep<Conductor, MoveParams> = {
   undo: (tx, call) => end(tx, call, failed('It ended unexpectedly.'), true),
 }
 
-/** Of a live move: then the guest has been sent. */
-const LEGS_WITH_WAY_BACK = 4
 const LEGS = Array.from({ length: LEGS_MAX }, (_, index) => index)
 
 function legStep(index: number): string {
@@ -109,7 +107,7 @@ function leg(index: number): RemoteStep<Conductor, MoveParams> {
       const id = call.params.operationIds[index]!
       return doLeg(call, planOf(call).legs[index]!, id, signal)
     },
-    forwardOnly: index >= LEGS_WITH_WAY_BACK,
+    forwardOnly: index >= FIRST_FORWARD_LEG,
     // The first leg's takes back whatever the legs did.
     undo: index === 0 ? (call, signal) => takeBack(call, signal).then(() => undefined) : 'none',
   }

@@ -5,8 +5,15 @@ import { join } from 'node:path'
 import type { NewAuditRecord } from '../../db/audit-records.ts'
 
 const SUFFIX = '.audit'
-/** Longer than a process adds to one file: an older file belongs to a process that has ended. */
+/** Longer than a process goes without adding to a file: one that stays the same belongs to a process that has ended. */
 const ABANDONED_AFTER_MS = 60_000
+
+/** How a file of another process was when it was last seen to change. */
+interface Seen {
+  readonly sizeBytes: number
+  /** By a clock that is never set: the time in the directory is that of whichever machine wrote it. */
+  readonly sinceMs: number
+}
 
 /** The records of one batch on disk. */
 export interface JournalFile {
@@ -25,6 +32,7 @@ export class AuditJournal {
   readonly #open = new Set<string>()
   /** Files that this process does not add to any more. */
   readonly #left = new Set<string>()
+  readonly #seen = new Map<string, Seen>()
 
   constructor(directory: string) {
     this.#directory = directory
@@ -61,13 +69,18 @@ export class AuditJournal {
     }
   }
 
-  /** The files whose records nobody is about to write to the database: left by this process, or by one that ended. */
-  async leftFiles(now: number): Promise<readonly string[]> {
+  /**
+   * The files whose records no process is about to write to the database: left by this process, or by one that ended.
+   * `elapsedMs` is of `Clock.elapsed`.
+   */
+  async leftFiles(elapsedMs: number): Promise<readonly string[]> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 })
     const left: string[] = []
-    for (const name of await readdir(this.#directory)) {
+    const names = await readdir(this.#directory)
+    for (const name of this.#seen.keys()) if (!names.includes(name)) this.#seen.delete(name)
+    for (const name of names) {
       if (!name.endsWith(SUFFIX) || this.#open.has(name)) continue
-      if (this.#left.has(name) || (await this.#isAbandoned(name, now))) left.push(name)
+      if (this.#left.has(name) || (await this.#isAbandoned(name, elapsedMs))) left.push(name)
     }
     return left
   }
@@ -87,9 +100,11 @@ export class AuditJournal {
     this.#left.delete(name)
   }
 
-  async #isAbandoned(name: string, now: number): Promise<boolean> {
-    const { mtimeMs } = await stat(join(this.#directory, name)).catch(() => ({ mtimeMs: now }))
-    return now - mtimeMs > ABANDONED_AFTER_MS
+  async #isAbandoned(name: string, elapsedMs: number): Promise<boolean> {
+    const { size } = await stat(join(this.#directory, name)).catch(() => ({ size: -1 }))
+    const seen = this.#seen.get(name)
+    if (seen?.sizeBytes !== size) this.#seen.set(name, { sizeBytes: size, sinceMs: elapsedMs })
+    return seen?.sizeBytes === size && elapsedMs - seen.sinceMs > ABANDONED_AFTER_MS
   }
 }
 

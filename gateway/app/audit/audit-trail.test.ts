@@ -1,9 +1,9 @@
 import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
-import { readFile, utimes } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '#common/clock.ts'
+import { type Clock, systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { createLogger } from '#common/log.ts'
@@ -47,8 +47,8 @@ const entry = (target: string): AuditRecord => ({
 })
 
 const newDirectory = () => mkdtempSync(join(tmpdir(), 'weir-audit-'))
-const open = (directory = newDirectory(), on = db) => {
-  return { directory, trail: new AuditTrail({ db: on, clock: systemClock, log, directory }) }
+const open = (directory = newDirectory(), on = db, clock: Clock = systemClock) => {
+  return { directory, trail: new AuditTrail({ db: on, clock, log, directory }) }
 }
 const targets = async () => {
   const records = await listAuditRecords(direct, {}, Number.MAX_SAFE_INTEGER, 100)
@@ -99,10 +99,11 @@ test('what a gateway had gathered when it was killed is written by another', asy
   const killed = join(directory, 'killed.audit')
   const line = JSON.stringify({ ...entry('killed'), recordId: crypto.randomUUID() })
   writeFileSync(killed, `${line}\n${line.slice(0, 20)}`)
-  const { trail } = open(directory)
+  let elapsed = 0
+  const { trail } = open(directory, db, { ...systemClock, elapsed: () => elapsed })
 
   expect(await trail.reconciler().round(signal)).toEqual({ files: 0 })
-  await utimes(killed, 1, 1)
+  elapsed = 61_000
   expect(await trail.reconciler().round(signal)).toEqual({ files: 1 })
 
   expect(await targets()).toContain('killed')

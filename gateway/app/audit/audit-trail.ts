@@ -75,7 +75,7 @@ export class AuditTrail implements AsyncDisposable {
       name: 'audit record',
       everyMs: RETRY_EVERY_MS,
       round: async (signal) => {
-        const names = await this.#journal.leftFiles(clock.now())
+        const names = await this.#journal.leftFiles(clock.elapsed())
         for (const name of names) {
           signal.throwIfAborted()
           await insertAuditRecords(db, await this.#journal.read(name))
