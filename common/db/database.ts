@@ -156,6 +156,8 @@ function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
   // READ COMMITTED: no gap locks, so conditional updates on neighbouring rows do not deadlock.
   pool.on('connection', (connection) => {
     connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+    // mysql2 escapes quotes in a compound's values with backslashes: in this mode they would escape nothing.
+    connection.query("SET SESSION sql_mode = replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')")
     connection.query(`SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}`)
   })
   endSilent(pool, options.silenceMaxMs ?? SILENCE_MAX_MS)
