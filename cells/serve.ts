@@ -11,7 +11,7 @@ import { checked } from '#openapi/wire/checked.ts'
 import { cellSubject, processSubject, processSubjects } from '#openapi/wire.ts'
 import type { Cell } from './cell.ts'
 import { feedRead } from './handlers/feed-read.ts'
-import { hostFilterPorts } from './handlers/host-filter-ports.ts'
+import { hostFilterPorts, hostLabel } from './handlers/host-filter-ports.ts'
 import { hostForget } from './handlers/host-forget.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
@@ -49,6 +49,7 @@ const HANDLERS: Handlers = {
   'instance.move-progress': instanceMoveProgress,
   'host.filter-ports': hostFilterPorts,
   'host.forget': hostForget,
+  'host.label': hostLabel,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
   'host.strangers': hostStrangers,

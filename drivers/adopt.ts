@@ -23,4 +23,7 @@ export interface Stranger {
   readonly vcpus: number | null
   readonly memoryMb: number | null
   readonly rootGb: number | null
+  /** What those who made it have said of it; absent where nothing can be said. */
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly tags?: readonly string[]
 }

@@ -4,8 +4,9 @@ import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#co
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { Adopt } from './adopt.ts'
 import type { Below } from './below.ts'
-import type { GuestDiagnostics } from './guest-diagnostics.ts'
+import type { CrashDump, Diagnostics } from './guest-diagnostics.ts'
 import type { ImageCopies } from './image-copies.ts'
+import type { Labels } from './labels.ts'
 import type { MachineClass } from './machine-class.ts'
 import type { MachineNics } from './machine-nics.ts'
 import type { LiveMove, Move } from './move.ts'
@@ -55,6 +56,7 @@ export interface Driver extends AsyncDisposable {
   readonly uptime?: Uptime
   readonly interfaces?: Interfaces
   readonly firewall?: Firewall
+  readonly labels?: Labels
   readonly consoleLog?: ConsoleLog
   readonly console?: Console
   readonly snapshot?: Snapshot
@@ -84,6 +86,7 @@ export const CAPABILITIES = [
   'uptime',
   'interfaces',
   'firewall',
+  'labels',
   'consoleLog',
   'console',
   'snapshot',
@@ -140,16 +143,6 @@ export interface RescueSpec {
 export interface Password {
   /** Afterwards it is the password of the guest's administrator. Throws `conflict` when nobody in the guest listens. */
   set(id: InstanceId, password: string, signal: AbortSignal): Promise<void>
-}
-
-export interface CrashDump {
-  /** Afterwards the guest has had a non-maskable interrupt. Throws `conflict` when it is not running. */
-  trigger(id: InstanceId, signal: AbortSignal): Promise<void>
-}
-
-export interface Diagnostics {
-  /** What the guest has used so far. Throws `conflict` when it is not running. */
-  read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
 }
 
 export interface Interfaces {
@@ -285,6 +278,8 @@ export interface InstanceReport {
   readonly powerState: PowerState
   /** Off because its host went off, and not because guest, user or operator wanted it. Only `list` can tell. */
   readonly endedWithHost?: boolean
+  /** Why its backend counts it as failed, for operators; absent: it does not. */
+  readonly fault?: string
 }
 
 export interface HostInventory {
@@ -293,6 +288,10 @@ export interface HostInventory {
   readonly diskGb: number
   /** Of further classes of Placement, such as `PCPU`; absent: none, now or ever. */
   readonly resources?: Readonly<Record<string, number>>
+  /** The amounts are a quota, of which no part can be promised twice. */
+  readonly isQuota?: true
+  /** How many instances there may be in all; absent: as many as fit. */
+  readonly instancesMax?: number
   /** Whole machines, each for a server that asks for its class; present: nothing can be had of the amounts above. */
   readonly machines?: readonly MachineClass[]
   readonly hypervisor: {
@@ -392,6 +391,8 @@ export interface NicSpec {
     readonly gateway: string | null
     readonly dhcp: boolean
     readonly dnsServers: readonly string[]
+    /** Of the subnet, besides the gateway; absent: none. */
+    readonly hostRoutes?: readonly { readonly destination: string; readonly nexthop: string }[]
   }[]
   /** By which the guest finds it; absent: none. */
   readonly tag?: string

@@ -1,3 +1,5 @@
+import type { InstanceId } from '#common/ids.ts'
+
 import type { PowerState } from '#common/states/instance-states.ts'
 
 /** Null where the backend cannot tell. */
@@ -40,4 +42,14 @@ export interface DiskFigures {
   readonly writeBytes: number
   readonly writeRequests: number
   readonly errors: number
+}
+
+export interface CrashDump {
+  /** Afterwards the guest has had a non-maskable interrupt. Throws `conflict` when it is not running. */
+  trigger(id: InstanceId, signal: AbortSignal): Promise<void>
+}
+
+export interface Diagnostics {
+  /** What the guest has used so far. Throws `conflict` when it is not running. */
+  read(id: InstanceId, signal: AbortSignal): Promise<GuestDiagnostics>
 }

@@ -1502,10 +1502,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /**
-                     * Format: uuid
-                     * @description Its id, which the server has, too.
-                     */
+                    /** @description Its id, which the server has, too, or its name. */
                     readonly guest: string;
                     /** @description Its id or name. */
                     readonly project: string;

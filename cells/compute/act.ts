@@ -1,3 +1,4 @@
+import { isFailure } from '#common/errors.ts'
 import type { InstanceId, OperationId } from '#common/ids.ts'
 import { POWER_STATES, type PowerState } from '#common/states/instance-states.ts'
 import type { Act, ActName, HostAct, HostMoveAct } from '#openapi/wire/act.ts'
@@ -151,9 +152,7 @@ function perform(
     case 'create-backup':
       return saveDisk(compute, id, asked.target, signal)
     case 'shelve':
-      return driver
-        .stop(id, graceMs, signal)
-        .then(() => saveDisk(compute, id, asked.target, signal))
+      return shelve(compute, id, { target: asked.target, graceMs, runs }, signal)
     case 'shelve-offload':
       return driver.destroy(id, signal)
     case 'unshelve':
@@ -169,6 +168,30 @@ function perform(
       return driverPart(driver, 'resize').confirm(id, signal)
     case 'revert-resize':
       return driverPart(driver, 'resize').revert(instanceSpec(id, asked.build), how, signal)
+  }
+}
+
+interface Shelving {
+  readonly target: ImageTarget
+  readonly graceMs: number
+  /** The guest ran before. */
+  readonly runs: boolean
+}
+
+/** Afterwards the guest is off and the image holds its root disk. After a failure it runs again, if it ran before. */
+async function shelve(
+  compute: Compute,
+  id: InstanceId,
+  { target, graceMs, runs }: Shelving,
+  signal: AbortSignal,
+): Promise<void> {
+  const { driver } = compute
+  await driver.stop(id, graceMs, signal)
+  try {
+    await saveDisk(compute, id, target, signal)
+  } catch (error) {
+    if (runs && isFailure(error) && !isFailure(error, 'unavailable')) await driver.start(id, signal)
+    throw error
   }
 }
 

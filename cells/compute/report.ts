@@ -28,10 +28,11 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
     inventory: compute.lastInventory === null ? null : wireInventory(compute.lastInventory),
     instances: guests
       .slice(0, reportedGuestsMax)
-      .map(({ id, powerState, endedWithHost = false }) => ({
+      .map(({ id, powerState, endedWithHost = false, fault }) => ({
         id,
         powerState: POWER_STATES[powerState],
         endedWithHost: endedWithHost || fence.hasEnded(id),
+        ...(fault !== undefined && { fault }),
       })),
     ...(guests.length > reportedGuestsMax && { hasMore: true }),
     startedAt,
@@ -53,7 +54,9 @@ async function look({ driver, log }: Compute): Promise<Seen> {
     ])
     return { down: null, inventory, instances }
   } catch (error) {
-    const down = errorChain(error)
+    const down = signal.aborted
+      ? `The backend has not answered within ${BACKEND_TIMEOUT_MS / 1_000} seconds.`
+      : errorChain(error)
     if (!isFailure(error, 'unavailable')) log.error({ error: down }, 'backend could not be read')
     return { down, inventory: null, instances: [] }
   }

@@ -33,9 +33,9 @@ export class Reporter implements AsyncDisposable {
     this.#compute = compute
     this.#nats = nats
     this.#clock = clock
-    this.#watch = compute.driver.watch((report) => {
-      const power = { id: report.id, powerState: POWER_STATES[report.powerState] }
-      this.#publish('power', power)
+    this.#watch = compute.driver.watch(({ id, powerState, fault }) => {
+      const power = { id, powerState: POWER_STATES[powerState] }
+      this.#publish('power', { ...power, ...(fault !== undefined && { fault }) })
     })
     this.#loops = Promise.all([
       this.#forEver(LOOK_EVERY_MS, () => this.report()),

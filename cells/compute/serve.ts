@@ -13,6 +13,7 @@ import { consoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
 import { diagnostics } from './diagnostics.ts'
 import { filterPorts } from './filter-ports.ts'
+import { label } from './label.ts'
 import {
   listMoveFiles,
   moveProgress,
@@ -38,6 +39,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     spawn: ({ operation, build }) => spawn(compute, operation, build),
     destroy: ({ operation }) => destroy(compute, operation),
     'filter-ports': (ask) => filterPorts(compute, ask),
+    label: (ask) => label(compute, ask),
     'change-nic': (ask) => changeNic(compute, ask),
     act: (ask) => act(compute, ask),
     'move-files': (ask) => listMoveFiles(compute, ask),

@@ -9,8 +9,10 @@ const TIMEOUT_MS = 20_000
 export async function strangers({ driver }: Compute): Promise<{ readonly guests: Stranger[] }> {
   const found = await driverPart(driver, 'adopt').strangers(AbortSignal.timeout(TIMEOUT_MS))
   return {
-    guests: found.map(({ powerState, ...guest }) => ({
+    guests: found.map(({ powerState, metadata, tags, ...guest }) => ({
       ...guest,
+      ...(metadata && { metadata: { ...metadata } }),
+      ...(tags && { tags: [...tags] }),
       powerState: POWER_STATES[powerState],
     })),
   }

@@ -9,6 +9,15 @@ export type AuditFinding =
   | { readonly kind: 'interrupted'; readonly instance: Instance }
   /** It has stopped, or is gone (power state `nostate`), though it should run. */
   | { readonly kind: 'stopped'; readonly instance: Instance; readonly powerState: number }
+  /** Its host's backend counts it as failed. */
+  | {
+      readonly kind: 'failed'
+      readonly instance: Instance
+      readonly powerState: number
+      readonly reason: string
+    }
+  /** It was in ERROR for that alone, and its host's backend does not count it as failed any more. */
+  | { readonly kind: 'recovered'; readonly instance: Instance; readonly powerState: number }
   /** It runs though it should not. */
   | { readonly kind: 'running'; readonly instance: Instance; readonly powerState: number }
   /** It is in a power state that changes nothing but what is shown. */
@@ -27,6 +36,8 @@ const ON_HOST: readonly VmState[] = [
 ]
 /** States from which a server is started again when its host went off under it. */
 const STARTED_AGAIN: readonly VmState[] = ['active', 'resized']
+/** The fault of a server whose host's backend counts it as failed. */
+export const FAILED_ON_HOST = 'The server has failed on its host.'
 /** States that a guest's power alone tells apart. */
 const BY_POWER: readonly VmState[] = ['active', 'stopped', 'paused', 'suspended']
 const SHOULD_RUN: readonly VmState[] = ['active', 'paused']
@@ -56,9 +67,17 @@ export function auditFindings(
     .filter(({ id }) => !known.has(id))
     .map(({ id }): AuditFinding => ({ kind: 'unknown', id: id as InstanceId }))
   const differing = instances
-    .filter(({ sagaId, vmState }) => sagaId === null && ON_HOST.includes(vmState))
+    .filter((instance) => instance.sagaId === null && isOnHost(instance))
     .flatMap((instance) => differenceOf(instance, reported.get(instance.id)))
   return [...unknown, ...differing]
+}
+
+function isOnHost(instance: Instance): boolean {
+  return ON_HOST.includes(instance.vmState) || isFailedOnHost(instance)
+}
+
+function isFailedOnHost({ vmState, fault }: Instance): boolean {
+  return vmState === 'error' && fault?.message === FAILED_ON_HOST
 }
 
 function differenceOf(
@@ -66,6 +85,12 @@ function differenceOf(
   reported: ReportedGuest | undefined,
 ): readonly AuditFinding[] {
   const powerState = reported?.powerState ?? POWER_STATES.nostate
+  const reason = reported?.fault
+  if (isFailedOnHost(instance))
+    return reported === undefined || reason !== undefined
+      ? []
+      : [{ kind: 'recovered', instance, powerState }]
+  if (reason !== undefined) return [{ kind: 'failed', instance, powerState, reason }]
   if (powerState === instance.powerState) return []
   if (STARTED_AGAIN.includes(instance.vmState) && reported?.endedWithHost === true)
     return [{ kind: 'interrupted', instance }]

@@ -9,13 +9,15 @@ import type { Conductor } from '../conductor/conductor.ts'
 import { OPEN_MIGRATIONS } from '../conductor/end-migration.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
 import { actSaga } from '../conductor/sagas/act.ts'
+import { stateOf } from '../conductor/sagas/boot/activate.ts'
 import { addToFeed } from '../db/feed.ts'
 import { endBelief, isHostBelieved } from '../db/hosts.ts'
 import { findInstance, instancesOnHost, updateSeenInstance } from '../db/instances.ts'
 import { newestBuildRecord } from '../db/operations.ts'
 import { newestMigration } from '../db/server-migrations.ts'
-import { type AuditFinding, auditFindings, stateOnHost } from './audit-findings.ts'
+import { type AuditFinding, auditFindings, FAILED_ON_HOST, stateOnHost } from './audit-findings.ts'
 
+const FAULT_CODE = 500
 const PAGE = 500
 const PAGES_MAX = 200
 
@@ -85,6 +87,17 @@ async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promis
       })
     case 'power':
       return believe(cell, finding.instance, { powerState: finding.powerState })
+    case 'failed': {
+      const { powerState, reason } = finding
+      const createdAt = cell.conductor.clock.now()
+      const fault = { code: FAULT_CODE, message: FAILED_ON_HOST, details: reason, createdAt }
+      return believe(cell, finding.instance, { vmState: 'error', powerState, fault })
+    }
+    case 'recovered': {
+      const { powerState } = finding
+      const vmState = stateOf(powerState)
+      return believe(cell, finding.instance, { vmState, powerState, fault: null })
+    }
     // A server its user has stopped is not billed for; Nova stops such a guest, too.
     case 'running':
       return act(cell, finding.instance, 'stop')
@@ -103,7 +116,7 @@ function believeHost(cell: Cell, hostId: HostId, finding: AuditFinding): Promise
 async function believe(
   { conductor }: Cell,
   instance: Instance,
-  change: Partial<Pick<Instance, 'vmState' | 'powerState'>>,
+  change: Partial<Pick<Instance, 'vmState' | 'powerState' | 'fault'>>,
 ): Promise<void> {
   const to = { ...instance, ...change, version: instance.version + 1 }
   await conductor.db.transaction(async (tx) => {

@@ -28,8 +28,9 @@ export function cellSummary(hosts: readonly Host[], states: readonly HostState[]
   }
 }
 
-/** A host whose inventory shrank below what is used has nothing free. */
-function freeOf({ limits, used }: HostState): Resources {
+/** A host whose inventory shrank below what is used, or that may have no more instances, has nothing free. */
+function freeOf({ limits, used, instances, instancesMax }: HostState): Resources {
+  if (instancesMax !== undefined && instances >= instancesMax) return NOTHING
   return combineResources(limits, used, (limit, taken) => Math.max(limit - taken, 0))
 }
 

@@ -154,11 +154,11 @@ export class HostListener implements AsyncDisposable {
   }
 
   /** Every boot tells of a guest that runs; one that does not, and that nobody is changing, is looked into. */
-  async #doubt({ id, powerState }: Static<typeof InstancePower>): Promise<void> {
-    if (powerState === POWER_STATES.running) return
+  async #doubt({ id, powerState, fault }: Static<typeof InstancePower>): Promise<void> {
+    if (powerState === POWER_STATES.running && fault === undefined) return
     const instance = await findInstance(this.#cell.conductor.db, id as InstanceId)
     if (instance === undefined || instance.sagaId !== null) return
-    if (instance.placed !== null && instance.powerState !== powerState)
+    if (instance.placed !== null && (instance.powerState !== powerState || fault !== undefined))
       await this.#audit(instance.placed.hostId)
   }
 

@@ -126,6 +126,7 @@ export class HostRegistry {
         limits: provider.limits,
         used: provider.used,
         instances: provider.instances,
+        ...(inventory.instancesMax !== undefined && { instancesMax: inventory.instancesMax }),
         aggregates: host.aggregates,
       })
     }

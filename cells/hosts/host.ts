@@ -1,6 +1,6 @@
 import type { HostId } from '#common/ids.ts'
 import type { HostAggregate, HostView, Inventory } from '#openapi/wire/host.ts'
-import type { AllocationRatios } from '../placement/ratios.ts'
+import { type AllocationRatios, ratiosOf } from '../placement/ratios.ts'
 import type { Resources } from '../placement/resources.ts'
 
 /** A compute of this cell, as its rows say. Times in milliseconds since the epoch. */
@@ -36,7 +36,6 @@ export interface Provider {
   readonly instances: number
 }
 
-const NO_OVERCOMMIT = { vcpus: 1, memoryMb: 1, diskGb: 1 }
 const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0, instances: 0 }
 
 /** What the gateways are told of it. */
@@ -48,7 +47,7 @@ export function hostView(host: Host, ratios: AllocationRatios): HostView {
     ...shown,
     capabilities: [...capabilities],
     aggregates: [...aggregates],
-    ratios: machines === undefined ? { ...ratios } : { ...NO_OVERCOMMIT },
+    ratios: { ...ratiosOf(host.inventory, ratios) },
     used:
       provider === null
         ? NOTHING

@@ -5,7 +5,7 @@ import type { Conductor } from '../conductor/conductor.ts'
 import { addToFeed } from '../db/feed.ts'
 import { findHosts, insertHost, updateHost } from '../db/hosts.ts'
 import { putInventory } from '../placement/inventory.ts'
-import { limitsOf } from '../placement/ratios.ts'
+import { limitsOf, ratiosOf } from '../placement/ratios.ts'
 import { combineResources, type Resources } from '../placement/resources.ts'
 import { type Host, hostView, type Provider } from './host.ts'
 import { zoneOf } from './zone-of.ts'
@@ -32,7 +32,9 @@ export async function recordReport(conductor: Conductor, report: HostReport): Pr
       if (!isFree) return false
       if (next.inventory !== null && next.provider?.generation !== seen?.provider?.generation) {
         const { id: provider, name } = next
-        await putInventory(tx, { provider, name, total: totalOf(next.inventory), ratios })
+        const total = totalOf(next.inventory)
+        const ownRatios = ratiosOf(next.inventory, ratios)
+        await putInventory(tx, { provider, name, total, ratios: ownRatios })
       }
       addToFeed(tx, [{ kind: 'host', view: hostView(next, ratios) }])
       return true
@@ -81,7 +83,7 @@ function providerAfter(
   seen: Host | undefined,
   inventory: Inventory,
 ): Provider {
-  const limits = limitsOf(totalOf(inventory), ratios)
+  const limits = limitsOf(totalOf(inventory), ratiosOf(inventory, ratios))
   const before = seen?.provider ?? { generation: 0, limits: NONE, used: NONE, instances: 0 }
   return isSame(limits, before.limits) && seen?.provider != null
     ? before

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { limitsOf } from './ratios.ts'
+import { limitsOf, ratiosOf } from './ratios.ts'
 import { addResources, combineResources, resourcesOf } from './resources.ts'
 
 const flavor = {
@@ -50,4 +50,13 @@ test('amounts are combined class by class, and a class that one side lacks is 0 
     diskGb: 27,
     custom: { CUSTOM_GOLD: 36, CUSTOM_TIN: 5 },
   })
+})
+
+test('what is a quota, or whole machines, is never promised twice', () => {
+  const ratios = { vcpus: 16, memoryMb: 1.5, diskGb: 1 }
+  const exact = { vcpus: 1, memoryMb: 1, diskGb: 1 }
+  expect(ratiosOf(null, ratios)).toEqual(ratios)
+  expect(ratiosOf({}, ratios)).toEqual(ratios)
+  expect(ratiosOf({ isQuota: true }, ratios)).toEqual(exact)
+  expect(ratiosOf({ machines: [] }, ratios)).toEqual(exact)
 })

@@ -54,6 +54,15 @@ describe.each([
   })
 })
 
+test('NumInstancesFilter lets one more than there are pass where there may be more, and anything where that is not said', () => {
+  const name = 'NumInstancesFilter'
+  expect(refusal(name, { instances: 1, instancesMax: 2 }, {})).toBeUndefined()
+  expect(refusal(name, { instances: 900 }, {})).toBeUndefined()
+  expect(refusal(name, { instances: 2, instancesMax: 2 }, {})).toBe(
+    'has 2 instances and may have 2',
+  )
+})
+
 describe('ResourceClassFilter', () => {
   const nothing = { vcpus: 0, memoryMb: 0, diskGb: 0 }
   const has = (total: number, used: number) => ({

@@ -2,7 +2,13 @@ import type { Filter } from './filter.ts'
 import { aggregateExtraSpecsFilter } from './filters/aggregate-extra-specs.ts'
 import { aggregateTenancyFilter } from './filters/aggregate-tenancy.ts'
 import { availabilityZoneFilter } from './filters/availability-zone.ts'
-import { coreFilter, diskFilter, ramFilter, resourceClassFilter } from './filters/capacity.ts'
+import {
+  coreFilter,
+  diskFilter,
+  numInstancesFilter,
+  ramFilter,
+  resourceClassFilter,
+} from './filters/capacity.ts'
 import { computeFilter } from './filters/compute.ts'
 import { imagePropertiesFilter } from './filters/image-properties.ts'
 import { differentHostFilter, sameHostFilter } from './filters/neighbour.ts'
@@ -25,6 +31,7 @@ export const FILTERS: readonly Filter[] = [
   coreFilter,
   diskFilter,
   resourceClassFilter,
+  numInstancesFilter,
   imagePropertiesFilter,
   securityGroupFilter,
   aggregateExtraSpecsFilter,

@@ -41,6 +41,7 @@ test.each([
     },
     { resources: { vcpus: 0, memoryMb: 0, diskGb: 0, custom: { CUSTOM_GOLD: 2 } } },
   ],
+  ['NumInstancesFilter', 'has 2 instances and may have 2', { instances: 2, instancesMax: 2 }, {}],
   ['ImagePropertiesFilter', 'is simulated', { simulated: true }, {}],
   ['ImagePropertiesFilter', 'runs QEMU guests', {}, image({ hypervisor_type: 'fake' })],
   ['ImagePropertiesFilter', 'runs QEMU guests', {}, image({ img_hv_type: 'kvm' })],

@@ -33,9 +33,9 @@ await runCommand(
       const { localFiles } = await import('../status/local-files.ts')
       return localFiles(layout)
     },
-    forgetCell: async (id) => {
+    forgetCell: async (id, options) => {
       const { forgetCell } = await import('../down/forget-cell.ts')
-      await forgetCell(layout, id)
+      await forgetCell(layout, id, options)
     },
     endsAs: (ending) => {
       process.exitCode = EXIT_CODES[ending]

@@ -90,6 +90,8 @@ export interface CellRecord {
 export interface CloudRecord {
   /** Of the driver `nested`, without its login. */
   readonly settings: Readonly<Record<string, string>>
+  /** The project that its servers are in, by its id there; absent from a cell that joined before this was kept. */
+  readonly projectId?: string
 }
 
 export interface HostRecord {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAccount } from '@nats-io/nkeys'
@@ -12,6 +12,8 @@ import { isRunning } from '../process/process-identity.ts'
 import { startProcess } from '../process/start-process.ts'
 import { stopProcess } from '../process/stop-process.ts'
 import { processStates } from '../status/process-states.ts'
+import { issueCellCredentials } from '../up/prepare-bus.ts'
+import { databaseFiles } from '../up/prepare-databases.ts'
 import { untilReady } from '../up/wait-ready.ts'
 import { forgetCell, stopCell } from './forget-cell.ts'
 
@@ -40,6 +42,14 @@ test('of a cell that left nothing runs and no login is kept; the others are as t
   const started = await Promise.all(names.map(async (name) => [name, await asleep()] as const))
   saveState(layout, { ...state, processes: Object.fromEntries(started) })
   for (const { name } of state.cells) await writeLogin(layout, name, { user: 'web' })
+  await issueCellCredentials(layout, state)
+  for (const { name, hosts } of state.cells) {
+    for (const file of databaseFiles(layout, name)) writeFileSync(file, 'secret')
+    for (const host of hosts) mkdirSync(join(layout.hosts, host.name, 'state'), { recursive: true })
+  }
+  const kept = () =>
+    [layout.secrets, layout.hosts].flatMap((folder) => readdirSync(folder)).toSorted()
+  const before = kept()
   const running = () => started.filter(([, each]) => isRunning(each)).map(([name]) => name)
 
   await forgetCell(layout, 'of another deployment')
@@ -55,6 +65,8 @@ test('of a cell that left nothing runs and no login is kept; the others are as t
   const left = existingState(layout)
   expect(left.cells).toEqual([north])
   expect(Object.keys(left.processes)).toEqual(running())
+  expect(kept()).toEqual(before.filter((name) => !name.includes('south')))
+  expect(before.filter((name) => name.includes('south'))).toHaveLength(7)
   expect(loginFiles(layout, 'south').some(existsSync)).toBe(false)
   expect(loginFiles(layout, 'north').every(existsSync)).toBe(true)
 })

@@ -1,17 +1,26 @@
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Layout } from '../deployment/layout.ts'
 import { lockDeployment } from '../deployment/lock.ts'
 import { type CellRecord, type DeploymentState, loadState, saveState } from '../deployment/state.ts'
 import { stopHosts } from '../hypervisors/stop-hosts.ts'
+import { dropDatabaseUser } from '../mariadb/database-user.ts'
+import { runningMariadb } from '../mariadb.ts'
 import { loginFiles } from '../nested/cloud-login.ts'
 import { stopProcess } from '../process/stop-process.ts'
+import { credentialsFiles } from '../up/prepare-bus.ts'
+import { cellDatabase, databaseFiles } from '../up/prepare-databases.ts'
 
 /**
- * Afterwards nothing of a cell that has left runs here, the login of its cloud is gone, and the next `up` does not start
- * it; its database and its hosts' folders are kept. A cell that is not of this deployment is nothing to do. Throws
+ * Afterwards nothing of a cell that has left runs here or is kept, so that another may have its name: no credentials, login,
+ * database or folder of a host. One that was forgotten unasked keeps its hosts' disks. A cell that is not of this deployment is nothing to do. Throws
  * `conflict` while the deployment is brought up or down.
  */
-export async function forgetCell(layout: Layout, id: string): Promise<void> {
+export async function forgetCell(
+  layout: Layout,
+  id: string,
+  { keepsDisks = false }: { readonly keepsDisks?: boolean } = {},
+): Promise<void> {
   const known = loadState(layout)?.cells.some((cell) => cell.id === id) ?? false
   if (!known) return
   using _lock = lockDeployment(layout)
@@ -20,7 +29,18 @@ export async function forgetCell(layout: Layout, id: string): Promise<void> {
   if (state === undefined || cell === undefined) return
   const without = await stopCell(state, cell)
   await stopHosts(layout, { ...state, cells: [cell] })
-  for (const file of loginFiles(layout, cell.name)) rmSync(file, { force: true })
+  const mariadb = runningMariadb(layout.mariadb)
+  if (mariadb !== undefined) await dropDatabaseUser(mariadb.rootUrl(), cellDatabase(cell.name))
+  for (const file of [
+    ...loginFiles(layout, cell.name),
+    ...credentialsFiles(layout, cell),
+    ...databaseFiles(layout, cell.name),
+  ])
+    rmSync(file, { force: true })
+  // The host of a cell that is another cloud keeps no disk here.
+  if (!keepsDisks || cell.cloud !== undefined)
+    for (const { name } of cell.hosts)
+      rmSync(join(layout.hosts, name), { recursive: true, force: true })
   saveState(layout, without)
 }
 

@@ -1,5 +1,16 @@
 import { createConnection } from 'mysql2/promise'
 
+/** Afterwards neither the database nor its account is there. */
+export async function dropDatabaseUser(rootUrl: string, database: string): Promise<void> {
+  const connection = await createConnection({ uri: rootUrl })
+  try {
+    await connection.query(`DROP DATABASE IF EXISTS \`${database}\``)
+    await connection.query(`DROP USER IF EXISTS \`${database}\`@'127.0.0.1'`)
+  } finally {
+    await connection.end()
+  }
+}
+
 /**
  * Afterwards an account named like the database may do everything in it and nothing elsewhere: a cell's
  * credential opens that cell's database only. Names and passwords are ours, so they are plain.

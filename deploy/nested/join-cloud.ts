@@ -6,6 +6,7 @@ import type { Layout } from '../deployment/layout.ts'
 import { planCell } from '../deployment/plan.ts'
 import {
   type CellRecord,
+  type CloudRecord,
   type DeploymentState,
   existingState,
   saveState,
@@ -18,6 +19,7 @@ import { bringUp } from '../up/up.ts'
 import { waitForHostsNamed } from '../up/wait-ready.ts'
 import type { CloudEntry } from './cloud-entry.ts'
 import { writeLogin } from './cloud-login.ts'
+import { projectFor, refuseOtherProject } from './same-project.ts'
 
 type Settings = Readonly<Record<string, string>>
 
@@ -38,8 +40,10 @@ export async function joinCloud(
   const begun = begunCell(state, name, settings)
   if (!(await isUp(layout, state)) && begun === undefined)
     throw new Failure('conflict', 'The deployment does not run. Run: ./weir up')
+  if (begun !== undefined) await refuseOtherProject(layout, begun, login)
+  const projectId = await projectFor(settings, login)
   await writeLogin(layout, name, login)
-  const planned = begun ?? (await plan(layout, state, name, settings))
+  const planned = begun ?? (await plan(layout, state, name, { settings, projectId }))
   const { state: joined } = await bringUp(layout, {}, progress)
   const admin = await signIn(endpointOf(joined), cloudAccount(layout, 'weir-admin'))
   const hosts = planned.hosts.map((host) => host.name)
@@ -63,11 +67,11 @@ async function plan(
   layout: Layout,
   state: DeploymentState,
   name: string,
-  settings: Settings,
+  cloud: CloudRecord,
 ): Promise<CellRecord> {
   const { keys } = await startNats(layout.nats, 'detached')
   const cell = await planCell(name, 1, keyPair(keys.gatewaySeed).getPublicKey())
-  const planned = { ...cell, cloud: { settings } }
+  const planned = { ...cell, cloud }
   saveState(layout, { ...state, cells: [...state.cells, planned] })
   return planned
 }

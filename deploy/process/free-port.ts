@@ -1,25 +1,48 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 
-/** A loopback TCP port nobody listens on now: `wanted` if it is free, else one the kernel picks. */
-export async function freePort(wanted = 0): Promise<number> {
-  return (await tryPort(wanted)) ?? (await tryPort(0)) ?? noPort()
+/** Below are ports of well-known services. */
+const LOWEST = 10_000
+const TRIES_MAX = 100
+/** Linux' own default. */
+const EPHEMERAL_FROM = 32_768
+
+/**
+ * A loopback TCP port on which nothing listens now: `wanted` if it is free, else one that the kernel gives to no outgoing
+ * connection. A server that is started again finds such a port free, where one of the kernel's choice may
+ * meanwhile be the near end of a connection, even of a client's that tries to reach this very port.
+ */
+export async function freePort(wanted?: number): Promise<number> {
+  if (wanted !== undefined && (await isFree(wanted))) return wanted
+  const end = ephemeralFrom()
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const port = randomInt(LOWEST, end)
+    if (await isFree(port)) return port
+  }
+  throw new Error(`No loopback port from ${LOWEST} to ${end - 1} is free.`)
 }
 
-async function tryPort(port: number): Promise<number | undefined> {
+/** The first port that the kernel gives to outgoing connections. */
+export function ephemeralFrom(): number {
+  try {
+    const [from] = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split('\t')
+    return Math.max(Number(from), LOWEST + TRIES_MAX)
+  } catch {
+    return EPHEMERAL_FROM
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer()
   server.listen({ port, host: '127.0.0.1' })
   try {
     await once(server, 'listening')
   } catch {
-    return undefined
+    return false
   }
-  const address = server.address()
   server.close()
   await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : undefined
-}
-
-function noPort(): never {
-  throw new Error('The kernel has no free loopback port')
+  return true
 }

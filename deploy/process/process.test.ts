@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
 import { waitFor } from '#common/wait-for.ts'
 import { projectRoot } from '../paths.ts'
-import { freePort } from './free-port.ts'
+import { ephemeralFrom, freePort } from './free-port.ts'
 import { isRunning, processIdentity } from './process-identity.ts'
 import { startProcess } from './start-process.ts'
 import { stopProcess } from './stop-process.ts'
@@ -96,6 +96,12 @@ test('startProcess() appends what the process says to its log', async () => {
 
   await waitFor('both lines', () => /said[^]*complained|complained[^]*said/.test(log()), 5_000)
   await stopProcess(identity)
+})
+
+test('freePort() gives no port that the kernel gives to outgoing connections', async () => {
+  const ports = await Promise.all(Array.from({ length: 20 }, () => freePort()))
+
+  expect(ports.filter((port) => port >= ephemeralFrom() || port < 1_024)).toEqual([])
 })
 
 test('freePort() gives the wanted port, or another when that is taken', async () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Executor } from '#common/db/database.ts'
 import { AccountKeeper } from '#gateway/bus/account-keeper.ts'
 import {
@@ -9,7 +10,7 @@ import { issueCredentials } from '#gateway/bus/issue-credentials.ts'
 import { listCellAccounts } from '#gateway/db/cell-accounts.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
-import type { DeploymentState } from '../deployment/state.ts'
+import type { CellRecord, DeploymentState } from '../deployment/state.ts'
 import { connectSystem } from '../nats/connect-system.ts'
 import { keyPair } from '../nats/nats-keys.ts'
 import type { Nats } from '../nats.ts'
@@ -53,6 +54,15 @@ export async function issueCellCredentials(
       of.set(host.id, await issue(`host-${host.name}`, computePermissions(cell.id, host.id)))
   }
   return of
+}
+
+/** Where the credentials of a cell's programs are kept. */
+export function credentialsFiles(
+  layout: Layout,
+  { name, hosts }: Pick<CellRecord, 'name' | 'hosts'>,
+): readonly string[] {
+  const programs = [`cell-${name}`, ...hosts.map((host) => `host-${host.name}`)]
+  return programs.map((program) => join(layout.secrets, `${program}.creds`))
 }
 
 /**

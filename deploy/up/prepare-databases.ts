@@ -50,6 +50,12 @@ export function cellDatabase(name: string): string {
   return `weir_cell_${name.replaceAll('-', '_')}`
 }
 
+/** Where the password and the URL of a cell's database are kept. */
+export function databaseFiles(layout: Layout, cellName: string): readonly string[] {
+  const database = cellDatabase(cellName)
+  return ['password', 'url'].map((what) => join(layout.secrets, `${database}.${what}`))
+}
+
 interface Wanted {
   readonly database: string
   readonly component: 'gateway' | 'cells'

@@ -1,6 +1,10 @@
 import { Failure } from '#common/errors.ts'
-import type { Diagnostics } from '../driver.ts'
-import type { DiskFigures, GuestDiagnostics, NicFigures } from '../guest-diagnostics.ts'
+import type {
+  Diagnostics,
+  DiskFigures,
+  GuestDiagnostics,
+  NicFigures,
+} from '../guest-diagnostics.ts'
 import { type Container, getContainer, powerStateOf } from './containers/container.ts'
 import { CONFIG_PATH } from './containers/container-body.ts'
 import type { DockerHost } from './host.ts'

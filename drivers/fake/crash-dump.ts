@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import type { CrashDump } from '../driver.ts'
+import type { CrashDump } from '../guest-diagnostics.ts'
 import type { FakeHost } from './host.ts'
 
 export function fakeCrashDump(host: FakeHost): CrashDump {

@@ -1,6 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import type { Diagnostics } from '../driver.ts'
-import type { GuestDiagnostics } from '../guest-diagnostics.ts'
+import type { Diagnostics, GuestDiagnostics } from '../guest-diagnostics.ts'
 import type { FakeGuest } from './guest.ts'
 import type { FakeHost } from './host.ts'
 

@@ -1,5 +1,5 @@
 import { Failure, isFailure } from '#common/errors.ts'
-import type { CrashDump } from '../driver.ts'
+import type { CrashDump } from '../guest-diagnostics.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import type { LibvirtHost } from './host.ts'
 

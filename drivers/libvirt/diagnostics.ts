@@ -1,7 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { Failure } from '#common/errors.ts'
-import type { Diagnostics } from '../driver.ts'
-import type { DiskFigures, GuestDiagnostics, NicFigures } from '../guest-diagnostics.ts'
+import type {
+  Diagnostics,
+  DiskFigures,
+  GuestDiagnostics,
+  NicFigures,
+} from '../guest-diagnostics.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'

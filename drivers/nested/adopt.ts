@@ -26,7 +26,7 @@ export function nestedAdopt(host: NestedHost): Adopt {
 }
 
 function strangerOf(server: CloudServer): readonly Stranger[] {
-  const { id, name, flavor } = server
+  const { id, name, flavor, metadata, tags } = server
   if (!isUuid(id) || isBusy(server)) return []
   return [
     {
@@ -36,6 +36,8 @@ function strangerOf(server: CloudServer): readonly Stranger[] {
       vcpus: flavor.vcpus ?? null,
       memoryMb: flavor.ram ?? null,
       rootGb: flavor.disk ?? null,
+      metadata,
+      ...(tags === undefined ? {} : { tags }),
     },
   ]
 }
@@ -64,6 +66,7 @@ async function adopt(
     sentAt: null,
     serverId: spec.id,
     hasRun: true,
+    isAdopted: true,
     portIds: [],
     networkIds: [],
     groupIds: [],

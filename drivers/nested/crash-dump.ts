@@ -1,4 +1,4 @@
-import type { CrashDump } from '../driver.ts'
+import type { CrashDump } from '../guest-diagnostics.ts'
 import { actOnServer } from './compute/act-on-server.ts'
 import { restingServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'

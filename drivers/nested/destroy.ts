@@ -60,9 +60,9 @@ async function removeServer(host: NestedHost, id: string, signal: AbortSignal): 
   for (;;) {
     // What rests and is still there was refused for the moment.
     const outcome = await ask(() => cloud.call('compute', 'DELETE', `/servers/${id}`, { signal }))
-    const left =
-      outcome === 'gone' ? undefined : await view.until(id, (seen) => !isBusy(seen), signal)
-    const shown = left ?? (await showServer(cloud, id, signal))
+    if (outcome !== 'gone') await view.until(id, (seen) => !isBusy(seen), signal)
+    // A list may be older than the delete: what is there yet, the cloud is asked by its id.
+    const shown = await showServer(cloud, id, signal)
     if (shown === undefined) break
     if (shown.status === 'SOFT_DELETED') {
       const body = { forceDelete: null }

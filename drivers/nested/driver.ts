@@ -20,6 +20,7 @@ import type { NestedHost } from './host.ts'
 import { CloudImages } from './image/cloud-images.ts'
 import { nestedInterfaces } from './interfaces.ts'
 import { inventory } from './inventory.ts'
+import { nestedLabels } from './labels.ts'
 import { list } from './list.ts'
 import { Keypairs } from './map/keypairs.ts'
 import { markerKey } from './names.ts'
@@ -68,6 +69,7 @@ export async function createNestedDriver(
     diagnostics: nestedDiagnostics(host),
     interfaces: nestedInterfaces(host),
     firewall: nestedFirewall(host),
+    labels: nestedLabels(host),
     consoleLog: nestedConsoleLog(host),
     console: nestedConsole(host),
     snapshot: nestedSnapshot(host),

@@ -13,9 +13,12 @@ const Attachments = Type.Object({
   interfaceAttachments: Type.Array(Type.Object({ port_id: Type.String() })),
 })
 
+/** An interface that is attached can have a tag since then. */
+const TAG_SINCE = '2.49'
+
 /** NICs are ports of the server below. */
 export function nestedInterfaces(host: NestedHost): Interfaces {
-  const { cloud, networks, records, settings } = host
+  const { cloud, networks, records, settings, versions } = host
   const pathOf = ({ id }: CloudServer) => `/servers/${id}/os-interface`
   const has = async (server: CloudServer, port: string, signal: AbortSignal) => {
     const { body } = await cloud.ask(Attachments, 'compute', 'GET', pathOf(server), { signal })
@@ -36,8 +39,12 @@ export function nestedInterfaces(host: NestedHost): Interfaces {
         }))
         const port = await networks.ensurePort(nic, signal)
         if (await has(server, port, signal)) return
-        const body = { interfaceAttachment: { port_id: port } }
-        await cloud.ask(Attached, 'compute', 'POST', pathOf(server), { body, signal })
+        const { tag } = nic
+        const microversion =
+          tag === undefined ? undefined : await versions.need(TAG_SINCE, `the tag ${tag}`, signal)
+        const body = { interfaceAttachment: { port_id: port, ...(tag !== undefined && { tag }) } }
+        const request = { body, microversion, signal }
+        await cloud.ask(Attached, 'compute', 'POST', pathOf(server), request)
       }),
     detach: (id, nic, signal) =>
       host.locks.run(id, signal, async () => {

@@ -10,6 +10,8 @@ const Limits = Type.Object({
       totalCoresUsed: Type.Number(),
       maxTotalRAMSize: Type.Number(),
       totalRAMUsed: Type.Number(),
+      maxTotalInstances: Type.Optional(Type.Number()),
+      totalInstancesUsed: Type.Optional(Type.Number()),
     }),
   }),
 })
@@ -24,22 +26,30 @@ export async function inventory(host: NestedHost, signal: AbortSignal): Promise<
   const { cloud, settings, versions, view } = host
   const { body } = await cloud.ask(Limits, 'compute', 'GET', '/limits', { signal })
   const newest = await versions.newest(signal)
+  const { projectId } = await cloud.access(signal)
   const { absolute } = body.limits
   const ours = view.all().map(({ flavor }) => flavor)
   const sum = (amounts: readonly (number | undefined)[]) =>
     amounts.reduce<number>((total, amount = 0) => total + amount, 0)
   const usedVcpus = absolute.totalCoresUsed - sum(ours.map(({ vcpus }) => vcpus))
   const usedMb = absolute.totalRAMUsed - sum(ours.map(({ ram }) => ram))
+  const { maxTotalInstances = -1, totalInstancesUsed = 0 } = absolute
+  const instancesOfOthers = Math.max(0, totalInstancesUsed - ours.length)
   const vcpus = left(absolute.maxTotalCores, usedVcpus, settings.vcpus)
   return {
     vcpus,
     memoryMb: left(absolute.maxTotalRAMSize, usedMb, settings.memoryMb),
     diskGb: settings.diskGb,
+    isQuota: true,
+    ...(maxTotalInstances >= 0 && {
+      instancesMax: Math.max(0, maxTotalInstances - instancesOfOthers),
+    }),
     resources: Object.fromEntries(settings.resources),
     hypervisor: {
       type: settings.hypervisorType,
       version: versionNumber(newest),
-      hostname: new URL(settings.authUrl).hostname,
+      // A cloud may be the host of several cells, each with a project of its own.
+      hostname: `${projectId}@${new URL(settings.authUrl).hostname}`,
     },
     architecture: settings.architecture,
     cpu: {

@@ -8,6 +8,7 @@ import { powerOff, powerOn } from './power.ts'
 
 /** User data can be changed since then, and the key before. */
 const USER_DATA_SINCE = '2.57'
+const HOSTNAME_SINCE = '2.90'
 
 export function nestedRebuild(host: NestedHost): Rebuild {
   return {
@@ -33,11 +34,13 @@ async function rebuild(
     if (record !== undefined) await records.write(spec.id, { ...record, keypair: keyName })
     await keypairs.ensure(keypair, signal)
   }
-  const microversion = await versions.need(USER_DATA_SINCE, 'a rebuild', signal)
+  const named = await versions.ifServed(HOSTNAME_SINCE, signal)
+  const microversion = named ?? (await versions.need(USER_DATA_SINCE, 'a rebuild', signal))
   const body = {
     rebuild: {
       imageRef: await host.images.ensure(spec.image, signal),
       name: spec.displayName,
+      ...(named === undefined ? {} : { hostname: spec.hostname }),
       metadata: { ...metadata, [markerKey(owner)]: markerValue(owner, spec.id) },
       key_name: keyName,
       user_data: userData,

@@ -14,6 +14,8 @@ export interface InstanceRecord {
   readonly serverId: string | null
   /** It came up: an error since is none of its making. */
   readonly hasRun: boolean
+  /** It was there before: what others said of it stays. */
+  readonly isAdopted?: true
   /** Of ours, by id: names of what is below are made from them. */
   readonly portIds: readonly string[]
   readonly networkIds: readonly string[]
@@ -45,6 +47,10 @@ export class Records {
 
   get(id: InstanceId): InstanceRecord | undefined {
     return this.#records.get(id)
+  }
+
+  all(): readonly (readonly [InstanceId, InstanceRecord])[] {
+    return [...this.#records]
   }
 
   /** Of every instance but one. */

@@ -24,6 +24,7 @@ import { endMissing } from './reconcilers/end-missing.ts'
 import { filterPorts } from './reconcilers/filter-ports.ts'
 import { finishDeletes } from './reconcilers/finish-deletes.ts'
 import { keptServers } from './reconcilers/kept-servers.ts'
+import { labelServers } from './reconcilers/label-servers.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
 import { retryBuilds } from './reconcilers/retry-builds.ts'
@@ -118,6 +119,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     tidySnapshots(compute),
     dueActs(compute, options.dueTimes),
     filterPorts(compute),
+    labelServers(compute),
     purgeOld(compute, options.retention),
     drainHosts(compute),
   ].map(run)

@@ -31,8 +31,11 @@ export interface Operator {
   secret(prompt: string): Promise<string>
   /** What this machine knows of the deployment in this checkout; nothing where there is none. */
   localFiles(): Promise<readonly BundleFile[]>
-  /** Afterwards nothing of a cell that has left runs here, if it is of the deployment in this checkout. */
-  forgetCell(id: string): Promise<void>
+  /**
+   * Afterwards nothing of a cell that has left runs here or is kept but, with `keepsDisks`, the disks of its hosts, if it is
+   * of the deployment in this checkout.
+   */
+  forgetCell(id: string, options: { readonly keepsDisks: boolean }): Promise<void>
   /** How the command ends if it does not throw; the last call decides. */
   endsAs(ending: Ending): void
 }

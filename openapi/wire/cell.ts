@@ -14,6 +14,7 @@ import {
   OperationRef,
   ServerGroupRule,
 } from './instance.ts'
+import { ServerLabels } from './labels.ts'
 import { MigrationView, MoveProgress } from './migration.ts'
 import { Nullable, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
@@ -102,6 +103,11 @@ export const CELL_OPERATIONS = {
   /** Afterwards the applied ports let through what they say; those that are not there, or not yet, are passed over. */
   'host.filter-ports': {
     ask: Type.Object({ hostId: Uuid, ports: Type.Array(PortFilter) }),
+    answer: Type.Object({ applied: Type.Array(Uuid) }),
+  },
+  /** Afterwards the backend shows these servers so; those that are not there, or not yet, are passed over. */
+  'host.label': {
+    ask: Type.Object({ hostId: Uuid, servers: Type.Array(ServerLabels) }),
     answer: Type.Object({ applied: Type.Array(Uuid) }),
   },
   /** How long the host has been up, in its own words. */

@@ -4,6 +4,7 @@ import { HostAct } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { PortFilter } from './firewall.ts'
 import { InstanceBuild, MachineNic, Nic, OperationRef } from './instance.ts'
+import { ServerLabels } from './labels.ts'
 import { MoveProgress } from './migration.ts'
 import { Nullable, OneOf, Texts, Time, Uuid } from './scalars.ts'
 
@@ -30,6 +31,10 @@ export const Inventory = Type.Object({
   }),
   imageFormats: Type.Array(Type.String()),
   traits: Type.Array(Type.String()),
+  /** No part of the amounts can be promised twice; absent: they may be overcommitted. */
+  isQuota: Type.Optional(Type.Literal(true)),
+  /** How many instances there may be in all; absent: as many as fit. */
+  instancesMax: Type.Optional(Type.Integer({ minimum: 0 })),
   /** Of further classes, such as `PCPU`, exactly so much; absent from hosts that know of none. */
   resources: Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }))),
   /** Whole machines by class; present: nothing but these can be had. The amounts are those of one. */
@@ -47,13 +52,20 @@ export const Inventory = Type.Object({
 })
 export type Inventory = Static<typeof Inventory>
 
-export const InstancePower = Type.Object({ id: Uuid, powerState: Type.Integer() })
+export const InstancePower = Type.Object({
+  id: Uuid,
+  powerState: Type.Integer(),
+  /** Why its backend counts it as failed; absent: it does not. */
+  fault: Type.Optional(Type.String()),
+})
 
 export const ReportedGuest = Type.Object({
   id: Uuid,
   powerState: Type.Integer(),
   /** Off only because its host went off; absent from computes that cannot tell. */
   endedWithHost: Type.Optional(Type.Boolean()),
+  /** Why its backend counts it as failed; absent: it does not. */
+  fault: Type.Optional(Type.String()),
 })
 export type ReportedGuest = Static<typeof ReportedGuest>
 
@@ -65,6 +77,9 @@ export const Stranger = Type.Object({
   vcpus: Nullable(Type.Integer()),
   memoryMb: Nullable(Type.Integer()),
   rootGb: Nullable(Type.Integer()),
+  /** What those who made it have said of it; absent where nothing can be said. */
+  metadata: Type.Optional(Texts),
+  tags: Type.Optional(Type.Array(Type.String())),
 })
 export type Stranger = Static<typeof Stranger>
 
@@ -136,6 +151,10 @@ export const HOST_OPERATIONS = {
   },
   'filter-ports': {
     ask: Type.Object({ ports: Type.Array(PortFilter) }),
+    answer: Type.Object({ applied: Type.Array(Uuid) }),
+  },
+  label: {
+    ask: Type.Object({ servers: Type.Array(ServerLabels) }),
     answer: Type.Object({ applied: Type.Array(Uuid) }),
   },
   'change-nic': {

@@ -60,6 +60,10 @@ export const Nic = Type.Object({
       gateway: Nullable(Type.String()),
       dhcp: Type.Boolean(),
       dnsServers: Type.Array(Type.String()),
+      /** Of the subnet, besides the gateway; absent: none. */
+      hostRoutes: Type.Optional(
+        Type.Array(Type.Object({ destination: Type.String(), nexthop: Type.String() })),
+      ),
     }),
   ),
   /** By which the guest finds it; absent: none. */

@@ -135,4 +135,22 @@ describe('a guest that is on a host already', () => {
     expect(await admin.json(`server adopt ${id} ${how}`)).toEqual({ server_id: id })
     await untilStatus(cloud.as('demo'), id, 'SHUTOFF')
   })
+
+  test('is taken in by its name, with what was said of it, and not by a name that two have', async () => {
+    const demo = cloud.as('demo')
+    const said = { metadata: { of: 'others' }, tags: ['blue'] }
+    const { id } = planted({ name: 'by-name', ...said })
+    for (const _ of [1, 2]) planted({ name: 'twin' })
+
+    expect((await adopt('by-name')).status).toBe(202)
+    await untilStatus(demo, id, 'ACTIVE')
+
+    type Shown = { readonly server: object }
+    const path = `/compute/v2.1/servers/${id}`
+    expect((await demo.get<Shown>(path, { version: '2.96' })).body.server).toMatchObject(said)
+    expect(await adopt('twin')).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('several guests called twin') },
+    })
+  })
 })

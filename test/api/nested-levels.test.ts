@@ -140,7 +140,14 @@ describe('a server that goes down through three clouds', () => {
     })
     for (const cloud of clouds.slice(1))
       await expect.poll(() => rulesOf(cloud), { timeout: STATE_MS }).toEqual(['ingress tcp 80 80'])
-    expect(await imageAs(clouds[2]!, atBottom!)).toEqual(await imageAs(top(), atTop!))
+    const name = expect.stringMatching(/^tiny \(copy of \S+\)$/)
+    const image = { ...(await imageAs(top(), atTop!)), name }
+    expect(await imageAs(clouds[2]!, atBottom!)).toEqual(image)
+
+    const called = { name: 'renamed', description: 'newly said' }
+    await top().as('demo').put(`${path}/${id}`, { server: called }, NEWEST)
+    const atBottomNow = async () => (await serversOf(clouds[2]!))[0]
+    await expect.poll(atBottomNow, { timeout: STATE_MS }).toMatchObject(called)
 
     await act(id, { 'os-stop': null })
     await untilStatus(id, 'SHUTOFF')

@@ -2,13 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { type CellId, type HostId, type ImageId, newId } from '#common/ids.ts'
 import type { Driver, InstanceReport } from '#drivers/driver.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
 import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { StubCloud } from '../env/stub-cloud.ts'
+
+/** The image that ours is there. */
+const BELOW = newId<ImageId>()
 
 const LIST = /^GET \/compute\/servers\/detail$/
 const SHOW = /^GET \/compute\/servers\/[^/]+$/
@@ -45,7 +48,7 @@ describe('a Weir below', () => {
       projects: 'any',
       networks: '127.0.0.0/8',
       allow_http: 'true',
-      images: `${image.id}=below`,
+      images: `${image.id}=${BELOW}`,
       poll_ms: '20',
       idle_poll_ms: NEVER,
       requests_per_second: '1000',
@@ -72,9 +75,17 @@ describe('a Weir below', () => {
     await expect.poll(() => told, POLL).toContainEqual({ id: one.id, powerState: 'shutdown' })
     other.below.status = 'DELETED'
     cloud.tell(other.below.id)
-    await expect.poll(() => told, POLL).toContainEqual({ id: other.id, powerState: 'nostate' })
+    await expect
+      .poll(() => told, POLL)
+      .toContainEqual({
+        ...{ id: other.id, powerState: 'nostate' },
+        fault: expect.any(String),
+      })
 
-    expect(await driver.list(signal())).toEqual([{ id: one.id, powerState: 'shutdown' }])
+    const listed = await driver.list(signal())
+    expect(listed.filter(({ fault }) => fault === undefined)).toEqual([
+      { id: one.id, powerState: 'shutdown' },
+    ])
     expect(cloud.count(LIST)).toBe(lists)
   })
 

@@ -2,8 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type CellId, type HostId, type NetworkId, newId, type PortId } from '#common/ids.ts'
+import {
+  type CellId,
+  type HostId,
+  type ImageId,
+  type NetworkId,
+  newId,
+  type PortId,
+} from '#common/ids.ts'
 import type { Driver, FlavorSpec, NicSpec } from '#drivers/driver.ts'
+import type { InstanceLabels } from '#drivers/labels.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
@@ -11,6 +19,9 @@ import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { StubCloud } from '../env/stub-cloud.ts'
 import type { StubItem } from '../env/stub-collection.ts'
+
+/** The image that ours is there. */
+const BELOW = newId<ImageId>()
 
 const LARGE: FlavorSpec = {
   ...{ id: 'large', name: 'large', vcpus: 4, memoryMb: 4_096, rootGb: 20 },
@@ -45,7 +56,7 @@ function settings(more: Readonly<Record<string, string>>) {
     auth_url: cloud.url,
     ...{ application_credential_id: 'id', application_credential_secret: 'secret' },
     ...{ projects: 'any', networks: '127.0.0.0/8', allow_http: 'true', poll_ms: '20' },
-    images: `${image.id}=below`,
+    images: `${image.id}=${BELOW}`,
     ...more,
   })
 }
@@ -137,3 +148,156 @@ test('servers that a cloud finds off after its machines were rebooted are seen o
 
   expect(await states()).toEqual(['running', 'running'])
 })
+
+test('a quota is offered as it is, and what others have of it is not', async () => {
+  const own = await open({})
+  const unlimited = await own.inventory(signal())
+  expect(unlimited).toMatchObject({ vcpus: 20, isQuota: true })
+  expect(unlimited.instancesMax).toBeUndefined()
+
+  cloud.instancesMax = 5
+  cloud.compute.create({
+    server: { name: 'of another', metadata: {}, flavorRef: '1', networks: 'none' },
+  })
+  await own.spawn(instanceSpec(image), signal())
+
+  expect(await own.inventory(signal())).toMatchObject({ vcpus: 19, instancesMax: 4 })
+})
+
+test('networks, subnets and interfaces below are as they are here', async () => {
+  const nested = await open({})
+  const hostRoutes = [{ destination: '192.0.2.0/24', nexthop: '10.1.0.9' }]
+  const nic = nicOn('10.1.0.0/24', '10.1.0.5')
+  const spec = instanceSpec(image, {
+    nics: [{ ...nic, mtu: 1_400, fixedIps: nic.fixedIps.map((ip) => ({ ...ip, hostRoutes })) }],
+  })
+  await nested.spawn(spec, signal())
+  await nested.interfaces!.attach(
+    spec.id,
+    { ...nicOn('10.1.0.0/24', '10.1.0.6'), macAddress: 'fa:16:3e:0a:0b:0d', tag: 'back' },
+    signal(),
+  )
+
+  expect([...cloud.networks.items.values()]).toMatchObject([{ mtu: 1_400 }])
+  expect([...cloud.subnets.items.values()]).toMatchObject([{ host_routes: hostRoutes }])
+  expect([...cloud.ports.items.values()].at(-1)).toMatchObject({ tag: 'back' })
+})
+
+test('a network whose MTU the cloud cannot carry is made with the most that it can', async () => {
+  const nested = await open({})
+  cloud.disturb(/^POST .*networks$/, { answer: 400, body: '{"NeutronError":{"message":"mtu"}}' })
+
+  await nested.spawn(instanceSpec(image, { nics: [nicOn('10.1.0.0/24', '10.1.0.5')] }), signal())
+
+  expect([...cloud.networks.items.values()][0]).not.toHaveProperty('mtu')
+})
+
+test('what an operator maps is named by id or name, and what is not there is named with what is', async () => {
+  cloud.networks.make({ name: 'provider' })
+  cloud.subnets.make({
+    network_id: cloud.networks.list(new URLSearchParams())[0]!.id,
+    cidr: '10.1.0.0/24',
+  })
+  cloud.images.make({ name: 'debian', status: 'active' })
+  const good = {
+    flavors: 'large=m1.small',
+    images: `${image.id}=debian`,
+    mapped_networks: `${networkId}=provider`,
+  }
+  const nested = await open(good)
+  const nics = [nicOn('10.1.0.0/24', '10.1.0.5')]
+  await nested.spawn(instanceSpec(image, { flavor: LARGE, nics }), signal())
+
+  expect([...cloud.servers.values()]).toMatchObject([{ flavor: '2' }])
+  expect(cloud.networks.items.size).toBe(1)
+  for (const what of ['flavors', 'images', 'networks'])
+    expect(await found(what, good)).toMatchObject({ result: 'ok' })
+  for (const [what, wrong, said] of [
+    ['flavors', { flavors: 'large=m1.huge' }, 'no flavor m1.huge. It has: m1.tiny, m1.small'],
+    ['flavors', { flavors: 'giant=m1.small' }, 'no flavor giant here to map. There are: large'],
+    ['images', { images: `${image.id}=suse` }, 'no image suse. It has: debian'],
+    ['networks', { mapped_networks: `${networkId}=lan` }, 'no network lan. It has: provider'],
+  ] as const)
+    expect(await found(what, wrong)).toMatchObject({
+      result: 'failed',
+      detail: expect.stringContaining(said),
+    })
+})
+
+test('the copy of an image does not have the name of the original, which users there go by', async () => {
+  const content = new ImageShelf()
+  const copied = content.add(Buffer.from('y'), { name: 'tiny' })
+  driver = await createNestedDriver({ owner, stateDirectory, images: content }, settings({}))
+
+  await driver.spawn(instanceSpec(copied), signal())
+
+  expect([...cloud.images.items.values()].map(({ name }) => name)).toEqual([
+    `tiny (copy of ${copied.id})`,
+  ])
+})
+
+test('a server below is called, described and tagged as it is here, and stays ours', async () => {
+  const nested = await open({})
+  const spec = instanceSpec(image, { displayName: 'before', hostname: 'before' })
+  await nested.spawn(spec, signal())
+  const labels = {
+    ...{ name: 'after', hostname: 'after-host', description: null, tags: ['n1', 'n2'] },
+    ...{ metadata: { of: 'mine' }, diskConfig: 'MANUAL' as const, accessIPv4: '198.51.100.1' },
+    accessIPv6: null,
+  } satisfies InstanceLabels
+
+  expect(await nested.labels!.apply(spec.id, labels, signal())).toBe(true)
+  const changes = cloud.count(/^PUT \/compute/)
+  expect(await nested.labels!.apply(spec.id, labels, signal())).toBe(true)
+
+  expect(cloud.count(/^PUT \/compute/)).toBe(changes)
+  expect([...cloud.servers.values()]).toMatchObject([
+    {
+      ...{ name: 'after', hostname: 'after-host', description: null, tags: ['n1', 'n2'] },
+      metadata: { of: 'mine', [`weir:${owner.hostId}`]: `${spec.id} ${owner.cellId}` },
+      accessIPv4: '198.51.100.1',
+    },
+  ])
+  expect(await nested.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+  expect(await nested.labels!.apply(newId(), labels, signal())).toBe(false)
+})
+
+test('a cloud that shows a server in error has it failed here, and well once it is', async () => {
+  const nested = await open({ idle_poll_ms: '50' })
+  const told: string[] = []
+  await using _watching = nested.watch(({ fault = 'none' }) => void told.push(fault))
+  const spec = instanceSpec(image)
+  await nested.spawn(spec, signal())
+  const [server] = there(cloud)
+  Object.assign(server!, { status: 'ERROR', fault: 'a disk is gone', updated: Date.now() })
+
+  await expect.poll(() => told).toContainEqual(expect.stringContaining('a disk is gone'))
+  expect(await nested.list(signal())).toMatchObject([{ id: spec.id, fault: told.at(-1) }])
+  Object.assign(server!, { status: 'ACTIVE', updated: Date.now() })
+  expect(await nested.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
+})
+
+test('a cloud tells at the next list that a server is gone, and takes one away that was never built', async () => {
+  const nested = await open({ idle_poll_ms: '50' })
+  const gone: string[] = []
+  await using _watching = nested.watch(
+    ({ id, powerState }) => void gone.push(`${id} ${powerState}`),
+  )
+  const spec = instanceSpec(image)
+  await nested.spawn(spec, signal())
+  there(cloud)[0]!.updated = Date.now()
+  there(cloud)[0]!.status = 'DELETED'
+  await expect.poll(() => gone).toContain(`${spec.id} nostate`)
+
+  cloud.compute.buildFault = 'No valid host was found.'
+  const lists = cloud.count(/servers\/detail$/)
+  await expect(nested.spawn(instanceSpec(image), signal())).rejects.toMatchObject({
+    kind: 'no-capacity',
+  })
+  expect(there(cloud)).toEqual([])
+  expect(cloud.count(/servers\/detail$/) - lists).toBeLessThan(10)
+})
+
+function there({ servers }: StubCloud) {
+  return [...servers.values()].filter(({ status }) => status !== 'DELETED')
+}

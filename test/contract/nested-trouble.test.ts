@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CellId, type HostId, newId } from '#common/ids.ts'
+import { type CellId, type HostId, type ImageId, newId } from '#common/ids.ts'
 import type { Driver } from '#drivers/driver.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
@@ -11,6 +11,7 @@ import { ImageShelf } from '#drivers/testing/image-shelf.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { type Disturbance, StubCloud } from '../env/stub-cloud.ts'
 
+const BELOW = newId<ImageId>()
 const CREATE = /^POST \/compute\/servers$/
 const LIST = /^GET \/compute\/servers\/detail$/
 const SHOW = /^GET \/compute\/servers\/[0-9a-f-]{36}$/
@@ -54,7 +55,7 @@ describe('a cloud below that', () => {
       projects: 'any',
       networks: '127.0.0.0/8',
       allow_http: 'true',
-      images: `${image.id}=below`,
+      images: `${image.id}=${BELOW}`,
       poll_ms: '20',
       create_settles_ms: String(SETTLES_MS),
       request_timeout_ms: '1000',
@@ -249,7 +250,7 @@ describe('a cloud below that', () => {
     expect(await driver.list(signal())).toHaveLength(1)
     await hide(2)
     cloud.servers.delete(server!.id)
-    expect(await driver.list(signal())).toEqual([])
+    expect(await driver.list(signal())).toMatchObject([{ id: spec.id, powerState: 'nostate' }])
   })
 
   test('does not list a server of a part that is away, and cannot show it, has not lost it', async () => {
@@ -306,9 +307,10 @@ describe('a cloud below that', () => {
     there()[0]!.updated = Date.now()
     there()[0]!.status = 'DELETED'
 
-    expect(await driver.list(signal())).toEqual([])
+    expect(await driver.list(signal())).toMatchObject([{ powerState: 'nostate' }])
     await driver.spawn(spec, signal())
     expect(there()).toHaveLength(1)
+    expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
   })
 
   test('ends a snapshot without a byte of it has its image taken away, and is not waited for', async () => {

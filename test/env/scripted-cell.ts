@@ -192,6 +192,7 @@ export class ScriptedCell implements AsyncDisposable {
       case 'placement.explain':
         return { trace: HOSTS_TRACE }
       case 'host.filter-ports':
+      case 'host.label':
         return { applied: [] }
       case 'instance.change-nic':
         return {}

@@ -51,6 +51,10 @@ export class StubCloud implements AsyncDisposable {
   tellsTime = true
   /** Where its catalog says that Compute is; absent: here. */
   computeUrl: string | undefined
+  /** The project's quota of servers; -1: none. */
+  instancesMax = -1
+  /** By credentials, the projects that they are for; others are for `project`. */
+  readonly projects = new Map<string, string>()
   /** Whoever logs in may make flavors. */
   isAdministrator = false
   /** It is another Weir: it says so, and tells of events those who listen. */
@@ -209,17 +213,21 @@ export class StubCloud implements AsyncDisposable {
   }
 
   readonly #handlers: readonly (readonly [RegExp, Handler])[] = [
-    [/^POST \/v3\/auth\/tokens$/, () => this.#token()],
+    [/^POST \/v3\/auth\/tokens$/, (_match, _asked, _query, content) => this.#token(content)],
     [/^GET \/compute\/$/, () => ({ version: { version: '2.96', min_version: '2.1' } })],
     [
       /^GET \/compute\/flavors\/detail$/,
       (_match, _body, query) => ({ flavors: [...FLAVORS, ...this.flavors.list(query)] }),
     ],
     [/^POST \/compute\/flavors$/, (_match, asked) => this.#addFlavor(asked)],
-    [/^GET \/compute\/limits$/, () => ({ limits: { absolute: LIMITS } })],
+    [/^GET \/compute\/limits$/, () => ({ limits: { absolute: this.#limits() } })],
     [/^GET \/compute\/servers\/detail$/, (_match, _body, query) => this.compute.list(query)],
     [/^POST \/compute\/servers$/, (_match, asked) => this.compute.create(asked)],
     [/^GET \/compute\/servers\/([^/]+)$/, ([, id]) => this.compute.show(id)],
+    [
+      /^PUT \/compute\/servers\/([^/]+)(?:\/metadata|\/tags)?$/,
+      ([, id = ''], asked) => this.compute.change(id, asked),
+    ],
     [/^DELETE \/compute\/servers\/([^/]+)$/, ([, id = '']) => this.compute.remove(id)],
     [
       /^POST \/compute\/servers\/([^/]+)\/action$/,
@@ -295,6 +303,16 @@ export class StubCloud implements AsyncDisposable {
     return collection.items.delete(id) ? {} : undefined
   }
 
+  #limits(): object {
+    const used = [...this.servers.values()].filter(({ status }) => status !== 'DELETED').length
+    return {
+      ...LIMITS,
+      totalCoresUsed: used,
+      maxTotalInstances: this.instancesMax,
+      totalInstancesUsed: used,
+    }
+  }
+
   #addFlavor(body: Asked): unknown {
     if (!this.isAdministrator) return new StubRefusal(403, 'Policy does not allow it.')
     const made = this.flavors.make((body as unknown as { readonly flavor: object }).flavor)
@@ -308,7 +326,9 @@ export class StubCloud implements AsyncDisposable {
     return { keypair: { name } }
   }
 
-  #token(): object {
+  #token(content: string): object {
+    const [, id = 'project'] =
+      [...this.projects].find(([credential]) => content.includes(`"${credential}"`)) ?? []
     this.#tokens += 1
     const now = Date.now()
     const services = ['compute', 'image', 'network', ...(this.isWeir ? ['federation'] : [])]
@@ -327,7 +347,7 @@ export class StubCloud implements AsyncDisposable {
       token: {
         issued_at: new Date(now).toISOString(),
         expires_at: new Date(now + TOKEN_LIFE_MS).toISOString(),
-        project: { id: 'project' },
+        project: { id },
         user: { id: 'user' },
         catalog,
       },
@@ -341,7 +361,6 @@ const FLAVORS = [
 ]
 const LIMITS = {
   maxTotalCores: 20,
-  totalCoresUsed: 0,
   maxTotalRAMSize: -1,
   totalRAMUsed: 0,
 }

@@ -3,8 +3,12 @@ import { type StubCollection, StubRefusal } from './stub-collection.ts'
 
 export interface StubServer {
   readonly id: string
-  readonly name: string
-  readonly metadata: Readonly<Record<string, string>>
+  name: string
+  metadata: Readonly<Record<string, string>>
+  description?: string | null
+  hostname?: string
+  tags?: readonly string[]
+  accessIPv4?: string
   status: string
   /** What is being done to it. */
   task: string | null
@@ -21,12 +25,18 @@ export interface Asked {
   readonly server?: {
     readonly name: string
     readonly metadata: Record<string, string>
+    readonly description?: string | null
+    readonly hostname?: string
+    readonly tags?: readonly string[]
+    readonly accessIPv4?: string
     readonly flavorRef: string
     readonly networks: 'none' | readonly { readonly port: string }[]
   }
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly tags?: readonly string[]
   readonly resize?: { readonly flavorRef: string }
   readonly createImage?: { readonly name: string }
-  readonly interfaceAttachment?: { readonly port_id: string }
+  readonly interfaceAttachment?: { readonly port_id: string; readonly tag?: string }
 }
 
 /** The statuses that an action needs, none: any; and the one it leads to, null: the same. */
@@ -85,11 +95,12 @@ export class StubCompute {
   create({ server }: Asked): object {
     const id = randomUUID()
     const { name = '', metadata = {}, flavorRef = '1', networks = 'none' } = server ?? {}
+    const { description = name, hostname = name, tags = [] } = server ?? {}
     const now = Date.now()
     const shownAt = now + this.blindMs
     const made: StubServer = {
       ...{ id, name, metadata, status: 'ACTIVE', flavor: flavorRef },
-      ...{ updated: now, shownAt, task: null },
+      ...{ updated: now, shownAt, task: null, description, hostname, tags },
     }
     this.servers.set(id, made)
     for (const { port } of networks === 'none' ? [] : networks)
@@ -105,6 +116,15 @@ export class StubCompute {
   show(id = ''): object | undefined {
     const server = this.#find(id)
     return server && { server: shown(server) }
+  }
+
+  /** Of a server what its users say of it. */
+  change(id: string, { server: said, metadata, tags }: Asked): object | undefined {
+    const server = this.#find(id)
+    if (server === undefined) return undefined
+    const now = Date.now()
+    Object.assign(server, said, metadata && { metadata }, tags && { tags }, { updated: now })
+    return {}
   }
 
   act(id: string, body: Asked): object | undefined {
@@ -137,7 +157,7 @@ export class StubCompute {
     const port = this.#ports.items.get(asked?.port_id ?? '')
     if (this.#find(id) === undefined || port === undefined) return undefined
     if ((port['device_id'] ?? '') !== '') return new StubRefusal(409, 'Port is still in use.')
-    port['device_id'] = id
+    Object.assign(port, { device_id: id, tag: asked?.tag })
     return { interfaceAttachment: { port_id: port.id } }
   }
 
@@ -178,11 +198,17 @@ export class StubCompute {
   }
 }
 
-function shown({ id, name, metadata, status, task, flavor, fault }: StubServer): object {
+function shown(server: StubServer): object {
+  const { id, name, metadata, status, task, flavor, fault } = server
   return {
+    description: server.description,
+    tags: server.tags,
+    accessIPv4: server.accessIPv4 ?? '',
+    'OS-EXT-SRV-ATTR:hostname': server.hostname,
     id,
     name,
-    metadata,
+    // Nova keeps no metadata of a server that is gone.
+    metadata: status === 'DELETED' ? {} : metadata,
     status,
     created: '2026-01-01T00:00:00Z',
     flavor: { id: flavor, vcpus: 1, ram: 128, disk: 1 },

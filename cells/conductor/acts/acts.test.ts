@@ -249,6 +249,10 @@ describe('what the host cannot do', () => {
       expect(await did(operation, act as Act)).toBe(state)
 
       expect((await instanceOf(operation))?.fault).toMatchObject({ details: 'cannot' })
+      const guest = (await host.driver.list(AbortSignal.timeout(5_000))).find(
+        ({ id }) => id === operation.serverId,
+      )
+      if (state === 'active') expect(guest?.powerState).toBe('running')
       expect(await held(operation)).toEqual(was)
       host.driver.faults.set([])
       await gone(operation)

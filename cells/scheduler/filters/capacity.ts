@@ -5,6 +5,15 @@ export const ramFilter = capacityFilter('RamFilter', 'memoryMb', 'MiB of memory'
 export const coreFilter = capacityFilter('CoreFilter', 'vcpus', 'VCPUs')
 export const diskFilter = capacityFilter('DiskFilter', 'diskGb', 'GiB of disk')
 
+/** Refuses hosts that have as many instances as they may have. */
+export const numInstancesFilter: Filter = {
+  name: 'NumInstancesFilter',
+  refuse: ({ instances, instancesMax = Number.POSITIVE_INFINITY }) =>
+    instances < instancesMax
+      ? undefined
+      : `has ${instances} instances and may have ${instancesMax}`,
+}
+
 /** Refuses hosts without room for a class that an operator named, such as that of whole machines. */
 export const resourceClassFilter: Filter = {
   name: 'ResourceClassFilter',

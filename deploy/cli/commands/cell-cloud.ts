@@ -43,6 +43,8 @@ export function addCloudCommands(cell: Command, operator: Operator): void {
       if (known?.cloud === undefined)
         throw new Failure('not-found', `There is no cell ${name} that is a cloud of clouds.yaml.`)
       const { login } = await entryOf(operator, { cloud, set: {}, map: [] })
+      const { refuseOtherProject } = await import('../../nested/same-project.ts')
+      await refuseOtherProject(layout, known, login)
       await verified(layout, { login, settings: known.cloud.settings })
       await writeLogin(layout, name, login)
       say(`Cell ${name} uses it from its next login on. Its former one may go when that has been.`)

@@ -13,6 +13,8 @@ export const CloudServer = Type.Object({
   name: Type.String(),
   status: Type.String(),
   metadata: Texts,
+  /** Since 2.26. */
+  tags: Type.Optional(Type.Array(Type.String())),
   created: Type.String(),
   updated: Type.Optional(Type.String()),
   fault: Type.Optional(Type.Object({ code: Type.Number(), message: Type.String() })),

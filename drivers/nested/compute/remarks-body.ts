@@ -12,7 +12,7 @@ export function remarksBody({ remarks }: Pick<InstanceSpec, 'remarks'>): object 
   if (remarks === undefined) return {}
   const { description, diskConfig, accessIPv4, accessIPv6 } = remarks
   return {
-    ...(diskConfig === 'AUTO' ? {} : { 'OS-DCF:diskConfig': diskConfig }),
+    'OS-DCF:diskConfig': diskConfig,
     ...(description === null ? {} : { description }),
     ...(accessIPv4 === null ? {} : { accessIPv4 }),
     ...(accessIPv6 === null ? {} : { accessIPv6 }),

@@ -39,6 +39,8 @@ export class ServerView implements AsyncDisposable {
   readonly #strangers = new Map<string, CloudServer>()
   /** Absent from the last whole list: looked at if absent from the next. */
   readonly #missing = new Set<string>()
+  /** Removed in the cloud by somebody else. */
+  readonly #lost = new Set<string>()
   /** When the last look at a single server began. */
   readonly #lookedAt = new Map<string, number>()
   readonly #looks = new EventEmitter().setMaxListeners(0)
@@ -92,6 +94,11 @@ export class ServerView implements AsyncDisposable {
     return [...this.#servers.values()]
   }
 
+  /** True of a server of ours that the cloud has removed without being asked to by us. */
+  isLost(serverId: string): boolean {
+    return this.#lost.has(serverId)
+  }
+
   /** Servers that carry no mark at all. */
   strangers(): readonly CloudServer[] {
     return [...this.#strangers.values()]
@@ -122,8 +129,9 @@ export class ServerView implements AsyncDisposable {
     }
   }
 
-  /** The server is known to be gone. */
+  /** The server is known to be gone, as it was to be. */
   forget(serverId: string): void {
+    this.#lost.delete(serverId)
     this.#servers.delete(serverId)
     this.#missing.delete(serverId)
     this.#lookedAt.delete(serverId)
@@ -152,7 +160,7 @@ export class ServerView implements AsyncDisposable {
     const isWhole = this.#since === undefined || this.#begunAt >= this.#wholeAt + WHOLE_EVERY_MS
     const since = isWhole ? undefined : this.#since
     const { servers, at } = await this.#options.list(since, this.#stop.signal)
-    const seen = servers.filter(({ metadata }) => this.#options.marker in metadata)
+    const seen = servers.filter((server) => this.#isOurs(server))
     for (const server of seen) if (!this.#isOutdated(server.id)) this.#take(server)
     if (isWhole) this.#strangers.clear()
     for (const server of servers) this.#noteStranger(server)
@@ -161,6 +169,11 @@ export class ServerView implements AsyncDisposable {
     this.#since = at === undefined ? since : Math.max(at - OVERLAP_MS, since ?? 0)
     if (isWhole) this.#wholeAt = this.#begunAt
     this.#options.onList?.(this)
+  }
+
+  /** Nova lists a server that is gone without its metadata, so that one is known by its id. */
+  #isOurs({ id, status, metadata }: CloudServer): boolean {
+    return this.#options.marker in metadata || (status === 'DELETED' && this.#servers.has(id))
   }
 
   /** Whoever waits for the one no more lets the list go on for the others. */
@@ -188,9 +201,13 @@ export class ServerView implements AsyncDisposable {
     const id = this.instanceOf(server)
     const powerState = powerStateOf(server)
     const isNews =
-      before === undefined ? this.#since !== undefined : powerStateOf(before) !== powerState
-    if (id === undefined || !isNews || powerState === 'nostate') return
-    for (const listener of this.#listeners) listener({ id, powerState })
+      before === undefined
+        ? this.#since !== undefined
+        : powerStateOf(before) !== powerState || isInError(before) !== isInError(server)
+    if (id === undefined || !isNews) return
+    const report = reportOf(id, server)
+    if (powerState === 'nostate' && report.fault === undefined) return
+    for (const listener of this.#listeners) listener(report)
   }
 
   #noteStranger(server: CloudServer): void {
@@ -202,9 +219,10 @@ export class ServerView implements AsyncDisposable {
   #lose(serverId: string): void {
     const server = this.#servers.get(serverId)
     this.forget(serverId)
+    this.#lost.add(serverId)
     const id = server === undefined ? undefined : this.instanceOf(server)
     if (id === undefined) return
-    for (const listener of this.#listeners) listener({ id, powerState: 'nostate' })
+    for (const listener of this.#listeners) listener({ id, powerState: 'nostate', fault: LOST })
   }
 
   /** A cloud leaves out of its lists what is in a part of it that is away, and then cannot show it either. */
@@ -214,4 +232,19 @@ export class ServerView implements AsyncDisposable {
     for (const id of absent) this.#missing.add(id)
     await Promise.allSettled(again.map((id) => this.look(id, this.#stop.signal)))
   }
+}
+
+/** Why a server that the cloud has removed counts as failed. */
+export const LOST = 'The cloud below has no such server any more.'
+
+/** The server as a driver reports it. */
+export function reportOf(id: InstanceId, server: CloudServer): InstanceReport {
+  const powerState = powerStateOf(server)
+  if (!isInError(server)) return { id, powerState }
+  const why = server.fault?.message ?? 'no fault is shown'
+  return { id, powerState, fault: `The cloud below shows the server in error: ${why}` }
+}
+
+function isInError({ status }: CloudServer): boolean {
+  return status === 'ERROR'
 }

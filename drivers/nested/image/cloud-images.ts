@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { Failure, isFailure } from '#common/errors.ts'
+import { isUuid } from '#common/ids.ts'
 import { Nullable } from '#openapi/wire/scalars.ts'
 import { abortable } from '../../abortable.ts'
 import type { ImageFile, ImageSource, ImageSpec, Owner } from '../../driver.ts'
 import type { ImageCopies, ImageCopy } from '../../image-copies.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import { Id } from '../cloud/id.ts'
+import { namedId } from '../map/named-id.ts'
 import { HOST_PROPERTY, IMAGE_PROPERTY, imageBody, SHA256_PROPERTY } from './image-body.ts'
 import { verified } from './verified.ts'
 
@@ -47,6 +49,8 @@ export interface CloudImagesOptions {
 export class CloudImages implements ImageCopies, AsyncDisposable {
   readonly #options: CloudImagesOptions
   readonly #uploads = new Map<string, Upload>()
+  /** Of images that were named, by their names. */
+  readonly #ids = new Map<string, string>()
 
   constructor(options: CloudImagesOptions) {
     this.#options = options
@@ -58,7 +62,7 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
    */
   async ensure(image: ImageSpec, signal: AbortSignal): Promise<string> {
     const named = this.#options.named.get(image.id)
-    if (named !== undefined) return named
+    if (named !== undefined) return this.#named(named, signal)
     if (!SHA256.test(image.sha256))
       throw new Failure('invalid', `Image ${image.id} has no SHA-256 to verify its content by.`)
     const upload = this.#uploads.get(image.id) ?? this.#start(image)
@@ -80,8 +84,17 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
     const found =
       named === undefined
         ? (await this.#copies(image, signal)).find(({ status }) => status === 'active')
-        : await this.show(named, signal)
+        : await this.show(await this.#named(named, signal), signal)
     return found && { name: found.id, sizeBytes: found.size ?? 0 }
+  }
+
+  /** Looked up once: what an operator named stays what it was. */
+  async #named(named: string, signal: AbortSignal): Promise<string> {
+    const id = isUuid(named) ? named : this.#ids.get(named)
+    if (id !== undefined) return id
+    const found = await namedId(this.#options.cloud, 'images', named, signal)
+    this.#ids.set(named, found)
+    return found
   }
 
   async show(id: string, signal: AbortSignal): Promise<CloudImage> {

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Texts } from '#openapi/wire/scalars.ts'
 
 /** Of a flavor as the cloud shows it, what the driver reads. */
 export const CloudFlavor = Type.Object({
@@ -10,5 +11,7 @@ export const CloudFlavor = Type.Object({
   'OS-FLV-EXT-DATA:ephemeral': Type.Optional(Type.Number()),
   /** '' for none, before 2.75. */
   swap: Type.Union([Type.Number(), Type.Literal('')]),
+  /** Since 2.61, to those who may see them. */
+  extra_specs: Type.Optional(Texts),
 })
 export type CloudFlavor = Static<typeof CloudFlavor>

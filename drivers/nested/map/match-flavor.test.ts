@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { FlavorSpec } from '../../driver.ts'
 import type { CloudFlavor } from './cloud-flavor.ts'
-import { matchFlavor } from './match-flavor.ts'
+import { matchFlavor, namedFlavor } from './match-flavor.ts'
 
 const OURS: FlavorSpec = {
   id: 'ours',
@@ -23,6 +23,32 @@ test.each([
   ['the first of its size', [flavor('c', 'x'), flavor('b', 'y')], 'b'],
   ['none of another size', [flavor('ours', 'small', { ram: 1024 })], undefined],
   ['none with a swap disk', [flavor('ours', 'small', { swap: 64 })], undefined],
+  [
+    'none with a device',
+    [flavor('b', 'small', { extra_specs: { 'pci_passthrough:alias': 'gpu:1' } })],
+    undefined,
+  ],
+  [
+    'one that only says where it may be',
+    [flavor('b', 'x', { extra_specs: { 'aggregate_instance_extra_specs:ssd': 'true' } })],
+    'b',
+  ],
 ])('matchFlavor() takes %s', (_what, candidates, id) => {
   expect(matchFlavor(OURS, candidates)?.id).toBe(id)
+})
+
+test('matchFlavor() takes the hardware that is asked for, and no flavor without it', () => {
+  const specs = { 'hw:cpu_policy': 'dedicated' }
+  const ours = { ...OURS, extraSpecs: specs }
+  const plain = flavor('a', 'small')
+
+  expect(matchFlavor(ours, [plain])).toBeUndefined()
+  expect(matchFlavor(ours, [plain, flavor('b', 'x', { extra_specs: specs })])?.id).toBe('b')
+})
+
+test('a flavor is named by its id or its name, and one that is not there is refused with those that are', () => {
+  const there = [flavor('1', 'small'), flavor('2', 'large')]
+
+  expect([namedFlavor('2', there).id, namedFlavor('small', there).id]).toEqual(['2', '1'])
+  expect(() => namedFlavor('huge', there)).toThrow('no flavor huge. It has: small, large')
 })

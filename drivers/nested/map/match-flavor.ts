@@ -1,14 +1,23 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '../../driver.ts'
 import type { Cloud } from '../cloud/cloud.ts'
+import type { ComputeVersions } from '../compute/compute-versions.ts'
 import type { NestedHost } from '../host.ts'
 import { CloudFlavor } from './cloud-flavor.ts'
 import { makeFlavor } from './make-flavor.ts'
 
-const Flavors = Type.Object({ flavors: Type.Array(CloudFlavor) })
+const Flavors = Type.Object({
+  flavors: Type.Array(CloudFlavor),
+  flavors_links: Type.Optional(Type.Array(Type.Object({ rel: Type.String() }))),
+})
 
 const PAGE_SIZE = '1000'
+const PAGES_MAX = 100
+const EXTRA_SPECS_SINCE = '2.61'
+/** Extra specs that say what hardware a guest gets; all others only say which hosts may have it. */
+const HARDWARE = /^(hw:|hw_|pci_passthrough:|accel:|quota:|resources\d*:|trait\d*:)/
 
 /**
  * The id of the cloud's flavor for one of ours: the one the operator named, else among those of the same size the one of
@@ -16,31 +25,52 @@ const PAGE_SIZE = '1000'
  * Throws `invalid` when there is none.
  */
 export async function flavorBelow(
-  { cloud, settings }: NestedHost,
+  { cloud, settings, versions }: NestedHost,
   flavor: FlavorSpec,
   signal: AbortSignal,
 ): Promise<string> {
   const named = settings.flavors.get(flavor.id) ?? settings.flavors.get(flavor.name)
-  if (named !== undefined) return named
-  const look = async () => matchFlavor(flavor, await listFlavors(cloud, signal))
+  const list = () => listFlavors(cloud, versions, signal)
+  if (named !== undefined) return namedFlavor(named, await list()).id
+  const look = async () => matchFlavor(flavor, await list())
   const make = async () => (await makeFlavor(cloud, flavor, signal)) ?? (await look())
-  const found = (await look()) ?? (settings.makesFlavors ? await make() : undefined)
+  const hardware = Object.entries(hardwareOf(flavor.extraSpecs)).map((spec) => spec.join('='))
+  const mayMake = settings.makesFlavors && hardware.length === 0
+  const found = (await look()) ?? (mayMake ? await make() : undefined)
   if (found !== undefined) return found.id
+  const specs = hardware.length === 0 ? '' : `, with ${hardware.join(', ')}`
   throw new Failure(
     'invalid',
-    `The cloud below has no flavor of the size of ${flavor.name}: ${sizeOf(flavor)}.`,
+    `The cloud below has no flavor of the size of ${flavor.name}: ${sizeOf(flavor)}${specs}.`,
   )
 }
 
+/** The flavor that an operator named by its id or name. Throws `invalid`, with what there is instead, for none. */
+export function namedFlavor(named: string, there: readonly CloudFlavor[]): CloudFlavor {
+  const found = there.find(({ id }) => id === named) ?? there.find(({ name }) => name === named)
+  if (found !== undefined) return found
+  const all = there.map(({ name }) => name).join(', ') || 'none'
+  throw new Failure('invalid', `The cloud below has no flavor ${named}. It has: ${all}.`)
+}
+
+/** Every flavor that the project may use, with its extra specs where the cloud shows them. */
 export async function listFlavors(
   cloud: Cloud,
+  versions: ComputeVersions,
   signal: AbortSignal,
 ): Promise<readonly CloudFlavor[]> {
-  const { body } = await cloud.ask(Flavors, 'compute', 'GET', '/flavors/detail', {
-    query: { limit: PAGE_SIZE },
-    signal,
-  })
-  return body.flavors
+  const microversion = await versions.ifServed(EXTRA_SPECS_SINCE, signal)
+  const flavors: CloudFlavor[] = []
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const last = flavors.at(-1)
+    const query = { limit: PAGE_SIZE, ...(last !== undefined && { marker: last.id }) }
+    const asked = { query, microversion, signal }
+    const { body } = await cloud.ask(Flavors, 'compute', 'GET', '/flavors/detail', asked)
+    flavors.push(...body.flavors)
+    const hasMore = body.flavors_links?.some(({ rel }) => rel === 'next') === true
+    if (!hasMore || body.flavors.length === 0) return flavors
+  }
+  throw new Failure('unavailable', 'The list of flavors of the cloud below does not end.')
 }
 
 export function matchFlavor(
@@ -48,7 +78,7 @@ export function matchFlavor(
   candidates: readonly CloudFlavor[],
 ): CloudFlavor | undefined {
   const same = candidates
-    .filter((candidate) => isSameSize(flavor, candidate))
+    .filter((candidate) => isSameSize(flavor, candidate) && hasSameSpecs(flavor, candidate))
     .toSorted((a, b) => a.id.localeCompare(b.id))
   return (
     same.find(({ id }) => id === flavor.id) ??
@@ -65,6 +95,15 @@ function isSameSize(flavor: FlavorSpec, candidate: CloudFlavor): boolean {
     (candidate['OS-FLV-EXT-DATA:ephemeral'] ?? 0) === flavor.ephemeralGb &&
     Number(candidate.swap) === flavor.swapMb
   )
+}
+
+/** One with a GPU or pinned CPUs is no flavor for a server that did not ask for them, nor the other way round. */
+function hasSameSpecs({ extraSpecs }: FlavorSpec, { extra_specs: theirs = {} }: CloudFlavor) {
+  return isDeepStrictEqual(hardwareOf(extraSpecs), hardwareOf(theirs))
+}
+
+function hardwareOf(specs: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(specs).filter(([name]) => HARDWARE.test(name)))
 }
 
 function sizeOf({ vcpus, memoryMb, rootGb, ephemeralGb, swapMb }: FlavorSpec): string {

@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { Failure, isFailure } from '#common/errors.ts'
-import type { NetworkId, PortId } from '#common/ids.ts'
+import { isUuid, type NetworkId, type PortId } from '#common/ids.ts'
 import type { NicSpec } from '../../driver.ts'
 import { KeyedLock } from '../../keyed-lock.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import { Id } from '../cloud/id.ts'
+import { namedId } from '../map/named-id.ts'
 import { idsOf, networkName, portName } from '../names.ts'
 import { CloudPort, groupsChange, hasAddresses } from './port-change.ts'
 import { subnetBody } from './subnet-body.ts'
@@ -35,6 +36,8 @@ export class CloudNetworks {
   readonly #cloud: Cloud
   readonly #mapped: ReadonlyMap<string, string>
   readonly #lock = new KeyedLock<string>()
+  /** Of networks that were named, by their names. */
+  readonly #ids = new Map<string, string>()
 
   /** `mapped`: of our networks, by id, those below that they are. */
   constructor(cloud: Cloud, mapped: ReadonlyMap<string, string>) {
@@ -50,7 +53,7 @@ export class CloudNetworks {
     const found = await this.#findPort(nic.portId, signal)
     if (found !== undefined) return found.id
     return this.#lock.run(nic.networkId, signal, async () => {
-      const networkId = await this.#ensureNetwork(nic.networkId, signal)
+      const networkId = await this.#ensureNetwork(nic, signal)
       const port = {
         name: portName(nic.portId),
         network_id: networkId,
@@ -133,13 +136,30 @@ export class CloudNetworks {
   }
 
   /** Of two that were made at the same time by two hosts, both take the first. */
-  async #ensureNetwork(id: NetworkId, signal: AbortSignal): Promise<string> {
-    const found = this.#mapped.get(id) ?? (await this.#findNetwork(id, signal))
+  async #ensureNetwork({ networkId: id, mtu }: NicSpec, signal: AbortSignal): Promise<string> {
+    const mapped = this.#mapped.get(id)
+    if (mapped !== undefined) return this.#named(mapped, signal)
+    const found = await this.#findNetwork(id, signal)
     if (found !== undefined) return found
-    const made = await this.#make('networks', 'network', { name: networkName(id) }, signal)
+    const make = (body: object) => this.#make('networks', 'network', body, signal)
+    const name = networkName(id)
+    // A cloud whose own links carry less than that says so: its guests are told what they can have there.
+    const made = await make({ name, mtu }).catch((error: unknown) => {
+      if (!isFailure(error, 'invalid')) throw error
+      return make({ name })
+    })
     const oldest = (await this.#findNetwork(id, signal)) ?? made
     if (oldest !== made) await this.#removeUnused(`/networks/${made}`, signal)
     return oldest
+  }
+
+  /** Looked up once: what an operator named stays what it was. */
+  async #named(named: string, signal: AbortSignal): Promise<string> {
+    const id = isUuid(named) ? named : this.#ids.get(named)
+    if (id !== undefined) return id
+    const found = await namedId(this.#cloud, 'networks', named, signal)
+    this.#ids.set(named, found)
+    return found
   }
 
   async #fixedIps(networkId: string, nic: NicSpec, signal: AbortSignal): Promise<object[]> {

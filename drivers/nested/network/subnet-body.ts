@@ -20,6 +20,7 @@ export function subnetBody(networkId: string, name: string, fixed: FixedIp): obj
     gateway_ip: fixed.gateway,
     enable_dhcp: fixed.dhcp,
     dns_nameservers: fixed.dnsServers,
+    ...(fixed.hostRoutes === undefined ? {} : { host_routes: fixed.hostRoutes }),
     ...(isV4 && prefix <= PREFIX_MAX ? { allocation_pools: [lastOf(fixed.cidr)] } : {}),
   }
 }

@@ -1,20 +1,23 @@
-import { isFailure } from '#common/errors.ts'
+import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '../../driver.ts'
 import type { Cloud } from '../cloud/cloud.ts'
+import type { ComputeVersions } from '../compute/compute-versions.ts'
 import type { CloudFlavor } from '../map/cloud-flavor.ts'
-import { listFlavors, matchFlavor } from '../map/match-flavor.ts'
+import { listFlavors, matchFlavor, namedFlavor } from '../map/match-flavor.ts'
+import { namedId } from '../map/named-id.ts'
 import type { NestedSettings } from '../settings.ts'
 import { type Finding, failed, finding, warning } from './finding.ts'
 
 /** Which flavor there each of ours is, and which of ours none is. */
 export function findFlavors(
-  cloud: Cloud,
+  { cloud, versions }: { readonly cloud: Cloud; readonly versions: ComputeVersions },
   settings: NestedSettings,
   ours: readonly FlavorSpec[],
   signal: AbortSignal,
 ): Promise<Finding> {
   return finding('flavors', async () => {
-    const there = await listFlavors(cloud, signal)
+    const there = await listFlavors(cloud, versions, signal)
+    refuseUnknown(settings.flavors, ours)
     const mapped = ours.map((flavor) => ({ flavor, found: mapOne(settings, flavor, there) }))
     const pairs = mapped.map(({ flavor, found }) => `${flavor.name} is ${found?.name ?? 'none'}`)
     const lacking = mapped.filter(({ found }) => found === undefined)
@@ -33,7 +36,16 @@ function mapOne(
   there: readonly CloudFlavor[],
 ): CloudFlavor | undefined {
   const named = flavors.get(ours.id) ?? flavors.get(ours.name)
-  return named === undefined ? matchFlavor(ours, there) : there.find(({ id }) => id === named)
+  return named === undefined ? matchFlavor(ours, there) : namedFlavor(named, there)
+}
+
+/** Throws `invalid` for a flavor of ours that is named and is not there. */
+function refuseUnknown(named: NestedSettings['flavors'], ours: readonly FlavorSpec[]): void {
+  for (const each of named.keys()) {
+    if (ours.some(({ id, name }) => id === each || name === each)) continue
+    const all = ours.map(({ name }) => name).join(', ')
+    throw new Failure('invalid', `There is no flavor ${each} here to map. There are: ${all}.`)
+  }
 }
 
 /** Images named by the operator are there; others are looked for, and copied where there is none, when a server wants them. */
@@ -44,26 +56,9 @@ export function findImages(
 ): Promise<Finding> {
   return finding('images', async () => {
     await cloud.call('image', 'GET', '/images', { query: { limit: '1' }, signal })
-    const lacking = await notThere(cloud, ['image', '/images'], images, signal)
-    if (lacking.length > 0) return failed(`not there: ${lacking.join(', ')}`)
+    for (const named of images.values()) await namedId(cloud, 'images', named, signal)
     return `${images.size} named; others by name and SHA-256, else copied`
   })
-}
-
-/** Of what was named, the pairs whose second the cloud does not have. */
-async function notThere(
-  cloud: Cloud,
-  [service, path]: readonly ['image' | 'network', string],
-  named: ReadonlyMap<string, string>,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const lacking: string[] = []
-  for (const [ours, theirs] of named)
-    await cloud.call(service, 'GET', `${path}/${theirs}`, { signal }).catch((error: unknown) => {
-      if (!isFailure(error, 'not-found')) throw error
-      lacking.push(`${ours}=${theirs}`)
-    })
-  return lacking
 }
 
 /** Networks named by the operator are there; others are made when a server wants them. */
@@ -75,8 +70,7 @@ export function findNetworks(
   return finding('networks', async () => {
     for (const path of ['/networks', '/ports', '/security-groups'])
       await cloud.call('network', 'GET', path, { query: { limit: '1' }, signal })
-    const lacking = await notThere(cloud, ['network', '/networks'], mappedNetworks, signal)
-    if (lacking.length > 0) return failed(`not there: ${lacking.join(', ')}`)
+    for (const named of mappedNetworks.values()) await namedId(cloud, 'networks', named, signal)
     return `${mappedNetworks.size} named; others made there as they are needed`
   })
 }

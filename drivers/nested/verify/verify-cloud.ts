@@ -14,6 +14,16 @@ export interface VerifiedFor {
   readonly flavors: readonly FlavorSpec[]
 }
 
+/** The id of the project that the credential is for. Throws as a login does. */
+export async function projectOf(settings: NestedSettings): Promise<string> {
+  const cloud = new Cloud(settings, '')
+  try {
+    return (await cloud.access(AbortSignal.timeout(LOOK_MS))).projectId
+  } finally {
+    await cloud[Symbol.asyncDispose]()
+  }
+}
+
 const LOOK_MS = 60_000
 
 /**
@@ -47,7 +57,7 @@ export async function verifyCloud(
       await findZone(cloud, settings, signal),
       await findImages(cloud, settings, signal),
       await findNetworks(cloud, settings, signal),
-      await findFlavors(cloud, settings, flavors, signal),
+      await findFlavors({ cloud, versions }, settings, flavors, signal),
     ]
     return [login, ...found]
   } finally {

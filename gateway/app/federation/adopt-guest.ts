@@ -20,7 +20,7 @@ import { listStrangers } from './strangers.ts'
 
 /** What the server of a guest shall be. */
 export interface Adoption {
-  /** The guest's id, which the server has, too. */
+  /** The guest's id, which the server has, too, or its name. */
   readonly guest: string
   /** Ids or names. */
   readonly project: string
@@ -50,12 +50,7 @@ export async function adoptGuest(
   const [before] = (await madeBefore<MadeServers>(db, key))?.serverIds ?? []
   if (before !== undefined) return before
   const strangers = await listStrangers(compute, context, host)
-  const guest = strangers.find(({ id }) => id === adoption.guest)
-  if (guest === undefined)
-    throw new Failure(
-      'not-found',
-      `Host ${host.view.name} has no guest ${adoption.guest} of nobody.`,
-    )
+  const guest = guestNamed(strangers, adoption.guest, host.view.name)
   const former = await findServer(db, guest.id)
   if (former !== undefined && former.deletedAt === null) throw takenAlready(guest)
   const projectId = (await idOf(db, 'project', adoption.project)) as ProjectId
@@ -75,6 +70,20 @@ export async function adoptGuest(
     throw isDuplicate(error) ? takenAlready(guest) : error
   })
   return guest.id
+}
+
+/** Throws `not-found`, and `conflict` for a name that several have. */
+function guestNamed(strangers: readonly Stranger[], named: string, host: string): Stranger {
+  const byId = strangers.find(({ id }) => id === named)
+  if (byId !== undefined) return byId
+  const found = strangers.filter(({ name }) => name === named)
+  if (found.length > 1)
+    throw new Failure(
+      'conflict',
+      `Host ${host} has several guests called ${named}: ${found.map(({ id }) => id).join(', ')}. Name one by its id.`,
+    )
+  if (found[0] !== undefined) return found[0]
+  throw new Failure('not-found', `Host ${host} has no guest ${named} of nobody.`)
 }
 
 function takenAlready({ id }: Stranger): Failure {
@@ -100,7 +109,7 @@ function requestOf(
   return {
     ...made,
     name,
-    metadata: {},
+    metadata: guest.metadata ?? {},
     networks: 'none',
     securityGroups: [],
     keyName: null,
@@ -111,7 +120,7 @@ function requestOf(
     hypervisorHostname: null,
     hostname: null,
     description: null,
-    tags: [],
+    tags: guest.tags ?? [],
     diskConfig: 'MANUAL',
     accessIPv4: null,
     accessIPv6: null,

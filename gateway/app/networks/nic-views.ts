@@ -19,6 +19,7 @@ export function nicSpecs(nics: readonly ServerNic[]): readonly NicSpec[] {
         gateway: subnet.gatewayIp,
         dhcp: subnet.hasDhcp,
         dnsServers: [...subnet.dnsServers],
+        ...(subnet.hostRoutes.length > 0 && { hostRoutes: [...subnet.hostRoutes] }),
       }
     }),
     ...(nic.port.nicTag !== null && { tag: nic.port.nicTag }),

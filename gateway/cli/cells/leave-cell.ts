@@ -38,6 +38,6 @@ export async function leaveCell(
   }
   const query = options.forget === true ? { forget: true } : {}
   await federation.ask('delete', '/v1/cells/{cell}', { path: { cell: cell.id }, query })
-  await operator.forgetCell(cell.id)
+  await operator.forgetCell(cell.id, { keepsDisks: options.forget === true })
   operator.err.write(`Cell ${cell.name} has left; its credentials are refused from now on.\n`)
 }

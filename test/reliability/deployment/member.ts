@@ -15,8 +15,10 @@ export abstract class Member {
   readonly kind: MemberKind
   /** How often it ended without having been killed. */
   endedByItself = 0
+  /** Why the last start failed; undefined where it did not. */
+  startFailure: unknown
   #isKilled = true
-  #starting: Promise<void> | undefined
+  #starting: Promise<unknown> | undefined
 
   constructor(name: string, kind: MemberKind) {
     this.name = name
@@ -48,14 +50,15 @@ export abstract class Member {
     this.#signal('SIGCONT')
   }
 
-  /** Afterwards it runs, or is being started; what it says of a failed start is in its log. */
-  keepUp(): Promise<void> {
+  /** Afterwards it runs, or `startFailure` says why not. */
+  keepUp(): Promise<unknown> {
     if (this.isRunning && this.#starting === undefined) return Promise.resolve()
     if (this.#starting === undefined) {
       if (!this.#isKilled) this.endedByItself += 1
       this.#isKilled = false
+      this.startFailure = undefined
       this.#starting = this.start()
-        .catch(() => {})
+        .catch((error: unknown) => (this.startFailure = error))
         .finally(() => (this.#starting = undefined))
     }
     return this.#starting

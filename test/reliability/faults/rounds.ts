@@ -46,6 +46,9 @@ export async function runRounds(options: RoundsOptions): Promise<FaultLog> {
   }
   await keeper
   await Promise.all(deployment.members.map((member) => member.keepUp()))
+  for (const { name, startFailure } of deployment.members)
+    if (startFailure !== undefined)
+      throw new Error(`${name} could not be started again.`, { cause: startFailure })
   return log
 }
 

@@ -63,8 +63,8 @@ function tell(tx: Tx, { deps, params, work }: BootCall, to: Instance): Ended {
   return { outcome: 'ended' }
 }
 
-/** What is built runs; what is taken in may be off or frozen. */
-function stateOf(powerState: number): VmState {
+/** What is built runs; what is taken in, or has recovered by itself, may be off or frozen. */
+export function stateOf(powerState: number): VmState {
   if (powerState === POWER_STATES.running) return 'active'
   return powerState === POWER_STATES.paused ? 'paused' : 'stopped'
 }

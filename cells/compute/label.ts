@@ -1,0 +1,32 @@
+import { Failure, isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import { errorFields } from '#common/log.ts'
+import type { ServerLabels } from '#openapi/wire/labels.ts'
+import type { Compute } from './compute.ts'
+
+const TIMEOUT_MS = 30_000
+
+/** Afterwards the backend shows those of these servers that are here, which the answer names, as they are called now. */
+export async function label(
+  { driver, log }: Compute,
+  { servers }: { readonly servers: readonly ServerLabels[] },
+): Promise<{ applied: string[] }> {
+  const { labels } = driver
+  if (labels === undefined)
+    throw new Failure('unsupported', `Servers on driver '${driver.name}' have no names there.`)
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const applied: string[] = []
+  for (const { serverId, ...said } of servers)
+    try {
+      if (await labels.apply(serverId as InstanceId, said, signal)) applied.push(serverId)
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      log.info(
+        { ...errorFields(error), instance: serverId },
+        'a server is not called as it is here',
+      )
+      // What its backend does not take now it will not take a moment later: told again once it has changed.
+      if (error.kind !== 'unavailable') applied.push(serverId)
+    }
+  return { applied }
+}

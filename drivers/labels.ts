@@ -1,0 +1,17 @@
+import type { InstanceId } from '#common/ids.ts'
+import type { ServerRemarks } from './server-remarks.ts'
+
+export interface Labels {
+  /**
+   * Afterwards the backend shows the instance so. False for one that is not there or is busy, which has to be told again.
+   * What was never ours to name, such as metadata of an instance that was taken in, stays.
+   */
+  apply(id: InstanceId, labels: InstanceLabels, signal: AbortSignal): Promise<boolean>
+}
+
+/** What a user calls an instance and says of it, for backends that show it to others. */
+export interface InstanceLabels extends Omit<ServerRemarks, 'hints'> {
+  readonly name: string
+  readonly hostname: string
+  readonly metadata: Readonly<Record<string, string>>
+}

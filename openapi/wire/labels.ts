@@ -1,0 +1,16 @@
+import { type Static, Type } from 'typebox'
+import { Nullable, OneOf, Texts, Uuid } from './scalars.ts'
+
+/** What a user calls a server and says of it, all of which may change while it runs. */
+export const ServerLabels = Type.Object({
+  serverId: Uuid,
+  name: Type.String(),
+  hostname: Type.String(),
+  description: Nullable(Type.String()),
+  metadata: Texts,
+  tags: Type.Array(Type.String()),
+  diskConfig: OneOf(['AUTO', 'MANUAL'] as const),
+  accessIPv4: Nullable(Type.String()),
+  accessIPv6: Nullable(Type.String()),
+})
+export type ServerLabels = Static<typeof ServerLabels>
