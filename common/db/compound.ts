@@ -15,12 +15,12 @@ export interface Bound {
 
 export const COMMIT: Bound = { text: 'commit', values: [] }
 
-/** More values than this gain nothing from travelling together, and would make statements of ever new shapes. */
+/** More values than this gain nothing from travelling together. */
 export const VALUES_TOGETHER_MAX = 600
 
 /**
- * Several statements as one, which is prepared and run in one round trip (MariaDB: `BEGIN NOT ATOMIC`). It stops at
- * the first that fails or does not match the rows expected of it; what ran before then stays in the transaction.
+ * Several statements as one, which is run in one round trip (MariaDB: `BEGIN NOT ATOMIC`). It stops at the first that fails or does not match the rows expected of it; what ran before then stays in the
+ * transaction.
  */
 export function compound(parts: readonly Bound[]): Bound {
   const texts = parts.map(({ text, expected }, place) =>

@@ -2,7 +2,7 @@ import type { MySql2Database } from 'drizzle-orm/mysql2'
 import { createPool, type Pool, type PoolConnection } from 'mysql2'
 import { type Bound, COMMIT, compound, type Expected } from './compound.ts'
 import { endSilent } from './end-silent.ts'
-import { execute, simple } from './execute.ts'
+import { execute, executeCompound, simple } from './execute.ts'
 import { databaseFailure, isDeadlock } from './failures.ts'
 import { forgetDefinitions } from './forget-definitions.ts'
 import { boundOf, OpenTransaction } from './open-transaction.ts'
@@ -67,7 +67,7 @@ const SILENCE_MAX_MS = 20_000
 /** More waiting statements than this mean the database is far behind: better a quick 503 than a long queue. */
 const WAITING_MAX = 2_000
 /** Prepared at a time, those least used given up first: the server allows 16,382 to all its clients together. */
-const STATEMENTS_PER_CONNECTION_MAX = 256
+const STATEMENTS_PER_CONNECTION_MAX = 128
 
 /** Connections to one database. Failures leave it as `unavailable` (gone, overloaded) or untouched. */
 export class Database implements Transactional, AsyncDisposable {
@@ -120,7 +120,7 @@ export class Database implements Transactional, AsyncDisposable {
   async #together(transactions: readonly (readonly Bound[])[]): Promise<boolean> {
     const connection = await connectionOf(this.#transactions)
     try {
-      await execute(connection, compound([...sideBySide(transactions), COMMIT]))
+      await executeCompound(connection, compound([...sideBySide(transactions), COMMIT]))
       connection.release()
       return true
     } catch (error) {
@@ -156,6 +156,8 @@ function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
   // READ COMMITTED: no gap locks, so conditional updates on neighbouring rows do not deadlock.
   pool.on('connection', (connection) => {
     connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+    // mysql2 escapes quotes in a compound's values with backslashes: in this mode they would escape nothing.
+    connection.query("SET SESSION sql_mode = replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')")
     connection.query(`SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}`)
   })
   endSilent(pool, options.silenceMaxMs ?? SILENCE_MAX_MS)

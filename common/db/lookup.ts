@@ -20,12 +20,15 @@ const SIZE_MAX = 16
 export class Lookup<Row> {
   readonly #statements: ReadonlyMap<number, Statement>
   readonly #keyOf: (row: Row) => string
+  readonly #read: (row: Row) => Row
   readonly #asked = new WeakMap<Executor, Asked<Row>[]>()
 
-  constructor(query: QueryOf, keyOf: (row: Row) => string) {
+  /** `read` makes of a row as the driver hands it over what callers get. */
+  constructor(query: QueryOf, keyOf: (row: Row) => string, read: (row: Row) => Row = (row) => row) {
     const sized = (size: number) => statement(query(placeholders(size)))
     this.#statements = new Map(SIZES.map((size) => [size, sized(size)]))
     this.#keyOf = keyOf
+    this.#read = read
   }
 
   /** The row with this key; undefined when there is none. */
@@ -57,7 +60,7 @@ export class Lookup<Row> {
       const keys = [...new Set(asked.map(({ key }) => key))]
       const size = SIZES.find((each) => each >= keys.length)!
       const found = await db.rows<Row>(this.#statements.get(size)!, valuesOf(keys, size))
-      const rows = Map.groupBy(found, this.#keyOf)
+      const rows = Map.groupBy(found.map(this.#read), this.#keyOf)
       for (const { key, resolve } of asked) resolve(rows.get(key) ?? [])
     } catch (error) {
       for (const { reject } of asked) reject(error)

@@ -9,7 +9,7 @@ import {
   VALUES_TOGETHER_MAX,
 } from './compound.ts'
 import type { Changed, StatementValues, Tx } from './database.ts'
-import { execute, simple } from './execute.ts'
+import { execute, executeCompound, simple } from './execute.ts'
 import { ormOn } from './orm.ts'
 import type { Statement } from './statement.ts'
 import type { Passenger } from './trains.ts'
@@ -129,7 +129,7 @@ export class OpenTransaction implements Tx {
     const parts = [...this.#takeQueue(), ...last]
     return this.#unlessBroken(async () => {
       const connection = await this.#connection()
-      return execute<Result>(connection, compound(parts)).catch((error: unknown) => {
+      return executeCompound<Result>(connection, compound(parts)).catch((error: unknown) => {
         throw failedExpectation(error, parts) ?? error
       })
     })

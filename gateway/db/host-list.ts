@@ -1,5 +1,7 @@
 import { and, asc, eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
+import { Lookup } from '#common/db/lookup.ts'
+import { builder } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import { hostIndex } from './schema/cells.ts'
@@ -52,12 +54,28 @@ export function hostsNamed(db: Executor, name: string): Promise<readonly HostRec
   return select(db, eq(hostIndex.name, name), HOSTS_MAX)
 }
 
+const BY_ID = new Lookup<HostRecord & { readonly hostId: string }>(
+  (ids) =>
+    builder
+      .select({
+        hostId: sql`${hostIndex.hostId}`.as('hostId'),
+        cellId: sql`${hostIndex.cellId}`.as('cellId'),
+        serial: hostIndex.serial,
+        view: hostIndex.view,
+        createdAt: sql`${hostIndex.createdAt}`.as('createdAt'),
+      })
+      .from(hostIndex)
+      .where(and(inArray(hostIndex.hostId, [...ids]), isThere)),
+  ({ hostId }) => hostId,
+)
+
+/** Without those that are not there; servers that are shown at once ask for the same few. */
 export async function hostsByIds(
   db: Executor,
   hostIds: readonly string[],
 ): Promise<readonly HostRecord[]> {
-  if (hostIds.length === 0) return []
-  return select(db, inArray(hostIndex.hostId, [...hostIds]), hostIds.length)
+  const found = await Promise.all([...new Set(hostIds)].map((id) => BY_ID.all(db, id)))
+  return found.flat()
 }
 
 async function select(

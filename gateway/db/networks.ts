@@ -1,10 +1,12 @@
 import { and, eq, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
-import type { Network } from './network.ts'
+import type { Network, Subnet } from './network.ts'
 import { pageClauses, type ResourcePage } from './resource-page.ts'
 import { networkSegments, networks, ports, subnets } from './schema/network.ts'
 import { StaleRevision } from './stale-revision.ts'
+import { subnetsOfNetworks } from './subnets.ts'
 
 const NETWORKS = describedCollection(networks, {
   attributes: {
@@ -36,16 +38,20 @@ export async function listNetworks(
   return networksOfRows(db, rows)
 }
 
+const BY_ID = tableLookup(networks, 'id')
+const SEGMENTS = tableLookup(networkSegments, 'networkId')
+
 export async function findNetworks(
   db: Executor,
   ids: readonly string[],
 ): Promise<readonly Network[]> {
-  if (ids.length === 0) return []
-  const rows = await db.orm
-    .select()
-    .from(networks)
-    .where(inArray(networks.id, [...ids]))
-  return networksOfRows(db, rows)
+  const [found, subnetRows, segmentRows] = await Promise.all([
+    Promise.all(ids.map((id) => BY_ID.one(db, id))),
+    subnetsOfNetworks(db, ids),
+    Promise.all(ids.map((id) => SEGMENTS.all(db, id))),
+  ])
+  const rows = found.filter((row) => row !== undefined)
+  return withParts(rows, subnetRows, segmentRows.flat())
 }
 
 /** At most `max` of the networks a server of the project would be put on when it names none. */
@@ -146,6 +152,14 @@ async function networksOfRows(
     .select()
     .from(networkSegments)
     .where(inArray(networkSegments.networkId, ids))
+  return withParts(rows, subnetRows, segmentRows)
+}
+
+function withParts(
+  rows: readonly (typeof networks.$inferSelect)[],
+  subnetRows: readonly Pick<Subnet, 'id' | 'networkId'>[],
+  segmentRows: readonly (typeof networkSegments.$inferSelect)[],
+): readonly Network[] {
   const subnetsOf = Map.groupBy(subnetRows, (row) => row.networkId)
   const segmentsOf = Map.groupBy(segmentRows, (row) => row.networkId)
   return rows.map((row) => ({

@@ -62,17 +62,17 @@ const bindGroup = builder
 /** The lock keeps the group from being deleted while a port is given it. */
 const BIND_GROUP = statement(inShareMode(bindGroup))
 
-/** Afterwards the port has these groups besides those it had. Throws `not-found` for a group that went meanwhile. */
-export async function bindGroups(
-  tx: Tx,
-  portId: string,
-  groupIds: readonly string[],
-): Promise<void> {
-  for (const groupId of groupIds) {
-    const { affectedRows } = await tx.run(BIND_GROUP, { portId, groupId })
-    if (affectedRows !== 1)
-      throw new Failure('not-found', `Security group ${groupId} does not exist`)
-  }
+/** Afterwards the port has these groups besides those it had. Fails the transaction with `not-found` for one that went. */
+export function bindGroups(tx: Tx, portId: string, groupIds: readonly string[]): void {
+  for (const groupId of groupIds)
+    tx.queue(
+      BIND_GROUP,
+      { portId, groupId },
+      {
+        rows: 1,
+        otherwise: () => new Failure('not-found', `Security group ${groupId} does not exist`),
+      },
+    )
 }
 
 const UNBIND_GROUPS = statement(

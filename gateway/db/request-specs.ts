@@ -1,6 +1,7 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
+import { Lookup } from '#common/db/lookup.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { BuildSpec } from '../app/servers/build-spec.ts'
@@ -50,6 +51,20 @@ const FIND = statement(
     })
     .from(requestSpecs)
     .where(eq(requestSpecs.serverId, sql.placeholder('serverId'))),
+)
+
+const ATTRIBUTES_OF_ONE = new Lookup<AttributesRow>(
+  (ids) =>
+    builder
+      .select({
+        server_id: requestSpecs.serverId,
+        sealed_user_data: requestSpecs.sealedUserData,
+        kernel_id: sql`json_value(${requestSpecs.spec}, '$.image.kernel.id')`.as('kernel_id'),
+        ramdisk_id: sql`json_value(${requestSpecs.spec}, '$.image.ramdisk.id')`.as('ramdisk_id'),
+      })
+      .from(requestSpecs)
+      .where(inArray(requestSpecs.serverId, [...ids])),
+  ({ server_id }) => server_id,
 )
 
 const ATTRIBUTES = sqlStatement(sql`
@@ -123,8 +138,12 @@ export async function findRequestAttributes(
   db: Executor,
   serverIds: readonly string[],
 ): Promise<ReadonlyMap<string, RequestAttributes>> {
-  if (serverIds.length === 0) return new Map()
-  const rows = await db.rows<AttributesRow>(ATTRIBUTES, { servers: JSON.stringify(serverIds) })
+  const [serverId, second] = serverIds
+  if (serverId === undefined) return new Map()
+  const rows =
+    second === undefined
+      ? await ATTRIBUTES_OF_ONE.all(db, serverId)
+      : await db.rows<AttributesRow>(ATTRIBUTES, { servers: JSON.stringify(serverIds) })
   return new Map(
     rows.map((row) => [
       row.server_id,

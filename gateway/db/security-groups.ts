@@ -1,5 +1,6 @@
 import { and, eq, inArray, or, type SQL } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
 import type { SecurityGroup } from './network.ts'
 import { pageClauses, type ResourcePage } from './resource-page.ts'
@@ -53,13 +54,11 @@ export async function securityGroupsNamed(
     .limit(max)
 }
 
+const DEFAULT_GROUPS = tableLookup(securityGroups, 'defaultOf')
+
 /** The id of the project's default group, if it has one yet. */
 export async function defaultGroupId(db: Executor, projectId: string): Promise<string | undefined> {
-  const [row] = await db.orm
-    .select({ id: securityGroups.id })
-    .from(securityGroups)
-    .where(eq(securityGroups.defaultOf, projectId))
-  return row?.id
+  return (await DEFAULT_GROUPS.one(db, projectId))?.id
 }
 
 /** Inserts the group without rules. A second default group of a project is refused by its unique key. */

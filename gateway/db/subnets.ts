@@ -1,5 +1,6 @@
-import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
+import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Subnet } from './network.ts'
 import { pageClauses, type ResourcePage } from './resource-page.ts'
@@ -37,18 +38,15 @@ export async function findSubnet(db: Executor, id: string): Promise<Subnet | und
   return row === undefined ? undefined : toSubnet(row)
 }
 
+const BY_NETWORK = tableLookup(subnets, 'networkId')
+
 /** The subnets of these networks, oldest first. */
 export async function subnetsOfNetworks(
   db: Executor,
   networkIds: readonly string[],
 ): Promise<readonly Subnet[]> {
-  if (networkIds.length === 0) return []
-  const rows = await db.orm
-    .select()
-    .from(subnets)
-    .where(inArray(subnets.networkId, [...networkIds]))
-    .orderBy(subnets.createdAt, subnets.id)
-  return rows.map(toSubnet)
+  const rows = await Promise.all(networkIds.map((id) => BY_NETWORK.all(db, id)))
+  return rows.flat().map(toSubnet).toSorted(byAge)
 }
 
 export async function insertSubnet(tx: Tx, subnet: Subnet): Promise<void> {
@@ -83,6 +81,11 @@ export async function portsOnSubnet(
     .where(eq(portAddresses.subnetId, id))
     .limit(max)
   return rows.map((row) => row.portId)
+}
+
+function byAge(a: Subnet, b: Subnet): number {
+  const older = a.createdAt.getTime() - b.createdAt.getTime()
+  return older === 0 ? (a.id < b.id ? -1 : 1) : older
 }
 
 function visibleTo(projectId: string | null): SQL | undefined {

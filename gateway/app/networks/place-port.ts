@@ -37,7 +37,7 @@ export async function placePort(tx: Tx, draft: PortDraft): Promise<Port> {
     wishes === undefined
       ? await addressPerVersion(tx, draft)
       : await wishedAddresses(tx, draft, wishes)
-  await bindGroups(tx, draft.id, draft.securityGroupIds)
+  bindGroups(tx, draft.id, draft.securityGroupIds)
   await charge(tx, draft.projectId, 'port')
   return { ...port, macAddress: mac, fixedIps }
 }

@@ -103,8 +103,10 @@ async function lookUp(networks: Networks, asked: readonly RequestedNic[]): Promi
   const ports = await findPorts(networks.db, uuids(asked.map((nic) => nic.portId)))
   const wanted = [...asked.map((nic) => nic.networkId), ...ports.map((port) => port.networkId)]
   const ids = [...new Set(uuids(wanted))]
-  const found = await findNetworks(networks.db, ids)
-  const subnets = await subnetsOfNetworks(networks.db, ids)
+  const [found, subnets] = await Promise.all([
+    findNetworks(networks.db, ids),
+    subnetsOfNetworks(networks.db, ids),
+  ])
   return {
     networks: new Map(found.map((network) => [network.id, network])),
     subnets: Map.groupBy(subnets, (subnet) => subnet.networkId),

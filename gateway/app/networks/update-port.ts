@@ -65,7 +65,7 @@ async function changePort(
     await writePort(tx, after, new Date(networks.clock.now()))
     if (groups !== undefined) {
       await unbindGroups(tx, id)
-      await bindGroups(tx, id, groups)
+      bindGroups(tx, id, groups)
     }
     if (wishes !== undefined) await replaceAddresses(tx, before, wishes)
     for (const serverId of serversOf(before, after)) await showServerNics(tx, serverId)

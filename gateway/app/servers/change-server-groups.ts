@@ -34,7 +34,7 @@ export async function addServerGroup(
       `Every port of instance ${id} has security group ${nameOrId} already.`,
     )
   await networks.db.transaction(async (tx) => {
-    for (const port of without) await bindGroups(tx, port.id, [groupId])
+    for (const port of without) bindGroups(tx, port.id, [groupId])
     await showServerNics(tx, id)
   })
 }
