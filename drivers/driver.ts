@@ -16,9 +16,8 @@ import type { Topology } from './topology.ts'
 import type { Uptime } from './uptime.ts'
 
 /**
- * What a compute backend can do: a core that every driver has, and optional parts that are present exactly
- * where the backend has the ability. Every method is idempotent, says what is true afterwards, and honours
- * `signal` at each await. None knows of cells, databases or HTTP.
+ * What a compute backend can do: a core that every driver has, and optional parts that are present exactly where the backend has
+ * the ability. Every method is idempotent, honours `signal` at each await, and knows no cells, databases or HTTP.
  *
  * Failures: `unavailable` means the outcome is unknown (backend silent, connection lost): the caller asks again.
  * Any other failure of `spawn` means that nothing of the instance is left on the host.

@@ -17,6 +17,9 @@ export interface Statement {
 /** Freezes a drizzle query whose variable parts are `sql.placeholder(name)`; every placeholder must be bound. */
 export function statement(query: { toSQL(): { sql: string; params: unknown[] } }): Statement {
   const { sql: text, params } = query.toSQL()
+  // Some go as text with their values in place of each question mark, whatever that stands in.
+  if (text.split('?').length - 1 !== params.length)
+    throw new Error(`A statement has a question mark that is no placeholder: ${text}`)
   const slots = params.map(slotOf)
   return {
     text,

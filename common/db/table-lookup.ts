@@ -31,6 +31,6 @@ export function tableLookup<T extends MySqlTable>(
 function booleansOf<Row extends Readonly<Record<string, unknown>>>(names: readonly string[]) {
   return (row: Row): Row => {
     const booleans = names.map((name) => [name, row[name] === null ? null : Boolean(row[name])])
-    return { ...row, ...Object.fromEntries(booleans) }
+    return { ...row, ...(Object.fromEntries(booleans) as Partial<Row>) }
   }
 }

@@ -106,23 +106,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     round: async () => ({ takenUp: await sagas.recover() }),
   })
   const retries = run(retryBuilds(compute))
-  const others = [
-    finishDeletes(compute),
-    carryOutIntents(compute, processName),
-    settleLosses(compute, processName),
-    quotaUsage(compute),
-    darkCells(compute),
-    tellAggregates(compute),
-    settleResizes(compute),
-    keptServers(compute),
-    endMissing(compute),
-    tidySnapshots(compute),
-    dueActs(compute, options.dueTimes),
-    filterPorts(compute),
-    labelServers(compute),
-    purgeOld(compute, options.retention),
-    drainHosts(compute),
-  ].map(run)
+  const others = reconcilersOf(compute, options).map(run)
   const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
   const onApplied = seldom(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
   const onNotBuilt = () => retries.nudge()
@@ -137,6 +121,30 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     ],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** Those that nothing nudges. */
+function reconcilersOf(
+  compute: Compute,
+  { processName, dueTimes, retention }: ComputeOptions,
+): readonly Reconciler[] {
+  return [
+    finishDeletes(compute),
+    carryOutIntents(compute, processName),
+    settleLosses(compute, processName),
+    quotaUsage(compute),
+    darkCells(compute),
+    tellAggregates(compute),
+    settleResizes(compute),
+    keptServers(compute),
+    endMissing(compute),
+    tidySnapshots(compute),
+    dueActs(compute, dueTimes),
+    filterPorts(compute),
+    labelServers(compute),
+    purgeOld(compute, retention),
+    drainHosts(compute),
+  ]
 }
 
 const RECOVER_MS = 1_000
