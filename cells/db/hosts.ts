@@ -123,10 +123,6 @@ export function findHosts(db: Executor, ids: readonly HostId[]): Promise<readonl
   return ids.length === 0 ? Promise.resolve([]) : hostsWhere(db, inArray(hosts.hostId, [...ids]))
 }
 
-export function allHosts(db: Executor): Promise<readonly Host[]> {
-  return hostsWhere(db, undefined)
-}
-
 /** At most `max` hosts in order of id, after one. */
 export async function hostPage(db: Executor, after: string, max: number): Promise<readonly Host[]> {
   const rows = await hostRows(db, gt(hosts.hostId, after as HostId))

@@ -2,11 +2,10 @@ import type { Bmc } from './bmc.ts'
 import { COMPLETIONS, isRefusal } from './bmc-failure.ts'
 import { NET_FUNCTIONS } from './message.ts'
 
-/** IPMI 2.0, 28.2 and 28.3. */
+/** IPMI 2.0, 28.2, 28.3 and 28.12. */
 const CHASSIS_STATUS = 0x01
 const CHASSIS_CONTROL = 0x02
 const SET_BOOT_OPTIONS = 0x08
-const GET_BOOT_OPTIONS = 0x09
 const IS_ON = 0x01
 
 const POWER_ACTIONS = {
@@ -30,7 +29,6 @@ const KEEP_FLAGS = 0x08
 const FLAGS_ARE_VALID = 0x80
 const FOR_EVERY_BOOT = 0x40
 const WITH_EFI = 0x20
-const DEVICE_MASK = 0x3c
 
 export interface BootOptions {
   readonly device: BootDevice
@@ -66,20 +64,6 @@ export async function setBootOptions(
   })
   const flags = FLAGS_ARE_VALID | (isPersistent ? FOR_EVERY_BOOT : 0) | (usesEfi ? WITH_EFI : 0)
   await setOption(bmc, [BOOT_FLAGS, flags, BOOT_DEVICES[device], 0, 0, 0], signal)
-}
-
-/** What the BMC has been told; `default` where nothing is, or what is lapsed. */
-export async function readBootOptions(bmc: Bmc, signal: AbortSignal): Promise<BootOptions> {
-  const data = Buffer.from([BOOT_FLAGS, 0, 0])
-  const command = { netFunction: NET_FUNCTIONS.chassis, code: GET_BOOT_OPTIONS, data }
-  const [, , flags = 0, selected = 0] = await bmc.command(command, signal)
-  const code = (flags & FLAGS_ARE_VALID) === 0 ? 0 : selected & DEVICE_MASK
-  const devices = Object.keys(BOOT_DEVICES) as BootDevice[]
-  return {
-    device: devices.find((device) => BOOT_DEVICES[device] === code) ?? 'default',
-    isPersistent: (flags & FOR_EVERY_BOOT) !== 0,
-    usesEfi: (flags & WITH_EFI) !== 0,
-  }
 }
 
 async function setOption(bmc: Bmc, option: readonly number[], signal: AbortSignal): Promise<void> {
