@@ -48,8 +48,9 @@ describe('a client of an ironic that trusts a Keystone', () => {
     if (JSON.stringify(login).includes('wrong')) return { status: 401, body: {} }
     const token = randomUUID()
     tokens.add(token)
-    const issued_at = new Date().toISOString()
-    const expires_at = new Date(Date.now() + lifeMs).toISOString()
+    const now = Date.now()
+    const issued_at = new Date(now).toISOString()
+    const expires_at = new Date(now + lifeMs).toISOString()
     const headers = { 'x-subject-token': token }
     return { status: 201, headers, body: { token: { issued_at, expires_at } } }
   }
