@@ -13,6 +13,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [400, 'no project has this id, and Nova checks that', 'compute updateQuotaSet'],
   [400, 'without the token that is meant', 'identity showToken, identity revokeToken'],
   [400, 'no such way to import', 'image importImage'],
+  [400, 'the id of another region', 'identity putRegion'],
   [
     400,
     'without a parameter that must be there',
