@@ -7,6 +7,7 @@ import { findProgram } from '#deploy/process/find-program.ts'
 const SIZE = '3g'
 const KIB = 1024
 const MS_PER_S = 1_000
+const FILL_TRIES_MAX = 50
 
 /** A small file system in memory that can be made full, mounted in this process's own mount namespace alone. */
 export class Disk {
@@ -24,8 +25,16 @@ export class Disk {
 
   /** From now on nothing more can be written than what is written over. */
   fill(): void {
-    const { bsize, blocks, bfree } = statfsSync(this.#path)
-    this.#resize(`${Math.ceil(((blocks - bfree) * bsize) / KIB)}k`)
+    for (let tries = 1; ; tries += 1) {
+      const { bsize, blocks, bfree } = statfsSync(this.#path)
+      try {
+        this.#resize(`${Math.ceil(((blocks - bfree) * bsize) / KIB)}k`)
+        return
+      } catch (error) {
+        // The kernel refuses a size that a write has just gone beyond.
+        if (tries === FILL_TRIES_MAX) throw error
+      }
+    }
   }
 
   empty(): void {

@@ -70,7 +70,9 @@ async function happen(fault: Fault, log: FaultLog, down: Set<Member>): Promise<v
   const atMs = performance.now()
   if (fault.down !== undefined) down.add(fault.down)
   // What locks tables may have to wait for them, or be cut off from them by another fault.
-  const begun = Promise.resolve(fault.begin()).catch(() => {})
+  const begun = Promise.resolve()
+    .then(() => fault.begin())
+    .catch(() => {})
   await sleep(fault.holdMs)
   await Promise.race([begun, sleep(fault.holdMs)])
   if (fault.down !== undefined) down.delete(fault.down)
