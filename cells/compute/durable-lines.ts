@@ -15,7 +15,7 @@ interface Unwritten {
   readonly written: () => void
 }
 
-/** A file of lines that is only added to, and written anew when it gets long. Disposing it writes what is left. */
+/** A file of lines that lines are appended to, and that is rewritten without old lines when it gets long. Disposing the object writes the lines still in memory. */
 export class DurableLines implements AsyncDisposable {
   readonly #options: DurableLinesOptions
   #file: FileHandle

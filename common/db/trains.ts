@@ -19,7 +19,7 @@ interface Line {
   underWay: number
 }
 
-/** Few sizes, so that few statements are prepared per connection. */
+/** Few sizes, so that the server sees few shapes of compounds. */
 const SIZES = [8, 4, 2, 1] as const
 /** Nobody waits longer for those before: they may be waiting for a lock that has nothing to do with the others. */
 const PATIENCE_MS = 20

@@ -117,7 +117,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     return idle.length
   }
 
-  /** What ends every process that takes it up shall not end the next: it is stuck until an operator continues it. */
+  /** A saga that ended every process that took it up must not end the next one: it stays stuck until an operator continues it. */
   async #setAside({ id, name, subject }: SagaRecord): Promise<void> {
     await markSaga(this.#options.db, id, this.#lease, { state: 'stuck' })
     this.#options.log.error(

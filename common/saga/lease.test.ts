@@ -34,7 +34,7 @@ test('a lease is one holder’s until it is over, and each new holder has a high
   expect(await acquireLease(db, 'job', 'a', TTL_MS)).toMatchObject({ holder: 'a', generation: 3 })
 })
 
-test('a holder whose lease was over, and that nobody else took, has its generation still', async () => {
+test('a holder whose lease was over, and that no other process took, keeps its generation', async () => {
   await acquireLease(db, 'late', 'a', TTL_MS)
   await age('late', 2 * TTL_MS)
 
