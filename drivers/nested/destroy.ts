@@ -95,6 +95,7 @@ async function removeParts(
   const { networks, groups, keypairs, records } = host
   const isUsed = (by: (other: InstanceRecord) => boolean) => () => records.others(id).some(by)
   for (const portId of record.portIds) await networks.removePort(portId as PortId, signal)
+  records.leave(id)
   for (const networkId of record.networkIds) {
     const used = isUsed((other) => other.networkIds.includes(networkId))
     await networks.releaseNetwork(networkId as NetworkId, used, signal)

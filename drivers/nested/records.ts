@@ -28,6 +28,7 @@ export interface InstanceRecord {
 export class Records {
   readonly #folder: string
   readonly #records = new Map<InstanceId, InstanceRecord>()
+  readonly #leaving = new Set<InstanceId>()
 
   private constructor(folder: string) {
     this.#folder = folder
@@ -53,9 +54,19 @@ export class Records {
     return [...this.#records]
   }
 
-  /** Of every instance but one. */
+  /** Of every instance that has a use for what its record names, but one. */
   others(id: InstanceId): readonly InstanceRecord[] {
-    return [...this.#records].filter(([other]) => other !== id).map(([, record]) => record)
+    return [...this.#records]
+      .filter(([other]) => other !== id && !this.#leaving.has(other))
+      .map(([, record]) => record)
+  }
+
+  /**
+   * Its server and ports are gone, so what else its record names is kept for others alone: of instances that are removed at
+   * once, each would else leave to the next what they shared. Until the record is written again.
+   */
+  leave(id: InstanceId): void {
+    this.#leaving.add(id)
   }
 
   /** Afterwards the record is on disk, whole. */
@@ -72,11 +83,13 @@ export class Records {
     await rename(partial, path)
     await syncFolder(this.#folder)
     this.#records.set(id, record)
+    this.#leaving.delete(id)
   }
 
   async remove(id: InstanceId): Promise<void> {
     await rm(this.#path(id), { force: true })
     this.#records.delete(id)
+    this.#leaving.delete(id)
   }
 
   #path(id: InstanceId): string {

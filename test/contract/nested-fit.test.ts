@@ -10,7 +10,7 @@ import {
   newId,
   type PortId,
 } from '#common/ids.ts'
-import type { Driver, FlavorSpec, NicSpec } from '#drivers/driver.ts'
+import type { Driver, FilterRule, FlavorSpec, NicSpec } from '#drivers/driver.ts'
 import type { InstanceLabels } from '#drivers/labels.ts'
 import { createNestedDriver } from '#drivers/nested/driver.ts'
 import { nestedSettings } from '#drivers/nested/settings.ts'
@@ -296,6 +296,36 @@ test('a cloud tells at the next list that a server is gone, and takes one away t
   })
   expect(there(cloud)).toEqual([])
   expect(cloud.count(/servers\/detail$/) - lists).toBeLessThan(10)
+})
+
+test('instances that are removed at once leave no network, group or key of theirs to one another', async () => {
+  const nested = await open({})
+  const keypair = { name: 'mine', type: 'ssh', publicKey: 'ssh-ed25519 AAAA' } as const
+  const group = newId<string>()
+  const rules = [{ version: 4, direction: 'ingress', protocol: 6, portMin: 80, portMax: 80 }].map(
+    (rule) => ({ ...rule, remotes: [], groupId: group }) as unknown as FilterRule,
+  )
+  const specs = Array.from({ length: 4 }, (_, index) => {
+    const nic = {
+      ...nicOn('10.1.0.0/24', `10.1.0.${index + 5}`),
+      macAddress: `fa:16:3e:0a:0b:1${index}`,
+    }
+    return instanceSpec(image, {
+      nics: [nic],
+      asked: { metadata: {}, keypair, userData: null, adminPassword: null },
+    })
+  })
+  for (const spec of specs) await nested.spawn(spec, signal())
+  const ports = specs.map(({ id, nics }) => {
+    return { instance: id, nic: nics[0]!, rules, groupIds: [group] }
+  })
+  expect(await nested.firewall!.apply(ports, signal())).toHaveLength(specs.length)
+
+  await Promise.all(specs.map(({ id }) => nested.destroy(id, signal())))
+
+  for (const { items } of [cloud.ports, cloud.networks, cloud.subnets, cloud.groups])
+    expect([...items.values()]).toEqual([])
+  expect([...cloud.keypairs]).toEqual([])
 })
 
 function there({ servers }: StubCloud) {
