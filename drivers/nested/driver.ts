@@ -91,10 +91,10 @@ async function createHost(
   settings: NestedSettings,
   logger: Logger | undefined,
 ): Promise<NestedHost> {
-  const cloud = new Cloud(settings, owner.cellId)
   await mkdir(stateDirectory, { recursive: true, mode: 0o700 })
-  const versions = new ComputeVersions(cloud)
   const records = await Records.open(stateDirectory)
+  const cloud = new Cloud(settings, owner.cellId, (project) => records.stayIn(project))
+  const versions = new ComputeVersions(cloud)
   const view = new ServerView({
     marker: markerKey(owner),
     list: async (since, signal) => {

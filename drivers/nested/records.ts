@@ -1,5 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { Failure } from '#common/errors.ts'
 import { type InstanceId, isUuid } from '#common/ids.ts'
 
 /** What a host must remember of an instance: what was made for it below, and whether its server was asked for. */
@@ -27,15 +28,17 @@ export interface InstanceRecord {
 /** The records of a host, on disk before what they name exists, and in memory. */
 export class Records {
   readonly #folder: string
+  readonly #projectFile: string
   readonly #records = new Map<InstanceId, InstanceRecord>()
   readonly #leaving = new Set<InstanceId>()
 
-  private constructor(folder: string) {
-    this.#folder = folder
+  private constructor(stateDirectory: string) {
+    this.#folder = join(stateDirectory, 'instances')
+    this.#projectFile = join(stateDirectory, 'project')
   }
 
   static async open(stateDirectory: string): Promise<Records> {
-    const records = new Records(join(stateDirectory, 'instances'))
+    const records = new Records(stateDirectory)
     await mkdir(records.#folder, { recursive: true, mode: 0o700 })
     for (const name of await readdir(records.#folder)) {
       const id = name.replace(/\.json$/, '')
@@ -44,6 +47,24 @@ export class Records {
       records.#records.set(id as InstanceId, JSON.parse(text) as InstanceRecord)
     }
     return records
+  }
+
+  /**
+   * Afterwards the servers of this host are in the project below, whatever logs in later. Throws `unavailable` for another
+   * than they are in: there all would be missing, and be made once more.
+   */
+  async stayIn(projectId: string): Promise<void> {
+    const home = await readFile(this.#projectFile, 'utf8').catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      return undefined
+    })
+    if (home === projectId) return
+    if (home === undefined) return writeDurably(this.#projectFile, projectId)
+    throw new Failure(
+      'unavailable',
+      'The credential of this host is for another project below than its servers are in.',
+      { detail: `it is for project ${projectId}, and they are in ${home}` },
+    )
   }
 
   get(id: InstanceId): InstanceRecord | undefined {
@@ -71,17 +92,7 @@ export class Records {
 
   /** Afterwards the record is on disk, whole. */
   async write(id: InstanceId, record: InstanceRecord): Promise<void> {
-    const path = this.#path(id)
-    const partial = `${path}.part`
-    const file = await open(partial, 'w', 0o600)
-    try {
-      await file.writeFile(JSON.stringify(record))
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(partial, path)
-    await syncFolder(this.#folder)
+    await writeDurably(this.#path(id), JSON.stringify(record))
     this.#records.set(id, record)
     this.#leaving.delete(id)
   }
@@ -97,9 +108,18 @@ export class Records {
   }
 }
 
-/** A rename is on disk once its folder is. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path)
+/** Afterwards the file is on disk, whole: a rename is once its folder is. */
+async function writeDurably(path: string, content: string): Promise<void> {
+  const partial = `${path}.part`
+  const file = await open(partial, 'w', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(partial, path)
+  const folder = await open(dirname(path))
   try {
     await folder.sync()
   } finally {

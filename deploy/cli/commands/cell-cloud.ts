@@ -73,8 +73,11 @@ async function verify(
   const { verifyBoot } = await import('../../nested/verify-boot.ts')
   const cell = existingState(layout).cells.find((each) => each.name === name)
   const settings = cell === undefined ? undefined : cloudSettings(layout, cell)
-  if (settings !== undefined) await verified(layout, { login: {}, settings })
-  else if (boot !== true)
+  if (cell !== undefined && settings !== undefined) {
+    await verified(layout, { login: {}, settings })
+    const { refuseOtherProject } = await import('../../nested/same-project.ts')
+    await refuseOtherProject(layout, cell, settings)
+  } else if (boot !== true)
     throw new Failure('invalid', `Cell ${name} is no cloud: of it only --boot shows that it works.`)
   if (boot === true) sayAll(await verifyBoot(await administrator(layout), name))
 }

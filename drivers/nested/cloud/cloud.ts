@@ -12,7 +12,7 @@ import { checkedLookup } from './check-address.ts'
 import { cloudFailure } from './cloud-failure.ts'
 import { RateLimit } from './rate-limit.ts'
 import { retryAfterMs } from './retry-after.ts'
-import { type Access, type Message, type Sent, Session } from './session.ts'
+import { type Access, type Message, type ProjectCheck, type Sent, Session } from './session.ts'
 import { silence } from './silence.ts'
 
 export interface CloudRequest {
@@ -58,7 +58,7 @@ export class Cloud implements AsyncDisposable {
   #isWeir = false
 
   /** `via` names this host's cell to gateways below. */
-  constructor(settings: NestedSettings, via: string) {
+  constructor(settings: NestedSettings, via: string, check?: ProjectCheck) {
     this.#settings = settings
     this.#via = via
     this.#agent = new Agent({
@@ -72,9 +72,9 @@ export class Cloud implements AsyncDisposable {
       bodyTimeout: settings.requestTimeoutMs,
     })
     this.#rate = new RateLimit(settings.requestsPerSecond)
-    this.#session = new Session(settings, (request, signal) =>
-      this.#whole({ ...request, headers: { ...request.headers, [VIA]: via } }, signal),
-    )
+    const send = (request: Message, signal: AbortSignal) =>
+      this.#whole({ ...request, headers: { ...request.headers, [VIA]: via } }, signal)
+    this.#session = new Session(settings, send, check)
   }
 
   /** True once an answer has shown that the cloud is another Weir. */

@@ -53,16 +53,21 @@ type Token = Static<typeof TokenBody>['token']
 const RENEW_AFTER = 0.8
 const LOGIN_MS = 60_000
 
+/** Told of the project of every token before it is used; throws for one that must not be used. */
+export type ProjectCheck = (projectId: string) => Promise<void>
+
 /** Logs in once for all who ask at the same time, and again before the token ends or when it is refused. */
 export class Session {
   readonly #settings: NestedSettings
   readonly #send: Send
   readonly #url: URL
+  readonly #check: ProjectCheck | undefined
   #access: Promise<Access> | undefined
 
   /** Throws `invalid` for an address that the settings do not allow. */
-  constructor(settings: NestedSettings, send: Send) {
+  constructor(settings: NestedSettings, send: Send, check: ProjectCheck | undefined) {
     this.#settings = settings
+    this.#check = check
     this.#send = send
     const base = withoutTrailing(settings.authUrl, '/').replace(/\/v3$/, '')
     this.#url = checkCloudUrl('auth_url', `${base}/v3/auth/tokens`, settings)
@@ -104,7 +109,9 @@ export class Session {
     const token = headers['x-subject-token']
     if (status !== 201 || typeof token !== 'string')
       throw cloudFailure({ what: 'POST /v3/auth/tokens', status, body: text })
-    return accessOf(token, parsed(text), this.#settings)
+    const access = accessOf(token, parsed(text), this.#settings)
+    await this.#check?.(access.projectId)
+    return access
   }
 }
 
