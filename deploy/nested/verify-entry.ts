@@ -14,7 +14,11 @@ interface FlavorAnswer {
   readonly disk: number
   readonly 'OS-FLV-EXT-DATA:ephemeral': number
   readonly swap: number | ''
+  readonly extra_specs: Readonly<Record<string, string>>
 }
+
+/** Since then flavors are listed with their extra specs. */
+const EXTRA_SPECS_SINCE = '2.61'
 
 /**
  * What a host with this entry's settings would find there, for the cells and flavors that the endpoint has. Throws
@@ -27,9 +31,12 @@ export async function verifyEntry(
   const read = settingsOf({ ...settings, ...login })
   const get = <Answer>(path: string) => callApi<Answer>(admin, { method: 'GET', path })
   const { cells } = await get<{ cells: readonly { id: string }[] }>('/federation/v1/cells')
-  const { flavors } = await get<{ flavors: readonly FlavorAnswer[] }>(
-    '/compute/v2.1/flavors/detail',
-  )
+  const { flavors } = await callApi<{ flavors: readonly FlavorAnswer[] }>(admin, {
+    method: 'GET',
+    // Those of single projects, too.
+    path: '/compute/v2.1/flavors/detail?is_public=None',
+    headers: { 'openstack-api-version': `compute ${EXTRA_SPECS_SINCE}` },
+  })
   const ids = cells.map(({ id }) => id)
   return verifyCloud(read, { cells: ids, flavors: flavors.map(flavorSpec) })
 }
@@ -52,6 +59,6 @@ function flavorSpec(flavor: FlavorAnswer): FlavorSpec {
     rootGb: flavor.disk,
     ephemeralGb: flavor['OS-FLV-EXT-DATA:ephemeral'],
     swapMb: Number(flavor.swap),
-    extraSpecs: {},
+    extraSpecs: flavor.extra_specs,
   }
 }

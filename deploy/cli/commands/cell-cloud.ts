@@ -67,8 +67,10 @@ async function verify(
       'invalid',
       'Name a cell to look at, and --boot, or --cloud for one to come. See: ./weir cell verify --help',
     )
-  if (name === undefined)
-    return verified(layout, await entryOf(operator, { cloud: cloud ?? '', set, map }))
+  if (name === undefined) {
+    const entry = await entryOf(operator, { cloud: cloud ?? '', set, map })
+    return verified(layout, await known(layout, entry))
+  }
   const { cloudSettings } = await import('../../nested/cloud-login.ts')
   const { verifyBoot } = await import('../../nested/verify-boot.ts')
   const cell = existingState(layout).cells.find((each) => each.name === name)
@@ -91,7 +93,7 @@ export async function joinNested(
   const { joinCloud } = await import('../../nested/join-cloud.ts')
   const layout = layoutIn()
   using _lock = lockDeployment(layout)
-  const entry = await entryOf(operator, flags)
+  const entry = await known(layout, await entryOf(operator, flags))
   await verified(layout, entry)
   await joinCloud(layout, name, entry, progress)
   say(`Cell ${name} takes servers. What it has: ./weir cell show ${name}`)
@@ -137,6 +139,12 @@ async function entryOf(operator: Operator, { cloud, set, map }: CloudFlags): Pro
     )
   const { login, settings } = cloudEntry(entry)
   return { login, settings: mapped({ ...settings, ...set }, map) }
+}
+
+/** The entry with all of ours that it maps by their ids. */
+async function known(layout: Layout, { login, settings }: CloudEntry): Promise<CloudEntry> {
+  const { withOurIds } = await import('../../nested/mapped.ts')
+  return { login, settings: await withOurIds(await administrator(layout), settings) }
 }
 
 async function verified(layout: Layout, entry: CloudEntry): Promise<void> {
