@@ -9,7 +9,12 @@ const nic = (nth: number, address: string, dhcp: boolean): NicSpec => ({
   networkId: newId(),
   macAddress: `fa:16:3e:00:00:0${nth}`,
   mtu: 1500,
-  fixedIps: [{ address, cidr: '10.0.0.0/20', gateway: '10.0.0.1', dhcp, dnsServers: [] }],
+  fixedIps: [
+    {
+      ...{ address, cidr: '10.0.0.0/20', gateway: '10.0.0.1', dhcp, dnsServers: [] },
+      hostRoutes: [{ destination: '192.0.2.0/24', nexthop: '10.0.0.9' }],
+    },
+  ],
 })
 const nics = [nic(1, '10.0.0.5', true), nic(2, '10.0.0.6', false)]
 const ports = nics.map(({ portId }) => portId)
@@ -57,7 +62,10 @@ test('a guest on a machine is told the machine’s NICs, and addresses that nobo
         type: 'ipv4',
         ip_address: '10.0.0.5',
         netmask: '255.255.240.0',
-        routes: [{ network: '0.0.0.0', netmask: '0.0.0.0', gateway: '10.0.0.1' }],
+        routes: [
+          { network: '0.0.0.0', netmask: '0.0.0.0', gateway: '10.0.0.1' },
+          { network: '192.0.2.0', netmask: '255.255.255.0', gateway: '10.0.0.9' },
+        ],
       },
       still,
     ],

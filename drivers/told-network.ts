@@ -2,6 +2,7 @@ import ipaddr from 'ipaddr.js'
 import type { InstanceSpec, NicSpec } from './driver.ts'
 import type { MachineNicMap } from './machine-nics.ts'
 
+type FixedIp = NicSpec['fixedIps'][number]
 type Files = Readonly<Record<string, Uint8Array>>
 /** By the MAC address of a port. */
 type MacOf = ReadonlyMap<string, string | undefined>
@@ -61,19 +62,29 @@ function isHandedOut({ type }: NetworkData['networks'][number]): boolean {
   return type === 'ipv4_dhcp'
 }
 
-function isHandedOutV4({ address, dhcp }: NicSpec['fixedIps'][number]): boolean {
+function isHandedOutV4({ address, dhcp }: FixedIp): boolean {
   return dhcp && !address.includes(':')
 }
 
-function fixed({ address, cidr, gateway }: NicSpec['fixedIps'][number]): object {
-  const any = '0.0.0.0'
-  const [, bits] = ipaddr.parseCIDR(cidr)
-  return {
-    type: 'ipv4',
-    ip_address: address,
-    netmask: ipaddr.IPv4.subnetMaskFromPrefixLength(bits).toString(),
-    routes: gateway === null ? [] : [{ network: any, netmask: any, gateway }],
-  }
+function fixed(ip: FixedIp): object {
+  return { type: 'ipv4', ip_address: ip.address, netmask: netmaskOf(ip.cidr), routes: routesOf(ip) }
+}
+
+/** As `network_data.json` has them: the way out by the gateway first, then what the subnet says of others. */
+export function routesOf({ cidr, gateway, hostRoutes = [] }: FixedIp): readonly object[] {
+  const anywhere = ipaddr.IPv6.isValidCIDR(cidr) ? '::/0' : '0.0.0.0/0'
+  const out = gateway === null ? [] : [{ destination: anywhere, nexthop: gateway }]
+  return [...out, ...hostRoutes].map(({ destination, nexthop }) => {
+    const [network] = destination.split('/')
+    return { network, netmask: netmaskOf(destination), gateway: nexthop }
+  })
+}
+
+/** The mask of a block, such as 255.255.255.0. */
+export function netmaskOf(cidr: string): string {
+  const [network, bits] = ipaddr.parseCIDR(cidr)
+  const Family = network.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6
+  return Family.subnetMaskFromPrefixLength(bits).toString()
 }
 
 function metaData(data: MetaData, macOf: MacOf): object {

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { netmaskOf, routesOf } from '#drivers/told-network.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 
 type Nic = InstanceBuild['nics'][number]
@@ -27,18 +28,11 @@ function network(nic: Nic, ip: FixedIp, id: string, link: string): object {
   const kind = ipaddr.parse(ip.address).kind()
   const base = { id, link, network_id: nic.networkId }
   if (ip.dhcp && kind === 'ipv4') return { ...base, type: 'ipv4_dhcp' }
-  const any = kind === 'ipv4' ? '0.0.0.0' : '::'
   return {
     ...base,
     type: kind,
     ip_address: ip.address,
-    netmask: netmask(ip.cidr),
-    routes: ip.gateway === null ? [] : [{ network: any, netmask: any, gateway: ip.gateway }],
+    netmask: netmaskOf(ip.cidr),
+    routes: routesOf(ip),
   }
-}
-
-function netmask(cidr: string): string {
-  const [network, bits] = ipaddr.parseCIDR(cidr)
-  const Family = network.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6
-  return Family.subnetMaskFromPrefixLength(bits).toString()
 }

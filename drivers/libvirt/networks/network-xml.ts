@@ -34,6 +34,7 @@ export function networkXml(owner: Owner, nic: NicSpec, isOverlapping = false): s
       ...subnets.map((subnet) => subnetElement(subnet, isOverlapping)),
       dnsmasqOptions([
         ...dnsServersOption(served?.dnsServers ?? []),
+        ...hostRoutesOption(served?.hostRoutes ?? []),
         ...(served?.dhcp === true ? [rangeOption(served)] : []),
       ]),
     ),
@@ -70,6 +71,15 @@ function subnetElement({ gateway, cidr }: Gatewayed, isOverlapping: boolean): Xm
 function dnsServersOption(servers: readonly string[]): readonly string[] {
   const addresses = servers.filter((server) => ipaddr.IPv4.isValid(server))
   return addresses.length === 0 ? [] : [`dhcp-option=option:dns-server,${addresses.join(',')}`]
+}
+
+/** RFC 3442. A guest that is told so of routes looks for no router besides, and libvirt names none where nothing is forwarded. */
+function hostRoutesOption(routes: NonNullable<Address['hostRoutes']>): readonly string[] {
+  const told = routes
+    .filter(({ destination }) => ipaddr.IPv4.isValidCIDR(destination))
+    .filter(({ nexthop }) => ipaddr.IPv4.isValidFourPartDecimal(nexthop))
+    .flatMap(({ destination, nexthop }) => [destination, nexthop])
+  return told.length === 0 ? [] : [`dhcp-option=option:classless-static-route,${told.join(',')}`]
 }
 
 /**
