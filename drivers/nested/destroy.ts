@@ -31,6 +31,7 @@ export async function removeInstance(
   if (record === undefined) return
   await removeParts(host, id, record, signal)
   await host.records.remove(id)
+  if (record.serverId != null) host.view.forget(record.serverId)
 }
 
 /** What was made for an instance. */

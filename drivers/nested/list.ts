@@ -10,9 +10,11 @@ export async function list(
 ): Promise<readonly InstanceReport[]> {
   await host.view.catchUp(signal)
   const reports = new Map<InstanceId, InstanceReport>()
-  for (const [id, { hasRun, serverId }] of host.records.all())
-    if (hasRun && serverId !== null && host.view.isLost(serverId))
-      reports.set(id, { id, powerState: 'nostate', fault: LOST })
+  for (const [id, { hasRun, serverId }] of host.records.all()) {
+    if (!hasRun || serverId === null) continue
+    await host.view.seek(serverId, signal)
+    if (host.view.isLost(serverId)) reports.set(id, { id, powerState: 'nostate', fault: LOST })
+  }
   for (const server of host.view.all()) {
     const id = host.view.instanceOf(server)
     if (id === undefined || server.status === 'BUILD') continue

@@ -298,6 +298,24 @@ test('a cloud tells at the next list that a server is gone, and takes one away t
   expect(cloud.count(/servers\/detail$/) - lists).toBeLessThan(10)
 })
 
+test('a server that is gone is told of as failed, also one that was asked for before the next list, and by a host begun since', async () => {
+  const nested = await open({ poll_ms: '500', idle_poll_ms: '60000' })
+  const spec = instanceSpec(image)
+  await nested.spawn(spec, signal())
+  await nested.list(signal())
+  Object.assign(there(cloud)[0]!, { status: 'DELETED', updated: Date.now() })
+
+  await expect(nested.stop(spec.id, 0, signal())).rejects.toMatchObject({ kind: 'not-found' })
+
+  const gone = { id: spec.id, powerState: 'nostate', fault: expect.stringContaining('no such') }
+  expect(await nested.list(signal())).toEqual([gone])
+  await nested[Symbol.asyncDispose]()
+  const again = await open({})
+  expect(await again.list(signal())).toEqual([gone])
+  await again.destroy(spec.id, signal())
+  expect(await again.list(signal())).toEqual([])
+})
+
 test('instances that are removed at once leave no network, group or key of theirs to one another', async () => {
   const nested = await open({})
   const keypair = { name: 'mine', type: 'ssh', publicKey: 'ssh-ed25519 AAAA' } as const

@@ -19,7 +19,8 @@ export async function findServer(
     const record = host.records.get(id)
     if (server === undefined) {
       if (record !== undefined) refuseUnseen(host, record)
-      host.view.forget(known)
+      if (record?.hasRun === true) host.view.lose(known)
+      else host.view.forget(known)
     } else if (record?.hasRun === false) await refuseForeign(host, id, server)
     return server
   }

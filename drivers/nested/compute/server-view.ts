@@ -81,9 +81,17 @@ export class ServerView implements AsyncDisposable {
     const server = await this.#options.show(serverId, signal)
     if (!this.#servers.has(serverId)) return
     this.#lookedAt.set(serverId, begunAt)
-    if (server === undefined) this.#lose(serverId)
+    if (server === undefined) this.lose(serverId)
     else this.#take(server)
     this.#looks.emit(serverId)
+  }
+
+  /** The same of one that no list has shown since this view began: only the cloud itself can say that it is gone. */
+  async seek(serverId: string, signal: AbortSignal): Promise<void> {
+    if (this.#servers.has(serverId) || this.#lost.has(serverId)) return
+    const server = await this.#options.show(serverId, signal)
+    if (server === undefined) this.lose(serverId)
+    else if (!this.#servers.has(serverId)) this.#take(server)
   }
 
   get(serverId: string): CloudServer | undefined {
@@ -135,6 +143,16 @@ export class ServerView implements AsyncDisposable {
     this.#servers.delete(serverId)
     this.#missing.delete(serverId)
     this.#lookedAt.delete(serverId)
+  }
+
+  /** The cloud has removed it, and was not asked to. */
+  lose(serverId: string): void {
+    const server = this.#servers.get(serverId)
+    this.forget(serverId)
+    this.#lost.add(serverId)
+    const id = server === undefined ? undefined : this.instanceOf(server)
+    if (id === undefined) return
+    for (const listener of this.#listeners) listener({ id, powerState: 'nostate', fault: LOST })
   }
 
   /** Tells of every change of power state that is seen, and of `nostate` for a server that the cloud has lost, until disposed. */
@@ -194,7 +212,7 @@ export class ServerView implements AsyncDisposable {
   }
 
   #take(server: CloudServer): void {
-    if (server.status === 'DELETED') return this.#lose(server.id)
+    if (server.status === 'DELETED') return this.lose(server.id)
     const before = this.#servers.get(server.id)
     this.#missing.delete(server.id)
     this.#servers.set(server.id, server)
@@ -213,16 +231,6 @@ export class ServerView implements AsyncDisposable {
   #noteStranger(server: CloudServer): void {
     if (server.status === 'DELETED' || isMarked(server.metadata)) this.#strangers.delete(server.id)
     else this.#strangers.set(server.id, server)
-  }
-
-  /** The cloud has removed it. */
-  #lose(serverId: string): void {
-    const server = this.#servers.get(serverId)
-    this.forget(serverId)
-    this.#lost.add(serverId)
-    const id = server === undefined ? undefined : this.instanceOf(server)
-    if (id === undefined) return
-    for (const listener of this.#listeners) listener({ id, powerState: 'nostate', fault: LOST })
   }
 
   /** A cloud leaves out of its lists what is in a part of it that is away, and then cannot show it either. */
