@@ -58,6 +58,7 @@ export interface Driver extends AsyncDisposable {
   readonly labels?: Labels
   readonly consoleLog?: ConsoleLog
   readonly console?: Console
+  readonly consoleKinds?: ConsoleKinds
   readonly snapshot?: Snapshot
   readonly rebuild?: Rebuild
   readonly resize?: Resize
@@ -88,6 +89,7 @@ export const CAPABILITIES = [
   'labels',
   'consoleLog',
   'console',
+  'consoleKinds',
   'snapshot',
   'rebuild',
   'resize',
@@ -248,6 +250,12 @@ export interface Console {
    * guest is off, `unsupported` when it has no such console.
    */
   open(id: InstanceId, kind: ConsoleKind, signal: AbortSignal): Promise<Duplex>
+}
+
+/** Of backends whose guests do not all have every console; of others a console of any kind is promised without a look. */
+export interface ConsoleKinds {
+  /** Whether the guest has a console of the kind. May throw `conflict` while the guest is off. */
+  has(id: InstanceId, kind: ConsoleKind, signal: AbortSignal): Promise<boolean>
 }
 
 /** Stamped on everything a driver makes; it lists, counts and destroys only what carries both. */

@@ -20,6 +20,10 @@ export function serveLookups(compute: Compute, nats: NatsConnection): readonly A
       const guest = (await driver.list(signal)).find(({ id }) => id === serverId)
       return { powerState: guest === undefined ? null : POWER_STATES[guest.powerState] }
     },
+    'console-kind': async ({ serverId, kind }, signal) => {
+      const kinds = driverPart(driver, 'consoleKinds')
+      return { isThere: await kinds.has(serverId as InstanceId, kind, signal) }
+    },
     topology: async ({ serverId }, signal) => {
       const found = await driverPart(driver, 'topology').read(serverId as InstanceId, signal)
       return { topology: found === null ? null : wireTopology(found) }

@@ -63,6 +63,9 @@ export async function createBaremetalDriver(
     reboot: (id, how, graceMs, signal) => reboot(host, id, { how, graceMs }, signal),
     watch: (listener) => watch(host, listener),
     console: baremetalConsole(host),
+    consoleKinds: {
+      has: async (id, kind) => kind === 'serial' && host.lines.get(id) !== undefined,
+    },
     consoleLog: baremetalConsoleLog(host),
     rebuild: baremetalRebuild(host),
     nodes: baremetalNodes(host, work),

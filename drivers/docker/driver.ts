@@ -56,6 +56,7 @@ export async function createDockerDriver(
     diagnostics: dockerDiagnostics(host),
     interfaces: dockerInterfaces(host),
     console: dockerConsole(host),
+    consoleKinds: { has: async (_id, kind) => kind === 'serial' },
     consoleLog: dockerConsoleLog(host),
     snapshot: dockerSnapshot(host),
     rebuild: dockerRebuild(host),

@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { Type } from 'typebox'
 import { createWebSocketStream, WebSocket } from 'ws'
-import { Failure } from '#common/errors.ts'
-import type { Console, ConsoleKind } from '../driver.ts'
+import { Failure, isFailure } from '#common/errors.ts'
+import type { InstanceId } from '#common/ids.ts'
+import type { Console, ConsoleKind, ConsoleKinds } from '../driver.ts'
 import { checkCloudUrl, checkedLookup } from './cloud/check-address.ts'
 import { type ConsoleAddress, consoleAddress } from './compute/console-address.ts'
 import { getServer } from './compute/find-server.ts'
@@ -21,23 +22,46 @@ const REMOTE_CONSOLES_SINCE = '2.6'
 export function nestedConsole(host: NestedHost): Console {
   return {
     async open(id, kind, signal) {
-      const server = await getServer(host, id, signal)
-      if (server.status === 'SHUTOFF')
-        throw new Failure('conflict', `Instance ${id} is not running.`)
-      const microversion = await host.versions.need(REMOTE_CONSOLES_SINCE, 'a console', signal)
-      const { body } = await host.cloud.ask(
-        RemoteConsole,
-        'compute',
-        'POST',
-        `/servers/${server.id}/remote-consoles`,
-        { body: { remote_console: PROTOCOLS[kind] }, microversion, signal },
-      )
-      const address = consoleAddress(body.remote_console.url)
+      const address = consoleAddress(await consoleUrl(host, id, kind, signal))
       if (address === undefined)
         throw new Failure('unsupported', 'The cloud below has consoles of another kind.')
       return dial(address, host.settings, signal)
     },
   }
+}
+
+/** The cloud refuses at once a console that it does not have. Its token is let expire. */
+export function nestedConsoleKinds(host: NestedHost): ConsoleKinds {
+  return {
+    async has(id, kind, signal) {
+      try {
+        await consoleUrl(host, id, kind, signal)
+        return true
+      } catch (error) {
+        if (isFailure(error, 'invalid', 'unsupported')) return false
+        throw error
+      }
+    },
+  }
+}
+
+async function consoleUrl(
+  host: NestedHost,
+  id: InstanceId,
+  kind: ConsoleKind,
+  signal: AbortSignal,
+): Promise<string> {
+  const server = await getServer(host, id, signal)
+  if (server.status === 'SHUTOFF') throw new Failure('conflict', `Instance ${id} is not running.`)
+  const microversion = await host.versions.need(REMOTE_CONSOLES_SINCE, 'a console', signal)
+  const { body } = await host.cloud.ask(
+    RemoteConsole,
+    'compute',
+    'POST',
+    `/servers/${server.id}/remote-consoles`,
+    { body: { remote_console: PROTOCOLS[kind] }, microversion, signal },
+  )
+  return body.remote_console.url
 }
 
 /** The cloud chose the address, so it is checked as those of its catalog are. */

@@ -10,7 +10,7 @@ import { ComputeVersions } from './compute/compute-versions.ts'
 import { listServers } from './compute/list-servers.ts'
 import { removeSeconds } from './compute/remove-seconds.ts'
 import { ServerView } from './compute/server-view.ts'
-import { nestedConsole } from './console.ts'
+import { nestedConsole, nestedConsoleKinds } from './console.ts'
 import { nestedConsoleLog } from './console-log.ts'
 import { nestedCrashDump } from './crash-dump.ts'
 import { destroy } from './destroy.ts'
@@ -72,6 +72,7 @@ export async function createNestedDriver(
     labels: nestedLabels(host),
     consoleLog: nestedConsoleLog(host),
     console: nestedConsole(host),
+    consoleKinds: nestedConsoleKinds(host),
     snapshot: nestedSnapshot(host),
     rebuild: nestedRebuild(host),
     resize: nestedResize(host),

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Nullable, Uuid } from './scalars.ts'
+import { Nullable, OneOf, Uuid } from './scalars.ts'
 
 const Count = Type.Integer({ minimum: 0 })
 
@@ -30,6 +30,11 @@ export const LOOKUP_OPERATIONS = {
   'guest-state': {
     ask: Type.Object({ serverId: Uuid }),
     answer: Type.Object({ powerState: Nullable(Type.Integer()) }),
+  },
+  /** Whether the guest has a console of the kind. */
+  'console-kind': {
+    ask: Type.Object({ serverId: Uuid, kind: OneOf(['serial', 'vnc']) }),
+    answer: Type.Object({ isThere: Type.Boolean() }),
   },
   'server-below': {
     ask: Type.Object({ serverId: Uuid }),

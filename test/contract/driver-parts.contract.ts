@@ -70,6 +70,12 @@ export function driverPartsContract({
         await expect(again).rejects.toMatchObject({ kind: 'conflict' })
         await driver.start(id, signal())
       }
+      const { consoleKinds } = driver
+      if (consoleKinds === undefined) return
+      for (const kind of CONSOLE_KINDS)
+        expect(await consoleKinds.has(id, kind, signal())).toBe(
+          (harness.consoles ?? CONSOLE_KINDS).includes(kind),
+        )
     }))
 
   test('a suspended instance is off until it is resumed, started or rebooted', ({ skip }) =>

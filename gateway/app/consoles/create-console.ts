@@ -23,7 +23,7 @@ export interface CreatedConsole {
 
 /**
  * Afterwards the console may be opened with the token, once and soon. Throws `not-found`; `invalid` for a type that
- * the server's host does not have; `conflict` for a server in no cell; `unavailable` while its cell is dark.
+ * the server's host does not have; `conflict` for a server in no cell, or off; `unavailable` while its cell is dark.
  */
 export async function createConsole(
   consoles: Consoles,
@@ -36,7 +36,14 @@ export async function createConsole(
   const { hostId, attempt } = server
   if (hostId === null) throw new Failure('conflict', `Instance ${server.id} is not ready`)
   const kind = KINDS[`${asked.protocol} ${asked.type}`]
-  if (kind === undefined || !(await hostHasCapability(db, cell.id, hostId, 'console')))
+  const has = (part: string) => hostHasCapability(db, cell.id, hostId, part)
+  const isKnown = async (wanted: ConsoleKind) => {
+    if (!(await has('console'))) return false
+    if (!(await has('consoleKinds'))) return true
+    const ask = { serverId: server.id, kind: wanted }
+    return (await consoles.askHost(cell, hostId, 'console-kind', ask, context)).isThere
+  }
+  if (kind === undefined || !(await isKnown(kind)))
     throw new Failure('invalid', `Unavailable console type ${asked.type}.`)
 
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
