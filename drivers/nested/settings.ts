@@ -79,8 +79,8 @@ export function nestedSettings(settings: Readonly<Record<string, string>>): Nest
     requestsPerSecond: reader.integer('requests_per_second', 20, 1),
     requestTimeoutMs: reader.integer('request_timeout_ms', 60_000, 1),
     createSettlesMs: reader.integer('create_settles_ms', TEN_MINUTES_MS, 1),
-    pollMs: reader.integer('poll_ms', 1_000, 1),
-    idlePollMs: reader.integer('idle_poll_ms', 1_500, 1),
+    pollMs: reader.integer('poll_ms', 500, 1),
+    idlePollMs: reader.integer('idle_poll_ms', 1_000, 1),
     hopsMax: reader.integer('hops_max', 4, 1),
   }
   reader.finish()
