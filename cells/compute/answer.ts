@@ -24,6 +24,7 @@ export async function answerOf(
     const fields = { request_id: currentWork()?.requestId, ...errorFields(error) }
     log[isExpected ? 'info' : 'error'](fields, 'work on an instance failed')
     if (!isFailure(error)) throw error
-    return { state: 'failed', kind: error.kind, message: error.message }
+    const { kind, message, detail } = error
+    return { state: 'failed', kind, message, ...(detail !== undefined && { detail }) }
   }
 }

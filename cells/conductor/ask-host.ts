@@ -54,6 +54,11 @@ export type HostOutcome =
   /** An operator has declared the host down: nothing runs there. */
   | { readonly state: 'fenced' }
 
+/** Why a host could not do it, for operators: users are shown no word of a backend's. */
+export function reasonOf({ message, detail }: Extract<HostAnswer, { state: 'failed' }>): string {
+  return detail === undefined ? message : `${message} (${detail})`
+}
+
 /** Asks until the host has done it or says it cannot; `unavailable` when it stays silent. */
 export async function workOnHost<O extends WorkOperation>(
   conductor: Conductor,

@@ -64,7 +64,13 @@ export interface Fault {
 
 export type FaultEffect =
   /** The call fails. A failed spawn leaves nothing unless the kind is `unavailable`: then the guest does run. */
-  | { readonly do: 'fail'; readonly kind: ErrorKind; readonly message?: string }
+  | {
+      readonly do: 'fail'
+      readonly kind: ErrorKind
+      readonly message?: string
+      /** For operators alone. */
+      readonly detail?: string
+    }
   /** The call waits until the fault is taken away or the caller gives up, and then goes on. */
   | { readonly do: 'hang' }
   | { readonly do: 'slow'; readonly ms: number }
@@ -122,7 +128,9 @@ export class Faults {
     const { effect } = armed.fault
     switch (effect.do) {
       case 'fail':
-        return new Failure(effect.kind, effect.message ?? 'The fake host was told to fail.')
+        return new Failure(effect.kind, effect.message ?? 'The fake host was told to fail.', {
+          ...(effect.detail !== undefined && { detail: effect.detail }),
+        })
       case 'hang':
         await untilLifted(armed.lifted.signal, signal)
         return undefined

@@ -122,7 +122,13 @@ export const HostAnswer = Type.Union([
     /** Of a spawn; absent: its NICs have the MAC addresses they were to have. */
     machineNics: Type.Optional(Type.Array(MachineNic)),
   }),
-  Type.Object({ state: Type.Literal('failed'), kind: OneOf(ERROR_KINDS), message: Type.String() }),
+  Type.Object({
+    state: Type.Literal('failed'),
+    kind: OneOf(ERROR_KINDS),
+    message: Type.String(),
+    /** What the backend said, for operators alone. */
+    detail: Type.Optional(Type.String()),
+  }),
   Type.Object({ state: Type.Literal('stale'), attempt: Type.Integer() }),
 ])
 export type HostAnswer = Static<typeof HostAnswer>

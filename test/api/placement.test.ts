@@ -169,7 +169,9 @@ describe('hosts that fail', () => {
   })
 
   test('where every host fails, the server is in ERROR with its fault and nothing is left', async () => {
-    for (const host of cloud.hosts) host.fail(NO_SPAWN)
+    const detail = 'cell1-compute1 says: quota exceeded'
+    const told = { method: 'spawn', effect: { do: 'fail', kind: 'no-capacity', detail } } as const
+    for (const host of cloud.hosts) host.fail(told)
 
     const id = await createServer(cloud, demo)
     await expect(untilStatus(demo, id, 'ACTIVE')).rejects.toThrow('No valid host was found')
@@ -178,7 +180,17 @@ describe('hosts that fail', () => {
     expect(fault).toMatchObject({
       code: 500,
       message: 'No valid host was found. The hosts that were tried could not build it.',
+      details: expect.stringContaining(detail),
     })
+    expect(JSON.stringify(await showServer(demo, id))).not.toContain(detail)
+    const actions = `${SERVERS}/${id}/os-instance-actions`
+    const version = '2.84'
+    type Listed = { readonly instanceActions: readonly [{ readonly request_id: string }] }
+    const { instanceActions } = (await demo.get<Listed>(actions, { version })).body
+    const path = `${actions}/${instanceActions[0].request_id}`
+    const seenBy = async (who: ApiClient) => JSON.stringify((await who.get(path, { version })).body)
+    expect(await seenBy(cloud.as('admin'))).toContain(detail)
+    expect(await seenBy(demo)).not.toContain(detail)
     for (const host of cloud.hosts) expect(await host.guests()).toEqual([])
   })
 

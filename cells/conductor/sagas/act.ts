@@ -17,7 +17,7 @@ import {
 import { insertOperation } from '../../db/operations.ts'
 import { endedEvent } from '../action-event.ts'
 import { type Acted, effectsOf, type InstancePart, runsAfterwards } from '../acts/act-effects.ts'
-import { type HostOutcome, workOnHost } from '../ask-host.ts'
+import { type HostOutcome, reasonOf, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
 import { type Instance, instanceView, type PlacedOn } from '../instance.ts'
 
@@ -150,7 +150,7 @@ function doneOf(outcome: HostOutcome): Done {
     case 'failed':
       return {
         outcome: 'failed',
-        reason: outcome.message,
+        reason: reasonOf(outcome),
         isUntouched: outcome.kind === 'invalid',
       }
     case 'stale':

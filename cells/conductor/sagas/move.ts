@@ -15,7 +15,7 @@ import {
 import { insertOperation } from '../../db/operations.ts'
 import { endedEvent } from '../action-event.ts'
 import type { InstancePart } from '../acts/act-effects.ts'
-import { type HostOutcome, workOnHost } from '../ask-host.ts'
+import { type HostOutcome, reasonOf, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
 import { type Instance, instanceView } from '../instance.ts'
 import { type Copying, copyFiles } from '../moves/copy-files.ts'
@@ -204,7 +204,7 @@ function doneOf(outcome: HostOutcome, isSending: boolean): Done {
     case 'failed':
       return {
         outcome: 'failed',
-        reason: outcome.message,
+        reason: reasonOf(outcome),
         isCalledOff: isSending && outcome.kind === 'conflict',
       }
     case 'stale':

@@ -2,7 +2,7 @@ import { type InstanceId, newId } from '#common/ids.ts'
 import type { RemoteStep } from '#common/saga/saga.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import { findOwner } from '../../../db/instances.ts'
-import { type HostOutcome, workOnHost } from '../../ask-host.ts'
+import { type HostOutcome, reasonOf, workOnHost } from '../../ask-host.ts'
 import type { Conductor } from '../../conductor.ts'
 import { destroyOnHost } from '../../destroy-on-host.ts'
 import { claimOf, type Spawned, spawnOf, spawnStep } from './outputs.ts'
@@ -55,7 +55,7 @@ function spawned(outcome: HostOutcome): Spawned {
       // What is wrong with the request is wrong on every host.
       return {
         outcome: 'failed',
-        reason: outcome.message,
+        reason: reasonOf(outcome),
         isFinal: outcome.kind === 'invalid',
       }
     case 'stale':
