@@ -95,6 +95,21 @@ test('a flavor that a cloud lacks is made once, if the operator says so and the 
   expect(await found('flavors', {})).toMatchObject({ result: 'ok' })
 })
 
+test('a flavor on the second page of those there are is found, by its size as by its name', async () => {
+  cloud.flavorsPerPage = 2
+  cloud.flavors.make({ name: 'theirs', vcpus: 4, ram: 4_096, disk: 20, swap: 64 })
+  const lists = () => cloud.count(/^GET .*flavors.detail$/)
+
+  expect(await found('flavors', {})).toMatchObject({ result: 'ok', detail: 'large is theirs' })
+  expect(lists()).toBe(2)
+  const nested = await open({ flavors: 'large=theirs' })
+  await nested.spawn(instanceSpec(image, { flavor: LARGE }), signal())
+
+  const [flavor] = [...cloud.flavors.items.values()]
+  expect(there(cloud)).toMatchObject([{ flavor: flavor!.id }])
+  expect(lists()).toBe(4)
+})
+
 test('a network that the operator names is used as it is, and stays', async () => {
   const theirs = cloud.networks.make({ name: 'provider' }) as StubItem
   cloud.subnets.make({ network_id: theirs.id, cidr: '10.1.0.0/24' })

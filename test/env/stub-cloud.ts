@@ -55,6 +55,7 @@ export class StubCloud implements AsyncDisposable {
   instancesMax = -1
   /** By credentials, the projects that they are for; others are for `project`. */
   readonly projects = new Map<string, string>()
+  flavorsPerPage = Number.POSITIVE_INFINITY
   /** Whoever logs in may make flavors. */
   isAdministrator = false
   /** It is another Weir: it says so, and tells of events those who listen. */
@@ -217,7 +218,7 @@ export class StubCloud implements AsyncDisposable {
     [/^GET \/compute\/$/, () => ({ version: { version: '2.96', min_version: '2.1' } })],
     [
       /^GET \/compute\/flavors\/detail$/,
-      (_match, _body, query) => ({ flavors: [...FLAVORS, ...this.flavors.list(query)] }),
+      (_match, _body, query) => this.#flavorsAfter(query.get('marker')),
     ],
     [/^POST \/compute\/flavors$/, (_match, asked) => this.#addFlavor(asked)],
     [/^GET \/compute\/limits$/, () => ({ limits: { absolute: this.#limits() } })],
@@ -310,6 +311,16 @@ export class StubCloud implements AsyncDisposable {
       totalCoresUsed: used,
       maxTotalInstances: this.instancesMax,
       totalInstancesUsed: used,
+    }
+  }
+
+  #flavorsAfter(marker: string | null): object {
+    const all = [...FLAVORS, ...this.flavors.list(new URLSearchParams())]
+    const rest = all.slice(all.findIndex(({ id }) => id === marker) + 1)
+    const hasMore = rest.length > this.flavorsPerPage
+    return {
+      flavors: rest.slice(0, this.flavorsPerPage),
+      ...(hasMore && { flavors_links: [{ rel: 'next', href: 'elsewhere' }] }),
     }
   }
 
