@@ -44,7 +44,8 @@ test('of a cell that left nothing runs and no login is kept; the others are as t
   for (const { name } of state.cells) await writeLogin(layout, name, { user: 'web' })
   await issueCellCredentials(layout, state)
   for (const { name, hosts } of state.cells) {
-    for (const file of databaseFiles(layout, name)) writeFileSync(file, 'secret')
+    const key = join(layout.secrets, `cell-${name}.key`)
+    for (const file of [...databaseFiles(layout, name), key]) writeFileSync(file, 'secret')
     for (const host of hosts) mkdirSync(join(layout.hosts, host.name, 'state'), { recursive: true })
   }
   const kept = () =>
@@ -66,7 +67,7 @@ test('of a cell that left nothing runs and no login is kept; the others are as t
   expect(left.cells).toEqual([north])
   expect(Object.keys(left.processes)).toEqual(running())
   expect(kept()).toEqual(before.filter((name) => !name.includes('south')))
-  expect(before.filter((name) => name.includes('south'))).toHaveLength(7)
+  expect(before.filter((name) => name.includes('south'))).toHaveLength(8)
   expect(loginFiles(layout, 'south').some(existsSync)).toBe(false)
   expect(loginFiles(layout, 'north').every(existsSync)).toBe(true)
 })

@@ -8,7 +8,7 @@ import { dropDatabaseUser } from '../mariadb/database-user.ts'
 import { runningMariadb } from '../mariadb.ts'
 import { loginFiles } from '../nested/cloud-login.ts'
 import { stopProcess } from '../process/stop-process.ts'
-import { credentialsFiles } from '../up/prepare-bus.ts'
+import { cellSecrets } from '../up/prepare-bus.ts'
 import { cellDatabase, databaseFiles } from '../up/prepare-databases.ts'
 
 /**
@@ -33,7 +33,7 @@ export async function forgetCell(
   if (mariadb !== undefined) await dropDatabaseUser(mariadb.rootUrl(), cellDatabase(cell.name))
   for (const file of [
     ...loginFiles(layout, cell.name),
-    ...credentialsFiles(layout, cell),
+    ...cellSecrets(layout, cell),
     ...databaseFiles(layout, cell.name),
   ])
     rmSync(file, { force: true })

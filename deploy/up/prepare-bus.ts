@@ -56,13 +56,14 @@ export async function issueCellCredentials(
   return of
 }
 
-/** Where the credentials of a cell's programs are kept. */
-export function credentialsFiles(
+/** Where the credentials of a cell's programs are kept, and the key to what its database holds sealed. */
+export function cellSecrets(
   layout: Layout,
   { name, hosts }: Pick<CellRecord, 'name' | 'hosts'>,
 ): readonly string[] {
   const programs = [`cell-${name}`, ...hosts.map((host) => `host-${host.name}`)]
-  return programs.map((program) => join(layout.secrets, `${program}.creds`))
+  const files = [...programs.map((program) => `${program}.creds`), `cell-${name}.key`]
+  return files.map((file) => join(layout.secrets, file))
 }
 
 /**
