@@ -380,6 +380,8 @@ export interface ImageFile {
 
 export interface ImageSpec extends ImageFile {
   readonly name: string
+  /** By which other image services know the content, in hexadecimal; absent: not known. */
+  readonly sha512?: string
   readonly diskFormat: string
   readonly minDiskGb: number
   readonly minRamMb: number

@@ -251,6 +251,20 @@ test('the copy of an image does not have the name of the original, which users t
   ])
 })
 
+test('an image that is there by the same name and content is used, whichever way it was hashed', async () => {
+  const content = new ImageShelf()
+  const spec = { ...content.add(Buffer.from('z'), { name: 'debian' }), sha512: 'f'.repeat(128) }
+  cloud.images.make({ name: 'debian', status: 'active', os_hash_value: spec.sha512 })
+  driver = await createNestedDriver({ owner, stateDirectory, images: content }, settings({}))
+
+  await driver.spawn(instanceSpec(spec), signal())
+  expect(cloud.images.items.size).toBe(1)
+
+  const other = { ...content.add(Buffer.from('o'), { name: 'debian' }), sha512: 'e'.repeat(128) }
+  await driver.spawn(instanceSpec(other), signal())
+  expect(cloud.images.items.size).toBe(2)
+})
+
 test('a server below is called, described and tagged as it is here, and stays ours', async () => {
   const nested = await open({})
   const spec = instanceSpec(image, { displayName: 'before', hostname: 'before' })

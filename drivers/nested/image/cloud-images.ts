@@ -147,13 +147,24 @@ export class CloudImages implements ImageCopies, AsyncDisposable {
     const copies = await this.#copies(image, signal)
     const copy = copies.find(({ status }) => status === 'active')
     if (copy !== undefined) return copy.id
-    // What the cloud itself has hashed may be anybody's.
-    const { name, sha256 } = image
-    const hashed = await this.#list({ name, os_hash_value: sha256, status: 'active' }, signal)
-    if (hashed[0] !== undefined) return hashed[0].id
+    const hashed = await this.#hashed(image, signal)
+    if (hashed !== undefined) return hashed.id
     for (const left of copies)
       if (left[HOST_PROPERTY] === this.#options.owner.hostId) await this.remove(left.id, signal)
     return this.#upload(image, signal)
+  }
+
+  /** What the cloud itself has hashed may be anybody's. Glance hashes by SHA-512 unless it is told otherwise. */
+  async #hashed(
+    { name, sha256, sha512 }: ImageSpec,
+    signal: AbortSignal,
+  ): Promise<CloudImage | undefined> {
+    for (const os_hash_value of [sha512, sha256]) {
+      if (os_hash_value === undefined) continue
+      const [found] = await this.#list({ name, os_hash_value, status: 'active' }, signal)
+      if (found !== undefined) return found
+    }
+    return undefined
   }
 
   async #copies(

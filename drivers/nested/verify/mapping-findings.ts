@@ -57,7 +57,7 @@ export function findImages(
   return finding('images', async () => {
     await cloud.call('image', 'GET', '/images', { query: { limit: '1' }, signal })
     for (const named of images.values()) await namedId(cloud, 'images', named, signal)
-    return `${images.size} named; others by name and SHA-256, else copied`
+    return `${images.size} named; others by name and content, else copied`
   })
 }
 

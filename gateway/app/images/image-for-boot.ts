@@ -16,6 +16,7 @@ export interface BootFile {
 /** What a build request says of its image. */
 export interface BootImage extends BootFile {
   readonly name: string
+  readonly sha512: string
   readonly diskFormat: string
   readonly minDiskGb: number
   readonly minRamMb: number
@@ -55,6 +56,7 @@ export async function imageForBoot(
     diskFormat: image.containerFormat === 'docker' ? 'docker' : diskFormat,
     sizeBytes: content.sizeBytes,
     sha256: content.sha256,
+    sha512: content.sha512,
     minDiskGb: image.minDiskGb,
     minRamMb: image.minRamMb,
     properties: image.properties,

@@ -83,13 +83,14 @@ async function savedIn({ db }: Compute, serverId: string): Promise<BootImage | u
   if (image === undefined) return undefined
   const { content, diskFormat, name, minDiskGb, minRamMb, properties } = image
   if (content === null || diskFormat === null) return undefined
-  const { sizeBytes, sha256 } = content
+  const { sizeBytes, sha256, sha512 } = content
   return {
     id: image.id as ImageId,
     name: name ?? '',
     diskFormat,
     sizeBytes,
     sha256,
+    sha512,
     minDiskGb,
     minRamMb,
     properties,
