@@ -22,6 +22,7 @@ export interface CreateRequest {
 }
 
 /** Since when what is not in the oldest can be said. */
+const OLDEST = '2.1'
 const NO_NETWORK_SINCE = '2.37'
 const NIC_TAG_SINCE = '2.42'
 const TAGS_SINCE = '2.52'
@@ -57,7 +58,7 @@ export async function createRequest(
     ...(tags.length === 0 ? {} : { tags }),
   }
   const hints = hintsOf(host.records, spec)
-  const microversion = needed.reduce((a, b) => (isOlder(a, b) ? b : a), '2.1')
+  const microversion = needed.reduce((a, b) => (isOlder(a, b) ? b : a), OLDEST)
   if (files.length > 0 && !isOlder(microversion, FILES_UNTIL))
     throw new Failure(
       'unsupported',
@@ -99,8 +100,12 @@ async function versionsNeeded(
     needed.push(await versions.need(NO_NETWORK_SINCE, 'a server without a network', signal))
   if (spec.nics.some(({ tag }) => tag !== undefined))
     needed.push(await versions.need(NIC_TAG_SINCE, 'the tag of a network interface', signal))
-  if (hasDescription(spec))
-    needed.push(await versions.need(DESCRIPTION_SINCE, 'a description', signal))
+  needed.push(
+    hasDescription(spec)
+      ? await versions.need(DESCRIPTION_SINCE, 'a description', signal)
+      : // Nova describes a server by its name where it is asked for an older one.
+        ((await versions.ifServed(DESCRIPTION_SINCE, signal)) ?? OLDEST),
+  )
   if ((spec.remarks?.tags.length ?? 0) > 0)
     needed.push(await versions.need(TAGS_SINCE, 'tags', signal))
   if (spec.hostname !== derivedHostname(spec.displayName))
