@@ -1,9 +1,9 @@
-import type { Duplex } from 'node:stream'
 import type { SizedFlavor } from '#common/flavor-resources.ts'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { Adopt } from './adopt.ts'
 import type { Below } from './below.ts'
+import type { Console, ConsoleKinds, ConsoleLog } from './consoles.ts'
 import type { CrashDump, Diagnostics } from './guest-diagnostics.ts'
 import type { ImageCopies } from './image-copies.ts'
 import type { Labels } from './labels.ts'
@@ -187,11 +187,6 @@ export interface FilterRule {
   readonly remoteGroupId?: string
 }
 
-export interface ConsoleLog {
-  /** The newest `maxBytes` of what the guest wrote on its serial console; empty when it wrote nothing yet. */
-  read(id: InstanceId, maxBytes: number, signal: AbortSignal): Promise<Uint8Array>
-}
-
 export interface Snapshot {
   /** The root disk as it is at one moment, as an image that needs nothing else. The guest goes on meanwhile. */
   take(id: InstanceId, signal: AbortSignal): Promise<DiskImage>
@@ -238,24 +233,6 @@ export interface ResizeOptions {
   readonly runs: boolean
   /** How long the guest may take to shut down by itself. */
   readonly graceMs: number
-}
-
-export const CONSOLE_KINDS = ['serial', 'vnc'] as const
-export type ConsoleKind = (typeof CONSOLE_KINDS)[number]
-
-export interface Console {
-  /**
-   * The guest's console as bytes both ways: what is written is typed, what is read was shown. It ends when the guest
-   * goes off; destroying it hangs up. Who opens a console that is open takes it over. Throws `conflict` when the
-   * guest is off, `unsupported` when it has no such console.
-   */
-  open(id: InstanceId, kind: ConsoleKind, signal: AbortSignal): Promise<Duplex>
-}
-
-/** Of backends whose guests do not all have every console; of others a console of any kind is promised without a look. */
-export interface ConsoleKinds {
-  /** Whether the guest has a console of the kind. May throw `conflict` while the guest is off. */
-  has(id: InstanceId, kind: ConsoleKind, signal: AbortSignal): Promise<boolean>
 }
 
 /** Stamped on everything a driver makes; it lists, counts and destroys only what carries both. */

@@ -61,7 +61,10 @@ async function ourId(
   ours: string,
 ): Promise<string> {
   const list = async (query: Readonly<Record<string, string>>) => {
-    const asked = { method: 'GET', path: `${path}?${new URLSearchParams(query)}` } as const
+    const asked = {
+      method: 'GET',
+      path: `${path}?${new URLSearchParams(query).toString()}`,
+    } as const
     return (await callApi<Record<string, readonly Named[]>>(admin, asked))[many] ?? []
   }
   const [byId] = isUuid(ours) ? await list({ id: ours }) : []

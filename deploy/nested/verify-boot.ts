@@ -112,7 +112,7 @@ async function planOf(admin: Session, cell: string): Promise<Plan> {
 async function ownImage(admin: Session): Promise<Named> {
   const { name, os_hidden } = OWN_IMAGE
   const query = new URLSearchParams({ name, os_hidden: String(os_hidden) })
-  const listed = { method: 'GET', path: `${IMAGES}?${query}` } as const
+  const listed = { method: 'GET', path: `${IMAGES}?${query.toString()}` } as const
   const { images } = await callApi<{ images: readonly (Named & { status: string })[] }>(
     admin,
     listed,

@@ -1,4 +1,4 @@
-import type { ConsoleLog } from '../driver.ts'
+import type { ConsoleLog } from '../consoles.ts'
 import type { BaremetalHost } from './host.ts'
 
 /** What machines wrote on their serial ports since their servers have them. */

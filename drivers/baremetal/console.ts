@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { Failure } from '#common/errors.ts'
-import type { Console } from '../driver.ts'
+import type { Console } from '../consoles.ts'
 import type { BaremetalHost } from './host.ts'
 
 /** A machine's serial port, as its BMC carries it. */

@@ -1,4 +1,4 @@
-import type { ConsoleLog } from '../driver.ts'
+import type { ConsoleLog } from '../consoles.ts'
 import { getContainer } from './containers/container.ts'
 import type { DockerHost } from './host.ts'
 

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { Failure } from '#common/errors.ts'
-import type { Console } from '../driver.ts'
+import type { Console } from '../consoles.ts'
 import { getContainer } from './containers/container.ts'
 import type { DockerHost } from './host.ts'
 

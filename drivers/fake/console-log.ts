@@ -1,4 +1,4 @@
-import type { ConsoleLog } from '../driver.ts'
+import type { ConsoleLog } from '../consoles.ts'
 import type { FakeHost } from './host.ts'
 
 /** A guest that boots prints more than a screen; whoever asks for the last lines of its console gets no more. */

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import type { Console } from '../driver.ts'
+import type { Console } from '../consoles.ts'
 import type { FakeHost } from './host.ts'
 
 /** A guest that says again whatever it is told, until it goes off. */

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { ifAbsent } from '#common/if-absent.ts'
-import type { ConsoleLog } from '../driver.ts'
+import type { ConsoleLog } from '../consoles.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { filesOf, type LibvirtHost } from './host.ts'
 

@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import type { Console } from '../driver.ts'
+import type { Console } from '../consoles.ts'
 import { getOwnDomain } from './domains/own-domains.ts'
 import { powerStateOf } from './domains/power-state.ts'
 import { filesOf, type LibvirtHost } from './host.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Nullable } from '#openapi/wire/scalars.ts'
-import type { ConsoleLog } from '../driver.ts'
+import type { ConsoleLog } from '../consoles.ts'
 import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
 

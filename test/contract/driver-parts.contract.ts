@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import type { InstanceId } from '#common/ids.ts'
-import { CONSOLE_KINDS, type Driver, type InstanceSpec } from '#drivers/driver.ts'
+import { CONSOLE_KINDS } from '#drivers/consoles.ts'
+import type { Driver, InstanceSpec } from '#drivers/driver.ts'
 import type { DriverHarness } from './drivers.contract.ts'
 
 /** What the tests of a suite share. */

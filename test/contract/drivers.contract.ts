@@ -1,13 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isFailure } from '#common/errors.ts'
 import { type InstanceId, newId } from '#common/ids.ts'
-import type {
-  ConsoleKind,
-  Driver,
-  ImageSpec,
-  InstanceReport,
-  InstanceSpec,
-} from '#drivers/driver.ts'
+import type { ConsoleKind } from '#drivers/consoles.ts'
+import type { Driver, ImageSpec, InstanceReport, InstanceSpec } from '#drivers/driver.ts'
 import { instanceSpec } from '#drivers/testing/instance-spec.ts'
 import { driverPartsContract } from './driver-parts.contract.ts'
 

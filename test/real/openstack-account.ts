@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 
 /**
- * What a nested driver needs to be told of an OpenStack on this machine whose credentials `WEIR_TEST_OPENSTACK` names, by
- * the path of a file of `export OS_…=…` lines; undefined when it names none.
+ * What a nested driver needs to be told of an OpenStack on this machine whose credentials a variable names, by the path of
+ * a file of `export OS_…=…` lines; undefined when it names none.
  */
-export function openstackAccount(): Readonly<Record<string, string>> | undefined {
-  const path = process.env['WEIR_TEST_OPENSTACK']
+export function openstackAccount(
+  variable: 'WEIR_TEST_OPENSTACK' | 'WEIR_TEST_OPENSTACK_ADMIN' = 'WEIR_TEST_OPENSTACK',
+): Readonly<Record<string, string>> | undefined {
+  const path = process.env[variable]
   if (path === undefined) return undefined
   const text = readFileSync(path, 'utf8').replaceAll(/ (?=OS_)/g, '\n')
   const given = (name: string) => {

@@ -1,0 +1,265 @@
+import { readdirSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isFullRun } from '../env/full-run.ts'
+import { NovaCell } from './nova-cell.ts'
+import { openstackAccount } from './openstack-account.ts'
+
+const TEST_MS = 600_000
+const POLL = { timeout: 120_000, interval: 200 }
+const SERVERS = '/compute/v2.1/servers'
+/** How often it is measured how soon something is seen. */
+const TRIES = 5
+type Made<What extends string> = Readonly<Record<What, { readonly id: string }>>
+type Listed<What extends string> = Readonly<Record<What, readonly Record<string, unknown>[]>>
+
+const account = isFullRun ? openstackAccount('WEIR_TEST_OPENSTACK_ADMIN') : undefined
+const why = account === undefined ? ' (skipped: WEIR_TEST_OPENSTACK_ADMIN names no OpenStack)' : ''
+
+/** In this order: each test goes on with the cell that the ones before have left. */
+describe.skipIf(account === undefined)(`a cell that is a project of a real Nova${why}`, () => {
+  let nova: NovaCell
+  const status = async (id: string) => (await nova.top(id))?.status ?? 'GONE'
+  const restsAs = (id: string, wanted: string) => expect.poll(() => status(id), POLL).toBe(wanted)
+  const remove = async (id: string) => {
+    await nova.call('DELETE', `${SERVERS}/${id}`)
+    await restsAs(id, 'GONE')
+  }
+
+  beforeAll(async () => {
+    nova = await NovaCell.start(account!)
+  }, TEST_MS)
+  afterAll(async () => nova?.[Symbol.asyncDispose](), TEST_MS)
+
+  test.each([
+    ['flavor:m1.huge=m1.nano', 'There is no flavor m1.huge here to map. There are: m1.tiny,'],
+    ['flavor:m1.small=m1.huge', 'The cloud below has no flavor m1.huge. It has: '],
+    ['image:suse=tiny', 'There is no image suse here to map. There are: tiny.'],
+    ['image:tiny=suse', 'The cloud below has no image suse. It has: '],
+    ['network:lan=private', 'There is no network lan here to map. There are: private.'],
+    ['network:private=lan', 'The cloud below has no network lan. It has: '],
+  ])(
+    'is not made with --map %s',
+    async (map, said) => {
+      const { code, stdout, stderr } = await nova.cell(
+        ['join', 'lab', '--driver', 'nested'],
+        ...['--map', map],
+      )
+      expect(code).not.toBe(0)
+      expect(stdout + stderr).toContain(said)
+      expect(await nova.checkout.succeed('cell', 'list', '-o', 'name')).not.toContain('lab')
+    },
+    TEST_MS,
+  )
+
+  test(
+    'is made with flavors and images mapped by name',
+    async () => {
+      const nowhere = await nova.flavorOfNoHost()
+      const pairs = ['flavor:m1.small=m1.nano', `flavor:m1.medium=${nowhere}`, 'image:tiny=tiny']
+      const maps = pairs.flatMap((pair) => ['--map', pair])
+      const joined = await nova.cell(['join', 'lab', '--driver', 'nested'], ...maps)
+      expect(joined).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('m1.small is m1.nano'),
+      })
+      expect(await nova.checkout.succeed('cell', 'verify', 'lab', '--boot')).toMatch(/ok +delete/)
+    },
+    TEST_MS,
+  )
+
+  test(
+    'shows within two seconds what was deleted, here or behind our back',
+    async ({ annotate }) => {
+      const seconds: Record<'here' | 'there', string[]> = { here: [], there: [] }
+      for (let each = 0; each < TRIES; each += 1) {
+        const id = await nova.boot(`deleted-${each}`, 'm1.small')
+        await restsAs(id, 'ACTIVE')
+        const { id: below } = (await nova.below(id))!
+        await nova.lab.ask('compute', 'DELETE', `/servers/${below}`)
+        await expect.poll(async () => nova.below(id), POLL).toBeUndefined()
+        const goneMs = performance.now()
+        await restsAs(id, 'ERROR')
+        seconds.there.push(secondsSince(goneMs))
+        expect((await nova.top(id, 'weir-admin'))?.fault).toMatchObject({
+          details: expect.stringContaining('The cloud below has no such server any more'),
+        })
+        const second = await nova.boot(`second-${each}`, 'm1.small')
+        await restsAs(second, 'ACTIVE')
+        const askedMs = performance.now()
+        await remove(second)
+        seconds.here.push(secondsSince(askedMs))
+        await remove(id)
+      }
+      await annotate(`s from gone there to ERROR here: ${seconds.there.join(' ')}`)
+      await annotate(`s from a delete here to gone: ${seconds.here.join(' ')}`)
+    },
+    TEST_MS,
+  )
+
+  test(
+    'is as it is here, and stays so',
+    async () => {
+      const { network } = await nova.call<Made<'network'>>('POST', '/networking/v2.0/networks', {
+        body: { network: { name: 'routed', mtu: 1400 } },
+      })
+      const host_routes = [{ destination: '192.0.2.0/24', nexthop: '10.77.0.9' }]
+      const made = { network_id: network.id, ip_version: 4, cidr: '10.77.0.0/24', host_routes }
+      await nova.call('POST', '/networking/v2.0/subnets', { body: { subnet: made } })
+      const networks = [{ uuid: network.id }]
+      const id = await nova.boot('before', 'm1.small', { networks, 'OS-DCF:diskConfig': 'AUTO' })
+      await restsAs(id, 'ACTIVE')
+      const interfaceAttachment = { net_id: network.id, tag: 'back' }
+      await nova.call('POST', `${SERVERS}/${id}/os-interface`, { body: { interfaceAttachment } })
+      const below = async () => (await nova.below(id))!
+      expect(await below()).toMatchObject({ name: 'before', 'OS-DCF:diskConfig': 'AUTO' })
+      expect((await below()).description ?? null).toBeNull()
+
+      const { networks: there } = await nova.lab.ask<Listed<'networks'>>(
+        'network',
+        'GET',
+        '/networks',
+      )
+      expect(there.find(({ name }) => name === `weir-${network.id}`)).toMatchObject({ mtu: 1400 })
+      const { subnets } = await nova.lab.ask<Listed<'subnets'>>('network', 'GET', '/subnets')
+      expect(subnets.find(({ cidr }) => cidr === made.cidr)).toMatchObject({ host_routes })
+      const tags = async () => {
+        const path = `/servers/${(await below()).id}/os-interface`
+        const { interfaceAttachments } = await nova.lab.ask<Listed<'interfaceAttachments'>>(
+          'compute',
+          'GET',
+          path,
+        )
+        return interfaceAttachments.map(({ tag }) => tag)
+      }
+      await expect.poll(tags, POLL).toEqual(expect.arrayContaining(['back']))
+
+      const server = { name: 'after', description: 'said later', hostname: 'later-host' }
+      const addresses = { accessIPv4: '198.51.100.1', accessIPv6: '2001:db8::1' }
+      await nova.call('PUT', `${SERVERS}/${id}`, { body: { server: { ...server, ...addresses } } })
+      const metadata = { of: 'mine' }
+      await nova.call('PUT', `${SERVERS}/${id}/metadata`, { body: { metadata } })
+      await nova.call('PUT', `${SERVERS}/${id}/tags`, { body: { tags: ['n1', 'n2'] } })
+      const { name, description } = server
+      await expect.poll(below, POLL).toMatchObject({
+        ...{ name, description, ...addresses, metadata: expect.objectContaining(metadata) },
+        ...{ 'OS-EXT-SRV-ATTR:hostname': server.hostname, tags: ['n1', 'n2'] },
+      })
+      await remove(id)
+    },
+    TEST_MS,
+  )
+
+  test(
+    'is in error as long as it is so there, and says why',
+    async () => {
+      const id = await nova.boot('broken', 'm1.small')
+      await restsAs(id, 'ACTIVE')
+      const path = `/servers/${(await nova.below(id))!.id}/action`
+      const reset = (state: string) =>
+        nova.admin.ask('compute', 'POST', path, { body: { 'os-resetState': { state } } })
+      await reset('error')
+      await restsAs(id, 'ERROR')
+      expect((await nova.top(id, 'weir-admin'))?.fault?.details).toContain('in error')
+      await reset('active')
+      await restsAs(id, 'ACTIVE')
+
+      const ask = nova.call('POST', `${SERVERS}/${id}/remote-consoles`, {
+        body: { remote_console: { protocol: 'spice', type: 'spice-html5' } },
+      })
+      await expect(ask).rejects.toThrow('Unavailable console type spice-html5.')
+      for (const [protocol, type] of [
+        ['vnc', 'novnc'],
+        ['serial', 'serial'],
+      ]) {
+        const body = { remote_console: { protocol, type } }
+        const said = (error: Error) => /Unavailable console type/.exec(error.message)?.[0]
+        const there = await nova.lab
+          .ask('compute', 'POST', path.replace('/action', '/remote-consoles'), { body })
+          .then(() => 'a URL', said)
+        const here = await nova
+          .call('POST', `${SERVERS}/${id}/remote-consoles`, { body })
+          .then(() => 'a URL', said)
+        expect(here).toBe(there)
+      }
+      await remove(id)
+    },
+    TEST_MS,
+  )
+
+  test(
+    'takes no more than the quota there, and tells the reasons of the cloud',
+    async () => {
+      const limit = (quota_set: object) =>
+        nova.admin.ask('compute', 'PUT', `/os-quota-sets/${nova.lab.projectId}`, {
+          body: { quota_set: { ...quota_set, force: true } },
+        })
+      const nowhere = await nova.boot('nowhere', 'm1.medium')
+      await restsAs(nowhere, 'ERROR')
+      const no = expect.stringContaining('no room for the server. (No valid host was found')
+      expect(await reasons(nowhere)).toEqual({ trace: no, action: no, fault: no })
+      await remove(nowhere)
+      const first = await nova.boot('fits', 'm1.small')
+      await restsAs(first, 'ACTIVE')
+      await limit({ instances: 1 })
+      const refused = await nova.boot('refused', 'm1.small')
+      await restsAs(refused, 'ERROR')
+      const said = expect.stringMatching(/Quota exceeded for instances|NumInstancesFilter/)
+      expect(await reasons(refused)).toEqual({ trace: said, action: said, fault: said })
+      await expect.poll(() => nova.takes('m1.small'), POLL).toBe(false)
+      const made = async () => {
+        const { servers } = await nova.admin.ask<Listed<'servers'>>(
+          'compute',
+          'GET',
+          `/servers/detail?all_tenants=1&deleted=true&project_id=${nova.lab.projectId}`,
+        )
+        return servers.length
+      }
+      const before = await made()
+      const never = await nova.boot('never-sent', 'm1.small')
+      await restsAs(never, 'ERROR')
+      expect((await reasons(never)).trace).toContain('NumInstancesFilter')
+      expect(await made()).toBe(before)
+
+      await limit({ instances: 10 })
+      await expect.poll(() => nova.takes('m1.small'), POLL).toBe(true)
+      for (const id of [refused, never, first]) await remove(id)
+    },
+    TEST_MS,
+  )
+
+  /** What an administrator is told of why a server is as it is. */
+  async function reasons(id: string) {
+    const { stdout: trace } = await nova.checkout.weir('why', id)
+    const path = `${SERVERS}/${id}/os-instance-actions`
+    const who = 'weir-admin'
+    type Actions = { instanceActions: readonly { request_id: string }[] }
+    const { instanceActions } = await nova.call<Actions>('GET', path, { who })
+    const own = `${path}/${instanceActions[0]!.request_id}`
+    const action = JSON.stringify(await nova.call('GET', own, { who }))
+    return { trace, action, fault: (await nova.top(id, who))?.fault?.details ?? '' }
+  }
+
+  test(
+    'keeps to its project, and its name is free once it has left',
+    async () => {
+      const other = await nova.checkout.weir('cell', 'login', 'lab', '--cloud', 'other')
+      expect(other).toMatchObject({
+        code: expect.toSatisfy((code) => code !== 0),
+        stderr: expect.stringContaining(`is for project ${nova.other.projectId}`),
+      })
+      await nova.checkout.succeed('cell', 'leave', 'lab', '--yes')
+      const left = readdirSync(nova.checkout.home, { recursive: true })
+        .map(String)
+        .filter((path) => /(^|[/_-])lab([._-]|$)/.test(path) && !path.startsWith('logs/'))
+      expect(left).toEqual([])
+      const again = await nova.cell(['join', 'lab', '--driver', 'nested'])
+      expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('takes servers') })
+      await nova.checkout.succeed('cell', 'leave', 'lab', '--yes')
+    },
+    TEST_MS,
+  )
+})
+
+function secondsSince(beganMs: number): string {
+  return ((performance.now() - beganMs) / 1_000).toFixed(1)
+}
