@@ -10,8 +10,8 @@ import type { InstanceView } from '#openapi/wire/instance.ts'
 import { freshDatabase } from './fresh-database.ts'
 import { sampleServer } from './sample-server.ts'
 
-/** A global database of its own, for tests of what cells tell. */
-export async function feedDatabase(name: string): Promise<Database> {
+/** A global database of its own. */
+export async function globalDatabase(name: string): Promise<Database> {
   const url = await freshDatabase(name)
   await migrateDatabase(url, 'gateway/db/migrations')
   return new Database({ url, connectionsMax: 8 })
@@ -24,13 +24,21 @@ export async function addCell(db: Database, name: string): Promise<CellId> {
 }
 
 const OWNER = { projectId: 'p'.repeat(32), userId: 'u'.repeat(32) }
+const CHARGE = { cores: 1, ramMb: 128 }
 
-/** A server that was promised, and given to the cell at this attempt; its first password is kept. */
-export async function addServer(db: Database, cellId: CellId, attempt = 1): Promise<string> {
-  const server = sampleServer(OWNER, cellId, { attempt })
+/**
+ * A server that was promised, and given to the cell at this attempt; its first password is kept. It is noted that its
+ * project is charged for it, and nobody is.
+ */
+export async function addServer(
+  db: Database,
+  cellId: CellId | null,
+  attempt = 1,
+  { owner = OWNER, charge = CHARGE } = {},
+): Promise<string> {
+  const server = sampleServer(owner, cellId, { attempt })
   const { id: serverId, projectId } = server
   await db.transaction((tx) => {
-    const charge = { cores: 1, ramMb: 128 }
     insertMappings(tx, [{ serverId, projectId, ...charge, cellId, attempt, sagaId: null }])
     const sealed = { sealedUserData: null, sealedFiles: null, sealedPassword: 'sealed' }
     insertRequestSpecs(tx, [{ serverId, spec: {} as never, hints: {}, ...sealed }])

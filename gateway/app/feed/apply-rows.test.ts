@@ -10,7 +10,7 @@ import {
   activeView,
   addCell,
   addServer,
-  feedDatabase,
+  globalDatabase,
   notedNetwork,
 } from '#test/env/told-servers.ts'
 import { findServer } from '../../db/find-server.ts'
@@ -29,7 +29,7 @@ let cell: CellId
 let other: CellId
 
 beforeAll(async () => {
-  db = await feedDatabase('apply_rows')
+  db = await globalDatabase('apply_rows')
   cell = await addCell(db, 'north')
   other = await addCell(db, 'south')
 })

@@ -7,7 +7,7 @@ import type { FeedBody } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
 import { FeedWorld } from '#test/env/feed-world.ts'
 import { HONEST_SUMMARY } from '#test/env/scripted-cell.ts'
-import { activeView, addCell, addServer, feedDatabase } from '#test/env/told-servers.ts'
+import { activeView, addCell, addServer, globalDatabase } from '#test/env/told-servers.ts'
 import { readFeedPosition, requestResync } from '../../db/cell-mappings.ts'
 import { findServer } from '../../db/find-server.ts'
 import { cellMappings } from '../../db/schema/cells.ts'
@@ -22,7 +22,7 @@ let id: CellId
 let world: FeedWorld
 
 beforeAll(async () => {
-  db = await feedDatabase('feed_rounds')
+  db = await globalDatabase('feed_rounds')
 })
 beforeEach(async () => {
   id = await addCell(db, newId())

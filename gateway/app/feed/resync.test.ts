@@ -11,7 +11,7 @@ import {
   activeView,
   addCell,
   addServer,
-  feedDatabase,
+  globalDatabase,
   notedNetwork,
 } from '#test/env/told-servers.ts'
 import { readFeedPosition, requestResync } from '../../db/cell-mappings.ts'
@@ -36,7 +36,7 @@ let id: CellId
 let name: string
 
 beforeAll(async () => {
-  db = await feedDatabase('resync')
+  db = await globalDatabase('resync')
 })
 beforeEach(async () => {
   name = newId()
