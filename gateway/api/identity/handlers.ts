@@ -25,6 +25,8 @@ import { showService } from './catalog/show-service.ts'
 import { updateEndpoint } from './catalog/update-endpoint.ts'
 import { updateRegion } from './catalog/update-region.ts'
 import { updateService } from './catalog/update-service.ts'
+import { credentialHandlers } from './credentials/credential-handlers.ts'
+import { ec2CredentialHandlers } from './credentials/ec2-credential-handlers.ts'
 import { createDomain } from './domains/create-domain.ts'
 import { deleteDomain } from './domains/delete-domain.ts'
 import { listDomains } from './domains/list-domains.ts'
@@ -79,6 +81,8 @@ import { showVersion } from './versions/show-version.ts'
 
 /** A handler for every operation of openapi/identity.yaml. */
 export const identityHandlers: Handlers = {
+  ...credentialHandlers,
+  ...ec2CredentialHandlers,
   ...grantHandlers,
   ...limitHandlers,
   addGroupUser,

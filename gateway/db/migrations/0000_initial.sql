@@ -194,6 +194,16 @@ CREATE TABLE `catalog_services` (
 	CONSTRAINT `catalog_services_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `credentials` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`user_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`project_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
+	`type` varchar(255) NOT NULL,
+	`sealed_blob` text NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `credentials_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
 CREATE TABLE `domains` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
@@ -834,6 +844,8 @@ CREATE INDEX `events_type` ON `events` (`type`);--> statement-breakpoint
 CREATE INDEX `application_credentials_project` ON `application_credentials` (`project_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_service` ON `catalog_endpoints` (`service_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_region` ON `catalog_endpoints` (`region_id`);--> statement-breakpoint
+CREATE INDEX `credentials_user` ON `credentials` (`user_id`,`type`);--> statement-breakpoint
+CREATE INDEX `credentials_project` ON `credentials` (`project_id`);--> statement-breakpoint
 CREATE INDEX `group_members_user` ON `group_members` (`user_id`);--> statement-breakpoint
 CREATE INDEX `own_limits_owner` ON `own_limits` (`owner_type`,`owner_id`);--> statement-breakpoint
 CREATE INDEX `projects_parent` ON `projects` (`parent_id`);--> statement-breakpoint

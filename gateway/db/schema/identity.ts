@@ -176,6 +176,23 @@ export const applicationCredentials = mysqlTable(
   ],
 )
 
+/** What other services know users by. */
+export const credentials = mysqlTable(
+  'credentials',
+  {
+    id: keystoneId('id').primaryKey(),
+    userId: keystoneId('user_id').notNull(),
+    projectId: keystoneId('project_id'),
+    type: text255('type').notNull(),
+    sealedBlob: text('sealed_blob').notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    index('credentials_user').on(t.userId, t.type),
+    index('credentials_project').on(t.projectId),
+  ],
+)
+
 export const accessRules = mysqlTable(
   'access_rules',
   {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { DocumentName } from '#openapi/load-document.ts'
 import { compareMicroversions, type Microversion } from '#openapi/microversions.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
@@ -263,6 +264,12 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
       },
     },
   )
+  const { access } = await made<{ readonly access: string }>(
+    owner,
+    'POST',
+    `${ID}/users/${user}/credentials/OS-EC2`,
+    { tenant_id: project },
+  )
   await made(admin, 'PUT', `${ID}/groups/${group.id}/users/${user}`, {})
   for (const target of [`projects/${project}`, 'domains/default', 'system'])
     for (const actor of [`users/${user}`, `groups/${group.id}`]) {
@@ -285,6 +292,9 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
     limit_id: limit.id,
     application_credential_id: credential.id,
     access_rule_id: credential.access_rules[0].id,
+    access_key: access,
+    // As Keystone, and so we, make it.
+    credential_id: hash('sha256', access),
     value: NAMED,
   }
 }
