@@ -69,7 +69,13 @@ export async function startCompute(
   const workbench = await openWorkbench(owned, config.stateDirectory, log)
   const consoles = new Consoles(driver, attempts, systemClock)
   const compute: Compute = {
-    host: { id: hostId, cellId, name: config.hostName, zone: config.zone },
+    host: {
+      id: hostId,
+      cellId,
+      name: config.hostName,
+      address: config.hostAddress,
+      zone: config.zone,
+    },
     driver,
     images,
     attempts,

@@ -1,12 +1,12 @@
 import type { MoveProgress } from '#openapi/wire/migration.ts'
 import { isUnderWay } from '../app/migrations/live-migrations.ts'
-import type { RecordedMigration } from '../db/server-migration-list.ts'
+import type { ShownMigration } from '../app/migrations/list-migrations.ts'
 import type { Links } from '../http/links.ts'
 import { resourceLinks } from './links.ts'
 import { plainTime } from './time.ts'
 
-/** A migration among all. The address of its destination, which Nova's computes tell, is nobody's to know here. */
-export function migrationView(migration: RecordedMigration, links: Links) {
+/** A migration among all. */
+export function migrationView(migration: ShownMigration, links: Links) {
   const { serverId, oldFlavorId, newFlavorId } = migration
   return {
     ...common(migration),
@@ -21,7 +21,7 @@ export function migrationView(migration: RecordedMigration, links: Links) {
 }
 
 /** A live migration of one server. */
-export function serverMigrationView(migration: RecordedMigration, { memory, disks }: MoveProgress) {
+export function serverMigrationView(migration: ShownMigration, { memory, disks }: MoveProgress) {
   return {
     ...common(migration),
     server_uuid: migration.serverId,
@@ -34,7 +34,7 @@ export function serverMigrationView(migration: RecordedMigration, { memory, disk
   }
 }
 
-function common(migration: RecordedMigration) {
+function common(migration: ShownMigration) {
   return {
     id: migration.id,
     uuid: migration.uuid,
@@ -43,7 +43,7 @@ function common(migration: RecordedMigration) {
     source_node: migration.sourceNode,
     dest_compute: migration.destHost,
     dest_node: migration.destNode,
-    dest_host: null,
+    dest_host: migration.destAddress,
     user_id: migration.userId,
     project_id: migration.projectId,
     created_at: plainTime(migration.createdAt),

@@ -1,5 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { hostsOfNames } from '../../db/host-list.ts'
 import {
   findMigrationByUuid,
   listMigrations as list,
@@ -45,6 +46,22 @@ export async function listMigrations(
     projectId: query.project_id,
     since,
     before,
+  })
+}
+
+/** A migration with the address of its destination; null where that is not known, or has left. */
+export type ShownMigration = RecordedMigration & { readonly destAddress: string | null }
+
+export async function withAddresses(
+  db: Executor,
+  migrations: readonly RecordedMigration[],
+): Promise<readonly ShownMigration[]> {
+  const names = new Set(migrations.flatMap(({ destHost }) => destHost ?? []))
+  const hosts = await hostsOfNames(db, [...names])
+  return migrations.map((migration) => {
+    const { cellId, destHost } = migration
+    const host = hosts.find((each) => each.cellId === cellId && each.view.name === destHost)
+    return { ...migration, destAddress: host?.view.inventory?.hypervisor.address ?? null }
   })
 }
 
