@@ -117,6 +117,7 @@ describe
         'placement',
       ])
       expect(column(await admin.json('availability zone list --compute'), 'Zone Name')).toEqual([
+        'internal',
         'north',
         'south',
       ])

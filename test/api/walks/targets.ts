@@ -264,7 +264,9 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
       },
     },
   )
-  const { access } = await made<{ readonly access: string }>(
+  const {
+    credential: { access },
+  } = await made<{ readonly credential: { readonly access: string } }>(
     owner,
     'POST',
     `${ID}/users/${user}/credentials/OS-EC2`,
