@@ -1010,6 +1010,45 @@ export interface paths {
         readonly patch: operations["updateLimit"];
         readonly trace?: never;
     };
+    readonly "/v3/policies": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The rules that services keep here. */
+        readonly get: operations["listPolicies"];
+        readonly put?: never;
+        /** Keeps rules of a service; nothing here heeds them. */
+        readonly post: operations["createPolicy"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/policies/{policy_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly policy_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One policy. */
+        readonly get: operations["showPolicy"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Forgets a policy. */
+        readonly delete: operations["deletePolicy"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Changes what is given of a policy. */
+        readonly patch: operations["updatePolicy"];
+        readonly trace?: never;
+    };
     readonly "/v3/projects": {
         readonly parameters: {
             readonly query?: never;
@@ -1784,6 +1823,14 @@ export interface components {
             readonly domain_id: string | null;
             readonly links: components["schemas"]["SelfLink"];
         };
+        readonly Policy: {
+            readonly id: string;
+            readonly type: string;
+            readonly blob: string;
+            readonly links: components["schemas"]["SelfLink"];
+        } & {
+            readonly [key: string]: unknown;
+        };
         readonly ProjectList: {
             readonly projects: readonly components["schemas"]["Project"][];
             readonly links: components["schemas"]["ListLinks"];
@@ -2154,6 +2201,7 @@ export type RegisteredLimit = components['schemas']['RegisteredLimit'];
 export type NewLimit = components['schemas']['NewLimit'];
 export type LimitChange = components['schemas']['LimitChange'];
 export type Limit = components['schemas']['Limit'];
+export type Policy = components['schemas']['Policy'];
 export type ProjectList = components['schemas']['ProjectList'];
 export type ProjectAnswer = components['schemas']['ProjectAnswer'];
 export type Tags = components['schemas']['Tags'];
@@ -4985,6 +5033,174 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listPolicies: {
+        readonly parameters: {
+            readonly query?: {
+                readonly type?: string;
+                readonly type__contains?: string;
+                readonly type__icontains?: string;
+                readonly type__startswith?: string;
+                readonly type__istartswith?: string;
+                readonly type__endswith?: string;
+                readonly type__iendswith?: string;
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The policies. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly policies: readonly components["schemas"]["Policy"][];
+                        readonly links: components["schemas"]["ListLinks"];
+                        /** @constant */
+                        readonly truncated?: true;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createPolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Further properties are kept and shown. */
+                    readonly policy: {
+                        readonly type: components["schemas"]["Text"];
+                        readonly blob: string;
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The policy. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly policy: components["schemas"]["Policy"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showPolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly policy_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The policy. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly policy: components["schemas"]["Policy"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deletePolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly policy_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updatePolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly policy_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Further properties are kept and shown; null takes one away. */
+                    readonly policy: {
+                        readonly type?: components["schemas"]["Text"];
+                        readonly blob?: string;
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The policy. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly policy: components["schemas"]["Policy"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
             readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };

@@ -58,6 +58,7 @@ const KEPT: Readonly<Record<string, string>> = {
   roles: BY_OPERATORS,
   implied_roles: BY_OPERATORS,
   user_groups: BY_OPERATORS,
+  policies: BY_OPERATORS,
   regions: BY_OPERATORS,
   catalog_services: BY_OPERATORS,
   catalog_endpoints: BY_OPERATORS,

@@ -50,6 +50,7 @@ import { listRoleInferences } from './implied-roles/list-role-inferences.ts'
 import { removeImpliedRole } from './implied-roles/remove-implied-role.ts'
 import { showImpliedRole } from './implied-roles/show-implied-role.ts'
 import { limitHandlers } from './limits/limit-handlers.ts'
+import { policyHandlers } from './policies/policy-handlers.ts'
 import { addProjectTag } from './project-tags/add-project-tag.ts'
 import { checkProjectTag } from './project-tags/check-project-tag.ts'
 import { listProjectTags } from './project-tags/list-project-tags.ts'
@@ -85,6 +86,7 @@ export const identityHandlers: Handlers = {
   ...ec2CredentialHandlers,
   ...grantHandlers,
   ...limitHandlers,
+  ...policyHandlers,
   addGroupUser,
   addImpliedRole,
   addProjectTag,

@@ -237,6 +237,14 @@ CREATE TABLE `own_limits` (
 	CONSTRAINT `own_limits_resource` UNIQUE(`registered_id`,`owner_type`,`owner_id`)
 );
 --> statement-breakpoint
+CREATE TABLE `policies` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`type` varchar(255) NOT NULL,
+	`blob` text NOT NULL,
+	`extra` json NOT NULL,
+	CONSTRAINT `policies_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
 CREATE TABLE `projects` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`domain_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,

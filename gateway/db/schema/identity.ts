@@ -193,6 +193,15 @@ export const credentials = mysqlTable(
   ],
 )
 
+/** Rules that other services keep here. */
+export const policies = mysqlTable('policies', {
+  id: keystoneId('id').primaryKey(),
+  type: text255('type').notNull(),
+  blob: text('blob').notNull(),
+  /** What clients added beyond the known properties, by name. */
+  extra: json('extra').notNull(),
+})
+
 export const accessRules = mysqlTable(
   'access_rules',
   {

@@ -246,6 +246,7 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
   const endpoint = await create('/endpoints', {
     endpoint: { service_id: service.id, interface: 'public', url: 'http://127.0.0.1/sample' },
   })
+  const policy = await create('/policies', { policy: { type: NAMED, blob: '{}' } })
   const counted = { service_id: service.id, resource_name: NAMED }
   const [registered] = await made<readonly [Identified]>(admin, 'POST', `${ID}/registered_limits`, {
     registered_limits: [{ ...counted, default_limit: 1 }],
@@ -295,6 +296,7 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
     application_credential_id: credential.id,
     access_rule_id: credential.access_rules[0].id,
     access_key: access,
+    policy_id: policy.id,
     // As Keystone, and so we, make it.
     credential_id: hash('sha256', access),
     value: NAMED,
