@@ -7,13 +7,13 @@ import { plainTime } from './time.ts'
 
 /** A migration among all. */
 export function migrationView(migration: ShownMigration, links: Links) {
-  const { serverId, oldFlavorId, newFlavorId } = migration
+  const { serverId } = migration
   return {
     ...common(migration),
     instance_uuid: serverId,
     migration_type: migration.type as 'migration' | 'resize' | 'live-migration' | 'evacuation',
-    old_instance_type_id: numberOf(oldFlavorId),
-    new_instance_type_id: numberOf(newFlavorId),
+    old_instance_type_id: migration.oldFlavorNumber,
+    new_instance_type_id: migration.newFlavorNumber,
     ...(isUnderWay(migration) && {
       links: resourceLinks(links, `/servers/${serverId}/migrations/${migration.id}`),
     }),
@@ -49,9 +49,4 @@ function common(migration: ShownMigration) {
     created_at: plainTime(migration.createdAt),
     updated_at: plainTime(migration.updatedAt),
   }
-}
-
-/** Nova shows the number its database gave the flavor; here an id that is a number is the nearest to it. */
-function numberOf(flavorId: string): number | null {
-  return /^\d{1,15}$/.test(flavorId) ? Number(flavorId) : null
 }

@@ -78,6 +78,8 @@ test('a server is migrated to the other host, and back by a revert', async () =>
   const destination = body.hypervisors.find((each) => isOn(each, otherThan(own)))!
   expect(isIP(String(destination['host_ip']))).not.toBe(0)
   expect(newest).toMatchObject({ dest_compute: otherThan(own), dest_host: destination['host_ip'] })
+  expect(newest?.['old_instance_type_id']).toEqual(expect.any(Number))
+  expect(newest?.['new_instance_type_id']).toBe(newest?.['old_instance_type_id'])
   await demo.delete(`${SERVERS}/${id}`)
 })
 

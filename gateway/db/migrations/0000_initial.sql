@@ -580,6 +580,7 @@ CREATE TABLE `flavor_access` (
 --> statement-breakpoint
 CREATE TABLE `flavors` (
 	`id` varchar(255) NOT NULL,
+	`serial` int AUTO_INCREMENT NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`vcpus` int NOT NULL,
 	`memory_mb` int NOT NULL,
@@ -594,6 +595,7 @@ CREATE TABLE `flavors` (
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3),
 	CONSTRAINT `flavors_id` PRIMARY KEY(`id`),
+	CONSTRAINT `flavors_serial_unique` UNIQUE(`serial`),
 	CONSTRAINT `flavors_name` UNIQUE(`name`)
 );
 --> statement-breakpoint
