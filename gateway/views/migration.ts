@@ -1,6 +1,6 @@
 import type { MoveProgress } from '#openapi/wire/migration.ts'
-import { isUnderWay } from '../app/migrations/live-migrations.ts'
 import type { ShownMigration } from '../app/migrations/list-migrations.ts'
+import { isUnderWay } from '../app/migrations/live-migrations.ts'
 import type { Links } from '../http/links.ts'
 import { resourceLinks } from './links.ts'
 import { plainTime } from './time.ts'

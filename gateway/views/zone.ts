@@ -1,7 +1,7 @@
 import { type Cells, isHostUp } from '../app/hosts/host-state.ts'
 import type { CellService } from '../app/hosts/list-services.ts'
+import { COMPUTE_BINARY } from '../app/hosts/list-services.ts'
 import type { Zone } from '../app/hosts/list-zones.ts'
-import { COMPUTE_BINARY } from '../app/hosts/set-service.ts'
 import type { HostRecord } from '../db/host-list.ts'
 import { heardAt, INTERNAL_ZONE } from './service.ts'
 import { plainTime } from './time.ts'

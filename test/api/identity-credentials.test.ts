@@ -57,7 +57,7 @@ test('credentials of others are for administrators', async () => {
   const types = async (client: IdentityClient, query = '') =>
     (await client.list(`/v3/credentials${query}`, 'credentials')).map(({ type }) => type)
 
-  expect((await types(admin)).toSorted()).toEqual(['totp', 'x'])
+  expect(new Set(await types(admin))).toEqual(new Set(['totp', 'x']))
   expect(await types(demo)).toEqual(['totp'])
   expect(await types(admin, '?type=x')).toEqual(['x'])
   expect(await types(demo, `?user_id=${await idOf('admin')}`)).toEqual([])

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Microversion } from '#openapi/microversions.ts'
-import { startCloud, type Cloud } from '#test/env/cloud.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
 import {
   act,
@@ -13,6 +12,7 @@ import {
   untilSettled,
   untilStatus,
 } from '#test/env/api/servers.ts'
+import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
 let cloud: Cloud
 let demo: ApiClient

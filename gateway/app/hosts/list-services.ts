@@ -2,7 +2,9 @@ import { hash } from 'node:crypto'
 import type { Executor } from '#common/db/database.ts'
 import type { Cell } from '../../cells/cell.ts'
 import { type HostRecord, listHosts } from '../../db/host-list.ts'
-import { COMPUTE_BINARY } from './set-service.ts'
+
+/** The one service that hosts have, by the name clients know. */
+export const COMPUTE_BINARY = 'nova-compute'
 
 export interface ServiceQuery {
   readonly host?: string

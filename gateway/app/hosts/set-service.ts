@@ -6,11 +6,8 @@ import { applyHostViews } from '../../db/host-index.ts'
 import { type HostRecord, hostsNamed } from '../../db/host-list.ts'
 import { hostOf } from './find-hypervisor.ts'
 import type { AllCells } from './host-state.ts'
-import { listCellServices } from './list-services.ts'
+import { COMPUTE_BINARY, listCellServices } from './list-services.ts'
 import { reachable } from './reachable.ts'
-
-/** The one service that hosts have, by the name clients know. */
-export const COMPUTE_BINARY = 'nova-compute'
 
 export interface ServiceDeps {
   readonly db: Transactional

@@ -9,8 +9,8 @@ import {
   updateProject,
 } from '../../db/identity/projects.ts'
 import { deleteTokens } from '../../db/identity/tokens.ts'
-import type { Caller } from '../request-context.ts'
 import { enforce } from '../policy.ts'
+import type { Caller } from '../request-context.ts'
 import { changeAccess } from './change-access.ts'
 import {
   changeDomainAsProject,

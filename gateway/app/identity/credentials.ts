@@ -12,7 +12,7 @@ import {
   type StoredCredential,
 } from '../../db/identity/credentials.ts'
 import { findProject } from '../../db/identity/projects.ts'
-import { findUser } from '../../db/identity/users.ts'
+import { findUser, lockUser } from '../../db/identity/users.ts'
 import { isAllowed } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
 import { enforceInDomain } from './domain-reach.ts'
@@ -89,6 +89,8 @@ export async function createCredential(
   const id = type.toLowerCase() === EC2 ? idOfAccessKey(accessKeyOf(blob)) : newKeystoneId()
   const credential = { id, userId, projectId, type, blob }
   await db.transaction(async (tx) => {
+    // The user's row is what counting and inserting at once wait for.
+    await lockUser(tx, userId)
     if ((await countCredentials(tx, userId)) >= OF_A_USER_MAX)
       throw new Failure(
         'forbidden',

@@ -139,15 +139,7 @@ async function wanted(
     ...shown,
   }
   const noted = { description, diskConfig, accessIPv4, accessIPv6: v6 }
-  const { trustedCertificates: trusted, ...others } = before.spec.remarks ?? { hints: {} }
-  const certificates =
-    request.trustedCertificates === undefined ? trusted : request.trustedCertificates
-  const remarks = {
-    tags: [...server.tags],
-    ...others,
-    ...noted,
-    ...(certificates && { trustedCertificates: [...certificates] }),
-  }
+  const remarks = { ...remarksAfter(server, before, request), ...noted }
   return {
     spec: {
       ...before.spec,
@@ -162,6 +154,18 @@ async function wanted(
     },
     shown,
   }
+}
+
+/** What is said of it and no record of it shows. */
+function remarksAfter(
+  server: ServerRecord,
+  { spec }: RequestSpec,
+  { trustedCertificates: asked }: RebuildRequest,
+) {
+  const { trustedCertificates: own, ...others } = spec.remarks ?? { hints: {} }
+  const trusted = asked === undefined ? own : asked
+  const certificates = trusted && { trustedCertificates: [...trusted] }
+  return { tags: [...server.tags], ...others, ...certificates }
 }
 
 /** Without what is undefined. */

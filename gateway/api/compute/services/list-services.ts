@@ -1,5 +1,5 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { listCellServices, listServices as list } from '../../../app/hosts/list-services.ts'
+import { listServices as list, listCellServices } from '../../../app/hosts/list-services.ts'
 import type { Handler } from '../../../http/operation.ts'
 import { cellServiceView, serviceView } from '../../../views/service.ts'
 
