@@ -6,9 +6,8 @@ import {
   onePolicy,
   removePolicy,
 } from '../../../app/identity/policies.ts'
-import type { StoredPolicy } from '../../../db/identity/policies.ts'
-import type { Links } from '../../../http/links.ts'
 import type { Answer, Call, Handlers } from '../../../http/operation.ts'
+import { policyView } from '../../../views/identity/policy.ts'
 import { listBody } from '../list-body.ts'
 import { listQuery } from '../list-query.ts'
 
@@ -17,10 +16,6 @@ type Create = operations['createPolicy']
 type Show = operations['showPolicy']
 type Update = operations['updatePolicy']
 type Delete = operations['deletePolicy']
-
-function policyView({ id, type, blob, extra }: StoredPolicy, links: Links) {
-  return { ...extra, id, type, blob, links: { self: links.to(`/identity/v3/policies/${id}`) } }
-}
 
 async function list(call: Call<List>): Promise<Answer<List>> {
   const { app, query, links } = call
