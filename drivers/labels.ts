@@ -10,7 +10,7 @@ export interface Labels {
 }
 
 /** What a user calls an instance and says of it, for backends that show it to others. */
-export interface InstanceLabels extends Omit<ServerRemarks, 'hints'> {
+export interface InstanceLabels extends Omit<ServerRemarks, 'hints' | 'trustedCertificates'> {
   readonly name: string
   readonly hostname: string
   readonly metadata: Readonly<Record<string, string>>

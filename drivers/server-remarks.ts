@@ -7,4 +7,6 @@ export interface ServerRemarks {
   readonly accessIPv6: string | null
   /** Scheduler hints without a meaning here. */
   readonly hints: Readonly<Record<string, readonly string[]>>
+  /** Ids of what a signature of its image may be checked with; absent: none are named. */
+  readonly trustedCertificates?: readonly string[]
 }

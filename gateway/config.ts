@@ -48,6 +48,7 @@ export interface GatewayConfig {
   /** Where audit records are kept until the database has them; gateways may share it. */
   readonly auditDirectory: string
   readonly imageSizeMaxBytes: number
+  readonly imageFormatsUnchecked: boolean
   /** Of each project. */
   readonly imageLimits: ImageLimits
   readonly imageImport: ImportRules
@@ -131,6 +132,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     imageDirectory: read.text('IMAGE_DIRECTORY'),
     auditDirectory: read.text('AUDIT_DIRECTORY', join(read.text('IMAGE_DIRECTORY'), 'audit')),
     imageSizeMaxBytes: read.integer('IMAGE_SIZE_MAX_BYTES', IMAGE_SIZE_MAX_BYTES, 1),
+    imageFormatsUnchecked: read.boolean('IMAGE_FORMATS_UNCHECKED', false),
     imageLimits: {
       images: read.integer('IMAGE_PROJECT_COUNT_MAX', PROJECT_IMAGES_MAX, 0),
       bytes: read.integer('IMAGE_PROJECT_BYTES_MAX', PROJECT_IMAGE_BYTES_MAX, 0),

@@ -165,6 +165,7 @@ async function openImages(
     clock: systemClock,
     store: await ContentStore.open(config.imageDirectory),
     sizeMaxBytes: config.imageSizeMaxBytes,
+    mayFormatsDiffer: config.imageFormatsUnchecked,
     limits: config.imageLimits,
     importRules: config.imageImport,
     importsDue: () => imports.nudge(),

@@ -290,6 +290,86 @@ export interface paths {
         readonly patch: operations["updateEndpoint"];
         readonly trace?: never;
     };
+    readonly "/v3/credentials": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The credentials the caller may see. */
+        readonly get: operations["listCredentials"];
+        readonly put?: never;
+        /** Keeps something of a user that other services ask for; it is sealed in the database. */
+        readonly post: operations["createCredential"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/credentials/{credential_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly credential_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One credential. */
+        readonly get: operations["showCredential"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Forgets a credential. */
+        readonly delete: operations["deleteCredential"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Replaces what a credential holds. Whose it is, and of which type, may be given as it is. */
+        readonly patch: operations["updateCredential"];
+        readonly trace?: never;
+    };
+    readonly "/v3/users/{user_id}/credentials/OS-EC2": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        /** The access keys of a user. */
+        readonly get: operations["listEc2Credentials"];
+        readonly put?: never;
+        /** Makes up an access key and its secret. No service here takes them in place of a token. */
+        readonly post: operations["createEc2Credential"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/users/{user_id}/credentials/OS-EC2/{access_key}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+                readonly access_key: string;
+            };
+            readonly cookie?: never;
+        };
+        /** An access key and its secret. */
+        readonly get: operations["showEc2Credential"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Forgets an access key. */
+        readonly delete: operations["deleteEc2Credential"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/domains": {
         readonly parameters: {
             readonly query?: never;
@@ -930,6 +1010,45 @@ export interface paths {
         readonly patch: operations["updateLimit"];
         readonly trace?: never;
     };
+    readonly "/v3/policies": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The rules that services keep here. */
+        readonly get: operations["listPolicies"];
+        readonly put?: never;
+        /** Keeps rules of a service; nothing here heeds them. */
+        readonly post: operations["createPolicy"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/policies/{policy_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly policy_id: string;
+            };
+            readonly cookie?: never;
+        };
+        /** One policy. */
+        readonly get: operations["showPolicy"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Forgets a policy. */
+        readonly delete: operations["deletePolicy"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Changes what is given of a policy. */
+        readonly patch: operations["updatePolicy"];
+        readonly trace?: never;
+    };
     readonly "/v3/projects": {
         readonly parameters: {
             readonly query?: never;
@@ -1561,6 +1680,34 @@ export interface components {
             readonly enabled: boolean;
             readonly links: components["schemas"]["SelfLink"];
         };
+        readonly CredentialList: {
+            readonly credentials: readonly components["schemas"]["Credential"][];
+            readonly links: components["schemas"]["ListLinks"];
+            /** @constant */
+            readonly truncated?: true;
+        };
+        readonly CredentialAnswer: {
+            readonly credential: components["schemas"]["Credential"];
+        };
+        readonly Credential: {
+            readonly id: string;
+            readonly user_id: string;
+            readonly project_id: string | null;
+            readonly type: string;
+            readonly blob: string;
+            readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly Ec2CredentialAnswer: {
+            readonly credential: components["schemas"]["Ec2Credential"];
+        };
+        readonly Ec2Credential: {
+            readonly user_id: string;
+            readonly tenant_id: string | null;
+            readonly access: string;
+            readonly secret: string;
+            readonly trust_id: null;
+            readonly links: components["schemas"]["SelfLink"];
+        };
         readonly DomainList: {
             readonly domains: readonly components["schemas"]["Domain"][];
             readonly links: components["schemas"]["ListLinks"];
@@ -1675,6 +1822,14 @@ export interface components {
             readonly project_id: string | null;
             readonly domain_id: string | null;
             readonly links: components["schemas"]["SelfLink"];
+        };
+        readonly Policy: {
+            readonly id: string;
+            readonly type: string;
+            readonly blob: string;
+            readonly links: components["schemas"]["SelfLink"];
+        } & {
+            readonly [key: string]: unknown;
         };
         readonly ProjectList: {
             readonly projects: readonly components["schemas"]["Project"][];
@@ -2023,6 +2178,11 @@ export type Interface = components['schemas']['Interface'];
 export type NewEndpoint = components['schemas']['NewEndpoint'];
 export type EndpointChange = components['schemas']['EndpointChange'];
 export type Endpoint = components['schemas']['Endpoint'];
+export type CredentialList = components['schemas']['CredentialList'];
+export type CredentialAnswer = components['schemas']['CredentialAnswer'];
+export type Credential = components['schemas']['Credential'];
+export type Ec2CredentialAnswer = components['schemas']['Ec2CredentialAnswer'];
+export type Ec2Credential = components['schemas']['Ec2Credential'];
 export type DomainList = components['schemas']['DomainList'];
 export type DomainAnswer = components['schemas']['DomainAnswer'];
 export type NewDomain = components['schemas']['NewDomain'];
@@ -2041,6 +2201,7 @@ export type RegisteredLimit = components['schemas']['RegisteredLimit'];
 export type NewLimit = components['schemas']['NewLimit'];
 export type LimitChange = components['schemas']['LimitChange'];
 export type Limit = components['schemas']['Limit'];
+export type Policy = components['schemas']['Policy'];
 export type ProjectList = components['schemas']['ProjectList'];
 export type ProjectAnswer = components['schemas']['ProjectAnswer'];
 export type Tags = components['schemas']['Tags'];
@@ -2966,6 +3127,275 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
             readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listCredentials: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only those of this user. */
+                readonly user_id?: string;
+                /** @description Only those of this type, such as ec2. */
+                readonly type?: string;
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The credentials. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CredentialList"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createCredential: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly credential: {
+                        readonly user_id: components["schemas"]["Text"];
+                        /** @description Must be given with type ec2. */
+                        readonly project_id?: string | null;
+                        readonly type: components["schemas"]["Text"];
+                        /** @description Whatever its type wants; with type ec2 a JSON object with access and secret. */
+                        readonly blob: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The credential. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CredentialAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showCredential: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly credential_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The credential. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CredentialAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteCredential: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly credential_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updateCredential: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly credential_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly credential: {
+                        readonly user_id?: string;
+                        readonly project_id?: string | null;
+                        readonly type?: string;
+                        /** @description Whatever its type wants; with type ec2 a JSON object with access and secret. */
+                        readonly blob?: string;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The credential as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CredentialAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listEc2Credentials: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The keys. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly credentials: readonly components["schemas"]["Ec2Credential"][];
+                        readonly links: components["schemas"]["ListLinks"];
+                        /** @constant */
+                        readonly truncated?: true;
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createEc2Credential: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description The project they are for. */
+                    readonly tenant_id: components["schemas"]["Text"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The keys. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Ec2CredentialAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showEc2Credential: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+                readonly access_key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The keys. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Ec2CredentialAnswer"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteEc2Credential: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly user_id: components["parameters"]["userId"];
+                readonly access_key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -4603,6 +5033,174 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly listPolicies: {
+        readonly parameters: {
+            readonly query?: {
+                readonly type?: string;
+                readonly type__contains?: string;
+                readonly type__icontains?: string;
+                readonly type__startswith?: string;
+                readonly type__istartswith?: string;
+                readonly type__endswith?: string;
+                readonly type__iendswith?: string;
+                /** @description At most so many; the link `next` leads to the others. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Only what comes after the one of this id. */
+                readonly marker?: components["parameters"]["marker"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The policies. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly policies: readonly components["schemas"]["Policy"][];
+                        readonly links: components["schemas"]["ListLinks"];
+                        /** @constant */
+                        readonly truncated?: true;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createPolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Further properties are kept and shown. */
+                    readonly policy: {
+                        readonly type: components["schemas"]["Text"];
+                        readonly blob: string;
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The policy. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly policy: components["schemas"]["Policy"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly showPolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly policy_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The policy. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly policy: components["schemas"]["Policy"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly deletePolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly policy_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly updatePolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly policy_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description Further properties are kept and shown; null takes one away. */
+                    readonly policy: {
+                        readonly type?: components["schemas"]["Text"];
+                        readonly blob?: string;
+                    } & {
+                        readonly [key: string]: unknown;
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The policy. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly policy: components["schemas"]["Policy"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
             readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };

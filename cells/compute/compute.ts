@@ -16,6 +16,8 @@ export interface Host {
   readonly id: HostId
   readonly cellId: CellId
   readonly name: string
+  /** Where it is in its network, for operators. */
+  readonly address: string
   /** Null: the cell's own zone. */
   readonly zone: string | null
 }

@@ -1,3 +1,4 @@
+import { networkInterfaces } from 'node:os'
 import { type Env, EnvReader } from '#common/env.ts'
 import { type CellId, type HostId, parseId } from '#common/ids.ts'
 import { DRIVER_NAMES, type DriverName } from '#drivers/driver.ts'
@@ -6,6 +7,7 @@ export interface ComputeConfig {
   readonly cellId: CellId
   readonly hostId: HostId
   readonly hostName: string
+  readonly hostAddress: string
   readonly zone: string | null
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
@@ -35,6 +37,7 @@ export function configFromEnv(env: Env): ComputeConfig {
     cellId: read.text('CELL_ID'),
     hostId: read.text('HOST_ID'),
     hostName: read.text('HOST_NAME'),
+    hostAddress: read.text('HOST_ADDRESS', ownAddress()),
     zone: read.optionalText('ZONE') ?? null,
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
@@ -53,4 +56,12 @@ export function configFromEnv(env: Env): ComputeConfig {
     hostId: parseId<HostId>(config.hostId, 'COMPUTE_HOST_ID'),
     driverSettings,
   }
+}
+
+/** The machine's first address that others can reach, of version 4 where there is one; else the loopback's. */
+function ownAddress(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
+  const outward = addresses.filter(({ internal, scopeid = 0 }) => !internal && scopeid === 0)
+  const own = outward.find(({ family }) => family === 'IPv4') ?? outward[0]
+  return own?.address ?? '127.0.0.1'
 }

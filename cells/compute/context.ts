@@ -6,7 +6,7 @@ import { systemClock } from '#common/clock.ts'
 import { createLogger, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment, ImageSource } from '#drivers/driver.ts'
 import { Attempts } from './attempts.ts'
-import type { Compute, ImageFiller } from './compute.ts'
+import type { Compute, Host, ImageFiller } from './compute.ts'
 import type { ComputeConfig } from './config.ts'
 import { Consoles } from './consoles.ts'
 import { Fence } from './fence.ts'
@@ -69,7 +69,7 @@ export async function startCompute(
   const workbench = await openWorkbench(owned, config.stateDirectory, log)
   const consoles = new Consoles(driver, attempts, systemClock)
   const compute: Compute = {
-    host: { id: hostId, cellId, name: config.hostName, zone: config.zone },
+    host: hostOf(config),
     driver,
     images,
     attempts,
@@ -115,4 +115,8 @@ export async function startCompute(
     report: () => reporter.report(),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
+}
+
+function hostOf({ hostId, cellId, hostName, hostAddress, zone }: ComputeConfig): Host {
+  return { id: hostId, cellId, name: hostName, address: hostAddress, zone }
 }

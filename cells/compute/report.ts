@@ -25,7 +25,8 @@ export async function hostReport(compute: Compute, after = ''): Promise<HostRepo
     simulated: driver.simulated,
     capabilities: [...capabilitiesOf(driver)],
     down: seen.down,
-    inventory: compute.lastInventory === null ? null : wireInventory(compute.lastInventory),
+    inventory:
+      compute.lastInventory === null ? null : wireInventory(compute.lastInventory, host.address),
     instances: guests
       .slice(0, reportedGuestsMax)
       .map(({ id, powerState, endedWithHost = false, fault }) => ({
@@ -62,11 +63,14 @@ async function look({ driver, log }: Compute): Promise<Seen> {
   }
 }
 
-function wireInventory(inventory: HostInventory): NonNullable<HostReport['inventory']> {
+function wireInventory(
+  inventory: HostInventory,
+  address: string,
+): NonNullable<HostReport['inventory']> {
   const { cpu, imageFormats, traits, hypervisor, machines, ...amounts } = inventory
   return {
     ...amounts,
-    hypervisor: { ...hypervisor },
+    hypervisor: { ...hypervisor, address },
     cpu: { ...cpu, features: [...cpu.features], topology: { ...cpu.topology } },
     imageFormats: [...imageFormats],
     traits: [...traits],

@@ -45,7 +45,13 @@ async function withSilentBackend(
   const compute: Compute = {
     attempts,
     fence,
-    host: { id: newId<HostId>(), cellId: newId<CellId>(), name: 'host', zone: null },
+    host: {
+      id: newId<HostId>(),
+      cellId: newId<CellId>(),
+      address: '127.0.0.1',
+      name: 'host',
+      zone: null,
+    },
     driver: { ...driver, watch: driver.watch.bind(driver), inventory: gone, list: gone },
     images: { fill: () => Promise.resolve() },
     workbench,

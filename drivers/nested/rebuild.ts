@@ -1,7 +1,8 @@
+import { Failure } from '#common/errors.ts'
 import type { InstanceSpec, Rebuild, RebuildOptions } from '../driver.ts'
 import { actOnServer } from './compute/act-on-server.ts'
 import { restingServer } from './compute/find-server.ts'
-import { hasDescription, remarksBody } from './compute/remarks-body.ts'
+import { hasDescription, remarksBody, TRUSTED_SINCE } from './compute/remarks-body.ts'
 import type { NestedHost } from './host.ts'
 import { markerKey, markerValue } from './names.ts'
 import { powerOff, powerOn } from './power.ts'
@@ -38,7 +39,14 @@ async function rebuild(
   // A rebuild with files changes no user data and no host name: the API that takes the one does not take the others.
   const hasFiles = files.length > 0
   const named = hasFiles ? undefined : await versions.ifServed(HOSTNAME_SINCE, signal)
-  const since = hasFiles ? KEY_SINCE : USER_DATA_SINCE
+  const isTrusting = spec.remarks?.trustedCertificates !== undefined
+  if (hasFiles && isTrusting)
+    throw new Failure(
+      'unsupported',
+      `The cloud below takes files (personality) of a rebuild only below microversion ${USER_DATA_SINCE}, and trusted certificates only since ${TRUSTED_SINCE}.`,
+    )
+  const withoutFiles = isTrusting ? TRUSTED_SINCE : USER_DATA_SINCE
+  const since = hasFiles ? KEY_SINCE : withoutFiles
   const microversion = named ?? (await versions.need(since, 'a rebuild', signal))
   const body = {
     rebuild: {

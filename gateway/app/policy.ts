@@ -59,6 +59,7 @@ export const POLICY: Readonly<Record<string, Who>> = {
   'compute:server:topology:host:index': 'admin',
   'compute:server:topology:index': 'reader',
   'compute:servers:create:requested_destination': 'admin',
+  'os_compute_api:servers:create:zero_disk_flavor': 'admin',
   'os_compute_api:extensions': 'authenticated',
   'os_compute_api:ips:index': 'reader',
   'os_compute_api:ips:show': 'reader',

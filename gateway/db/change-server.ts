@@ -1,5 +1,6 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
+import type { VmState } from '#common/states/instance-states.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
 import { serverIndex } from './schema/servers.ts'
 
@@ -42,6 +43,26 @@ export async function changeServer(
         eq(serverIndex.isLocked, was.isLocked),
         change.metadata && isSame(serverIndex.metadata, was.metadata),
         change.tags && isSame(serverIndex.tags, was.tags),
+      ),
+    )
+  return result.affectedRows === 1
+}
+
+/** As `changeServer`, of the state of a server that is in no cell; false, too, when one has it by now. */
+export async function resetUnplacedServer(
+  db: Executor,
+  { id, attempt }: ServerRecord,
+  vmState: VmState,
+): Promise<boolean> {
+  const [result] = await db.orm
+    .update(serverIndex)
+    .set({ vmState, taskState: null, updatedAt: now })
+    .where(
+      and(
+        eq(serverIndex.serverId, id),
+        eq(serverIndex.attempt, attempt),
+        isNull(serverIndex.cellId),
+        isNull(serverIndex.deletedAt),
       ),
     )
   return result.affectedRows === 1

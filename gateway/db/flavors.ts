@@ -123,6 +123,19 @@ export function flavorOf(row: FlavorRow): Flavor {
 }
 
 /** Afterwards the flavor exists. Throws `conflict` when its id or its name is taken. */
+/** The numbers of these flavors, by id; without those that are gone. */
+export async function flavorNumbers(
+  db: Executor,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db.orm
+    .select({ id: flavors.id, serial: flavors.serial })
+    .from(flavors)
+    .where(inArray(flavors.id, [...ids]))
+  return new Map(rows.map(({ id, serial }) => [id, serial]))
+}
+
 export async function insertFlavor(db: Executor, flavor: Flavor): Promise<void> {
   try {
     await db.orm.insert(flavors).values(flavor)

@@ -54,6 +54,14 @@ export function hostsNamed(db: Executor, name: string): Promise<readonly HostRec
   return select(db, eq(hostIndex.name, name), HOSTS_MAX)
 }
 
+/** The same of any of these names. */
+export async function hostsOfNames(
+  db: Executor,
+  names: readonly string[],
+): Promise<readonly HostRecord[]> {
+  return names.length === 0 ? [] : select(db, inArray(hostIndex.name, [...names]), HOSTS_MAX)
+}
+
 const BY_ID = new Lookup<HostRecord & { readonly hostId: string }>(
   (ids) =>
     builder

@@ -12,6 +12,8 @@ export interface ServerWish {
   readonly hints: SchedulerHints
   /** Of its image, as they were when it was made or rebuilt. */
   readonly imageProperties: Readonly<Record<string, string>>
+  /** Ids of what a signature of its image may be checked with; null: none were named. */
+  readonly trustedCertificates: readonly string[] | null
 }
 
 /** What the scheduler was told when the server was made, every value in a list, as Nova keeps it. */
@@ -21,7 +23,8 @@ const zone = sql<string | null>`json_value(${requestSpecs.spec}, '$.zone')`
 
 const FIND = sqlStatement(sql`
   select r.server_id, json_value(r.spec, '$.zone') as zone, cast(r.hints as char) as hints,
-    cast(json_query(r.spec, '$.image.properties') as char) as image_properties
+    cast(json_query(r.spec, '$.image.properties') as char) as image_properties,
+    cast(json_query(r.spec, '$.remarks.trustedCertificates') as char) as trusted_certificates
   from ${SERVER_IDS} straight_join request_specs r on r.server_id = v.server_id`)
 
 interface WishRow {
@@ -29,6 +32,7 @@ interface WishRow {
   readonly zone: string | null
   readonly hints: string
   readonly image_properties: string
+  readonly trusted_certificates: string | null
 }
 
 /** By server; without those that are gone. */
@@ -45,6 +49,10 @@ export async function findServerWishes(
         zone: row.zone,
         hints: parseShared<SchedulerHints>(row.hints),
         imageProperties: parseShared<ServerWish['imageProperties']>(row.image_properties),
+        trustedCertificates:
+          row.trusted_certificates === null
+            ? null
+            : parseShared<readonly string[]>(row.trusted_certificates),
       },
     ]),
   )

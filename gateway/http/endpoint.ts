@@ -148,7 +148,8 @@ async function runStages(
 
 function refuseAbsent({ route }: Endpoint, operation: Operation, version: Microversion): void {
   if (operation.isAvailable(version)) return
-  throw new Failure('not-found', `${route} does not exist at microversion ${version}.`)
+  const kind = operation.absentAs === 400 ? 'invalid' : 'not-found'
+  throw new Failure(kind, `${route} does not exist at microversion ${version}.`)
 }
 
 /** Refuses with 429 a project that asks more often than the operator lets any. */

@@ -7,6 +7,7 @@ import type { Links } from './links.ts'
 const COMPUTE_PROJECT =
   /^\/compute\/v2\.1\/(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\/|$)/
 const COMPUTE = '/compute/v2.1'
+const IMAGES = '/image/v2/images'
 /** Neutron's clients have always put the format behind some paths; names of things may end so, too. */
 const NETWORK_FORMAT = /^(\/networking\/v2\.0\/(?:[a-z-]+|quotas\/[^/]+(?:\/details)?))\.json$/
 
@@ -18,7 +19,7 @@ const LEGACY = /^\/+compute\/+v2(?=\/+[^/])/
  * (clients call both spellings and must not be redirected), no empty segment (fog puts them behind an endpoint), `/`
  * and `/v3…` for `/identity…` (bare `OS_AUTH_URL`s), `/compute/v2.1/{project}/…` and the legacy `/compute/v2/…` for
  * `/compute/v2.1/…`, no `.json` behind a list of the network service. Of Compute only an endpoint may end with a
- * slash: Nova has nothing at `/servers/`.
+ * slash: Nova has nothing at `/servers/`; and Glance takes `/images/` for an image without an id.
  */
 export function normalPath(request: Request): string {
   const path = computePath(getPath(request))
@@ -26,6 +27,7 @@ export function normalPath(request: Request): string {
   if (short === '') return '/identity'
   if (short === '/v3' || short.startsWith('/v3/')) return `/identity${short}`
   if (short.endsWith('.json')) return short.replace(NETWORK_FORMAT, '$1')
+  if (short === IMAGES && path.endsWith('/')) return path
   if (!short.startsWith(COMPUTE)) return short
   const project = COMPUTE_PROJECT.exec(short)
   const routed = project === null ? short : COMPUTE + short.slice(project[0].length)

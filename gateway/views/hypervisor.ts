@@ -42,7 +42,7 @@ export function hypervisorView(host: HostRecord, options: HypervisorViewOptions)
     ...capacityView(host),
     hypervisor_type: inventory?.hypervisor.type ?? view.driver,
     hypervisor_version: inventory?.hypervisor.version ?? 0,
-    host_ip: null,
+    host_ip: inventory?.hypervisor.address ?? null,
     cpu_info: cpuInfo(host, options.context),
     uptime: options.uptimes?.get(view.hostId) ?? null,
     service: {

@@ -1,19 +1,19 @@
 import type { MoveProgress } from '#openapi/wire/migration.ts'
+import type { ShownMigration } from '../app/migrations/list-migrations.ts'
 import { isUnderWay } from '../app/migrations/live-migrations.ts'
-import type { RecordedMigration } from '../db/server-migration-list.ts'
 import type { Links } from '../http/links.ts'
 import { resourceLinks } from './links.ts'
 import { plainTime } from './time.ts'
 
-/** A migration among all. The address of its destination, which Nova's computes tell, is nobody's to know here. */
-export function migrationView(migration: RecordedMigration, links: Links) {
-  const { serverId, oldFlavorId, newFlavorId } = migration
+/** A migration among all. */
+export function migrationView(migration: ShownMigration, links: Links) {
+  const { serverId } = migration
   return {
     ...common(migration),
     instance_uuid: serverId,
     migration_type: migration.type as 'migration' | 'resize' | 'live-migration' | 'evacuation',
-    old_instance_type_id: numberOf(oldFlavorId),
-    new_instance_type_id: numberOf(newFlavorId),
+    old_instance_type_id: migration.oldFlavorNumber,
+    new_instance_type_id: migration.newFlavorNumber,
     ...(isUnderWay(migration) && {
       links: resourceLinks(links, `/servers/${serverId}/migrations/${migration.id}`),
     }),
@@ -21,7 +21,7 @@ export function migrationView(migration: RecordedMigration, links: Links) {
 }
 
 /** A live migration of one server. */
-export function serverMigrationView(migration: RecordedMigration, { memory, disks }: MoveProgress) {
+export function serverMigrationView(migration: ShownMigration, { memory, disks }: MoveProgress) {
   return {
     ...common(migration),
     server_uuid: migration.serverId,
@@ -34,7 +34,7 @@ export function serverMigrationView(migration: RecordedMigration, { memory, disk
   }
 }
 
-function common(migration: RecordedMigration) {
+function common(migration: ShownMigration) {
   return {
     id: migration.id,
     uuid: migration.uuid,
@@ -43,15 +43,10 @@ function common(migration: RecordedMigration) {
     source_node: migration.sourceNode,
     dest_compute: migration.destHost,
     dest_node: migration.destNode,
-    dest_host: null,
+    dest_host: migration.destAddress,
     user_id: migration.userId,
     project_id: migration.projectId,
     created_at: plainTime(migration.createdAt),
     updated_at: plainTime(migration.updatedAt),
   }
-}
-
-/** Nova shows the number its database gave the flavor; here an id that is a number is the nearest to it. */
-function numberOf(flavorId: string): number | null {
-  return /^\d{1,15}$/.test(flavorId) ? Number(flavorId) : null
 }

@@ -109,7 +109,7 @@ export function serverViewer(context: RequestContext, links: Links, shown: Shown
       locked: server.isLocked,
       description: server.description,
       tags: server.tags,
-      trusted_image_certificates: null,
+      trusted_image_certificates: wish?.trustedCertificates ?? null,
       locked_reason: server.lockedReason,
       server_groups: NOTHING,
       pinned_availability_zone: wish?.zone ?? null,

@@ -1,8 +1,11 @@
 import { type Cells, isHostUp } from '../app/hosts/host-state.ts'
-import { COMPUTE_BINARY } from '../app/hosts/set-service.ts'
+import type { CellService } from '../app/hosts/list-services.ts'
+import { COMPUTE_BINARY } from '../app/hosts/list-services.ts'
 import type { RequestContext } from '../app/request-context.ts'
+import type { Cell } from '../cells/cell.ts'
 import type { HostRecord } from '../db/host-list.ts'
 import { hostRecordId } from './hypervisor.ts'
+import { isSince } from './since.ts'
 import { plainTime } from './time.ts'
 
 /** A host's service at its widest; complete and down while its cell is silent. */
@@ -19,4 +22,29 @@ export function serviceView(host: HostRecord, context: RequestContext, cells: Ce
     disabled_reason: view.disabledReason,
     forced_down: view.isForcedDown,
   }
+}
+
+/** The zone that Nova shows its own services in (`internal_service_availability_zone`). */
+export const INTERNAL_ZONE = 'internal'
+
+/** A service of a cell; down while the cell is silent. */
+export function cellServiceView(
+  { cell, binary, number, uuid }: CellService,
+  context: RequestContext,
+) {
+  return {
+    id: isSince(context, '2.53') ? uuid : number,
+    binary,
+    host: cell.name,
+    zone: INTERNAL_ZONE,
+    status: 'enabled' as const,
+    state: cell.isAlive ? ('up' as const) : ('down' as const),
+    updated_at: heardAt(cell),
+    disabled_reason: null,
+    forced_down: false,
+  }
+}
+
+export function heardAt({ lastHeardAt }: Cell): string | null {
+  return lastHeardAt === undefined ? null : plainTime(new Date(lastHeardAt))
 }

@@ -1,7 +1,9 @@
 import { type Cells, isHostUp } from '../app/hosts/host-state.ts'
+import type { CellService } from '../app/hosts/list-services.ts'
+import { COMPUTE_BINARY } from '../app/hosts/list-services.ts'
 import type { Zone } from '../app/hosts/list-zones.ts'
-import { COMPUTE_BINARY } from '../app/hosts/set-service.ts'
 import type { HostRecord } from '../db/host-list.ts'
+import { heardAt, INTERNAL_ZONE } from './service.ts'
 import { plainTime } from './time.ts'
 
 /** A zone as everybody sees it. */
@@ -13,6 +15,25 @@ export function zoneView({ name, isAvailable }: Zone) {
 export function zoneDetailView(zone: Zone, cells: Cells) {
   const hosts = zone.hosts.map((host) => [host.view.name, hostServices(host, cells)] as const)
   return { ...zoneView(zone), hosts: Object.fromEntries(hosts) }
+}
+
+/** Where Nova shows its own services; nothing can be put there. */
+export function internalZoneView(services: readonly CellService[]) {
+  const byHost = Map.groupBy(services, ({ cell }) => cell.name)
+  const hosts = [...byHost].map(([name, own]) => [
+    name,
+    Object.fromEntries(
+      own.map(({ cell, binary }) => [
+        binary,
+        { active: true, available: cell.isAlive, updated_at: heardAt(cell) },
+      ]),
+    ),
+  ])
+  return {
+    zoneName: INTERNAL_ZONE,
+    zoneState: { available: services.some(({ cell }) => cell.isAlive) },
+    hosts: Object.fromEntries(hosts) as Record<string, object>,
+  }
 }
 
 function hostServices(host: HostRecord, cells: Cells) {

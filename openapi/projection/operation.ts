@@ -36,6 +36,8 @@ export interface Operation {
   readonly ranges: readonly VersionRange[]
   /** True for what clients know and is always answered with a fault. */
   readonly isRefused: boolean
+  /** What is answered at microversions without it: 404, or 400 where its path means something else there. */
+  readonly absentAs: 404 | 400
   isAvailable(version: Microversion): boolean
   /** The status of success at a microversion; the lowest, where there are several. */
   successStatus(version: Microversion): number
@@ -70,6 +72,7 @@ export function createOperation(source: OperationSource, compiler: Compiler): Op
     policy: String(node['x-policy']),
     ranges: rangesOf(node),
     isRefused: node['x-refused'] === true,
+    absentAs: node['x-absent'] === 400 ? 400 : 404,
     isAvailable: (version) => existsAt(node, version),
     successStatus: perVersion(node['responses'], (version) => successStatus(node, version)),
     request: requests(source, compiler),

@@ -17,6 +17,8 @@ export const Inventory = Type.Object({
     type: Type.String(),
     version: Type.Integer(),
     hostname: Type.String(),
+    /** Where the host is in its network; absent from computes that do not tell. */
+    address: Type.Optional(Type.String()),
   }),
   architecture: Type.String(),
   cpu: Type.Object({

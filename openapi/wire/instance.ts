@@ -97,6 +97,8 @@ export const ServerRemarks = Type.Object({
   accessIPv6: Nullable(Type.String()),
   /** Those without a meaning here. */
   hints: Type.Record(Type.String(), Type.Array(Type.String())),
+  /** Ids of what a signature of its image may be checked with; absent: none are named. */
+  trustedCertificates: Type.Optional(Type.Array(Type.String())),
 })
 export type ServerRemarks = Static<typeof ServerRemarks>
 

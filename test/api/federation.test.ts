@@ -257,7 +257,9 @@ describe('a placement', () => {
 
     await expect(untilStatus(demo, server, 'ACTIVE')).rejects.toThrow('DiskFilter')
     const { fault } = await showServer(demo, server)
-    expect(fault?.message).toBe('No valid host was found. DiskFilter removed the last of 2 hosts.')
+    expect(fault?.message).toBe(
+      'No valid host was found. There are not enough hosts available. DiskFilter removed the last of 2 hosts.',
+    )
     const trace = await traceOf(server)
     expect(trace.decisions.map(({ level, emptied_by }) => [level, emptied_by])).toEqual(levels)
     expect(trace.fault).toContain('1048576 are needed')

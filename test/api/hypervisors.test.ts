@@ -158,6 +158,7 @@ test('users see no hypervisors, but zones', async () => {
   ])
   const detail = await admin.call('listAvailabilityZonesDetail')
   expect(detail.body['availabilityZoneInfo']).toMatchObject([
+    { zoneName: 'internal' },
     {
       zoneName: 'left',
       hosts: { 'west-1': { 'nova-compute': { active: true, available: true } } },

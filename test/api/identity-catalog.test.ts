@@ -128,3 +128,21 @@ test('a region is put under its id, and it and services keep further properties'
   expect(changed).toMatchObject({ type: 'dns', team: 'net' })
   expect(changed).not.toHaveProperty('email')
 })
+
+test('a policy is kept, found by its type, changed and deleted', async () => {
+  const made = await admin.create('policies', { type: 'text/x', blob: 'rules', note: 'mine' })
+  expect(made).toMatchObject({ type: 'text/x', blob: 'rules', note: 'mine' })
+  const found = async (query: string) =>
+    (await admin.list(`/v3/policies?${query}`)).map(({ id }) => id)
+
+  expect(await found('type=text/x')).toEqual([made.id])
+  expect(await found('type__contains=xt/')).toEqual([made.id])
+  expect(await found('type__startswith=x')).toEqual([])
+  const changed = await admin.update('policies', made.id, { blob: 'others', note: null })
+  expect(changed).toMatchObject({ type: 'text/x', blob: 'others' })
+  expect(changed).not.toHaveProperty('note')
+  expect(await admin.show('policies', made.id)).toEqual(changed)
+  await admin.expect(400, 'POST', '/v3/policies', { policy: { type: 'x' } })
+  await admin.expect(204, 'DELETE', `/v3/policies/${made.id}`)
+  await admin.expect(404, 'GET', `/v3/policies/${made.id}`)
+})

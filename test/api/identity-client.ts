@@ -61,7 +61,7 @@ export class IdentityClient {
     plural: string,
     fields?: object,
   ): Promise<Shown> {
-    const key = plural.slice(0, -1)
+    const key = plural.endsWith('ies') ? `${plural.slice(0, -3)}y` : plural.slice(0, -1)
     const reply = await this.send(method, path, fields && { [key]: fields })
     expect(reply.status, `${method} ${path}: ${JSON.stringify(reply.body)}`).toBe(status)
     return reply.body[key] as unknown as Shown

@@ -91,7 +91,6 @@ test('a project keeps its description, tags, options and further properties', as
   expect(changed).not.toHaveProperty('cost_centre')
   await admin.expect(400, 'PATCH', `/v3/projects/${id}`, { project: { domain_id: 'other' } })
   await admin.expect(403, 'PATCH', `/v3/projects/${id}`, { project: { parent_id: 'other' } })
-  await admin.expect(400, 'POST', '/v3/projects', { project: { name: 'd', is_domain: true } })
   await admin.expect(400, 'POST', '/v3/projects', { project: { name: ' ' } })
   await admin.expect(404, 'POST', '/v3/projects', { project: { name: 'x', domain_id: 'none' } })
   await admin.expect(400, 'POST', '/v3/projects', {
@@ -187,6 +186,36 @@ test('domains are projects to those who ask so', async () => {
     { id: 'default', is_domain: true, domain_id: null, parent_id: null },
   ])
   expect(await admin.show('projects', 'default')).toMatchObject({ is_domain: true })
+})
+
+test('a domain is made, changed and deleted as a project that acts as one', async () => {
+  const make = { name: 'acting', is_domain: true }
+  const domain = await admin.create('projects', make)
+  expect(domain).toMatchObject({ is_domain: true, domain_id: null, parent_id: null })
+  const id = String(domain['id'])
+  expect(await admin.show('domains', id)).toMatchObject({ name: 'acting', enabled: true })
+  await admin.expect(409, 'POST', '/v3/projects', { project: make })
+  for (const more of [
+    { domain_id: 'default' },
+    { parent_id: 'default' },
+    { tags: ['x'] },
+    { x: 1 },
+  ])
+    await admin.expect(400, 'POST', '/v3/projects', { project: { ...make, name: 'y', ...more } })
+
+  const inside = await admin.create('projects', { name: 'inside', domain_id: id })
+  expect(inside).toMatchObject({ domain_id: id, is_domain: false })
+  // A role of one domain may be given on another, but not on a project there.
+  const role = await admin.create('roles', { name: 'local', domain_id: 'default' })
+  const user = await admin.create('users', { name: 'roleholder' })
+  const given = `users/${String(user['id'])}/roles/${String(role['id'])}`
+  await admin.expect(204, 'PUT', `/v3/domains/${id}/${given}`)
+  await admin.expect(403, 'PUT', `/v3/projects/${String(inside['id'])}/${given}`)
+
+  await admin.expect(403, 'DELETE', `/v3/projects/${id}`)
+  await admin.expect(200, 'PATCH', `/v3/projects/${id}`, { project: { enabled: false } })
+  await admin.expect(204, 'DELETE', `/v3/projects/${id}`)
+  await admin.expect(404, 'GET', `/v3/domains/${id}`)
 })
 
 test('nobody has a token for a disabled or deleted project, and a default project may end', async () => {

@@ -26,6 +26,27 @@ function qcow2WithBackingFile(): Buffer {
   return content
 }
 
+test('an image without an id is none, with a slash behind the list', async () => {
+  const ask = (path: string) => api.face.ask('GET', path, { token: api.demo })
+
+  expect((await ask('/image/v2/images/')).status).toBe(404)
+  expect((await ask('/image/v2/images')).status).toBe(200)
+})
+
+test('where formats are not checked, a content may be of another, but not a harmful one', async () => {
+  await using loose = await imageApi({ GATEWAY_IMAGE_FORMATS_UNCHECKED: 'true' })
+  const upload = async (format: string, content: Buffer | string) => {
+    const id = await loose.create(loose.demo, { disk_format: format })
+    const { status } = await loose.upload(loose.demo, id, content)
+    return [status, (await loose.show(loose.demo, id)).body['status']]
+  }
+
+  expect(await upload('qcow2', 'not at all')).toEqual([204, 'active'])
+  expect(await upload('vhd', randomBytes(200_000))).toEqual([204, 'active'])
+  for (const format of ['raw', 'qcow2'])
+    expect(await upload(format, qcow2WithBackingFile())).toEqual([400, 'queued'])
+})
+
 describe('an upload', () => {
   async function refused(id: string, reply: Response, status: number, text: string): Promise<void> {
     expect(reply.status).toBe(status)

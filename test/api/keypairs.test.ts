@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Microversion } from '#openapi/microversions.ts'
 import { type ApiClient, type ComputeApi, computeApi } from '#test/env/compute-api.ts'
@@ -80,7 +82,6 @@ test.each([
   { name: 'bad', public_key: 'ssh-rsa nothing' },
   { name: 'bad', public_key: `${PUBLIC_KEY}\n${PUBLIC_KEY}` },
   { name: 'bad', public_key: 'no certificate', type: 'x509' },
-  { name: 'bad', type: 'x509' },
 ])('a keypair such as %j is refused', async (keypair) => {
   expect((await create(alice, keypair, '2.10')).status).toBe(400)
 })
@@ -117,4 +118,19 @@ test('keypairs are paged by name from 2.35 on', async () => {
   )
   const missing = await carol.call('listKeypairs', { query: '?marker=x', version: '2.35' })
   expect(missing.status).toBe(400)
+})
+
+test('an x509 pair is made until 2.91: a certificate, and its key in a bundle', async () => {
+  const { status, body } = await create(alice, { name: 'windows', type: 'x509' }, '2.91')
+  const { public_key: certificate, private_key: bundle, fingerprint } = body.keypair
+  const parsed = new X509Certificate(String(certificate))
+
+  expect(status).toBe(201)
+  expect(parsed.subject).toBe(`CN=${alice.userId}`)
+  expect(parsed.subjectAltName).toContain('othername:')
+  expect(fingerprint).toBe(parsed.fingerprint.toLowerCase())
+  const made = { input: Buffer.from(String(bundle), 'base64') }
+  const key = execFileSync('openssl', ['pkcs12', '-nocerts', '-nodes', '-passin', 'pass:'], made)
+  expect(parsed.checkPrivateKey(createPrivateKey(key))).toBe(true)
+  expect((await create(alice, { name: 'later', type: 'x509' }, '2.92')).status).toBe(400)
 })

@@ -19,11 +19,12 @@ const ASKED_SELDOM = { poll_ms: '1000', idle_poll_ms: '5000' }
 /** How often it is measured in a full run. */
 const TOLD_IN_FULL = 10
 /** Of the acts, those that every run does. */
-const ACTS_IN_SHORT = 2
+const ACTS_IN_SHORT = 3
 const POLL = { timeout: STATE_MS, interval: 20 }
 const PUBLIC_KEY =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIO7oZSgXG2kXLHzpIEJPoAyN1X0w1ZMLOMmSyrpMTnYb somebody'
 const ADDRESS = '10.86.0.77'
+const FILES = [{ path: '/etc/motd', contents: 'aGVsbG8=' }]
 const USER_DATA = Buffer.from('#cloud-config\n').toString('base64')
 
 /** What is shown of a server as it was asked for. */
@@ -196,6 +197,7 @@ describe('a server that goes down through three clouds', () => {
       await untilStatus(id, status)
       await untilAtRest(top(), id)
     }
+    expect(await below()).toMatchObject({ config_drive: 'True' })
     const log = await act(id, { 'os-getConsoleOutput': {} })
     expect(JSON.stringify(log.body)).toContain((await below())?.id)
 
@@ -265,6 +267,7 @@ describe('a server that goes down through three clouds', () => {
 /** Acts that the bottom can do, and the status that each leads to. */
 function actsOf({ catalog }: Cloud): readonly (readonly [body: object, status: string])[] {
   return [
+    [{ rebuild: { imageRef: catalog.image, personality: FILES } }, 'ACTIVE'],
     [{ pause: null }, 'PAUSED'],
     [{ unpause: null }, 'ACTIVE'],
     [{ suspend: null }, 'SUSPENDED'],
@@ -275,7 +278,6 @@ function actsOf({ catalog }: Cloud): readonly (readonly [body: object, status: s
     [{ resize: { flavorRef: catalog.small } }, 'VERIFY_RESIZE'],
     [{ confirmResize: null }, 'ACTIVE'],
     [{ changePassword: { adminPass: 'a-password-of-mine' } }, 'ACTIVE'],
-    [{ rebuild: { imageRef: catalog.image } }, 'ACTIVE'],
     [{ createImage: { name: 'saved' } }, 'ACTIVE'],
   ]
 }

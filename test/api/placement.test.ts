@@ -73,7 +73,7 @@ describe('hosts of room for two', () => {
     expect(failed.fault).toMatchObject({
       code: 500,
       message: expect.stringMatching(
-        /^No valid host was found\. \w+Filter removed the last of 2 hosts\.$/,
+        /^No valid host was found\. There are not enough hosts available\. \w+Filter removed the last of 2 hosts\.$/,
       ),
     })
   })
@@ -179,7 +179,8 @@ describe('hosts that fail', () => {
     const { fault } = await showServer(cloud.as('admin'), id)
     expect(fault).toMatchObject({
       code: 500,
-      message: 'No valid host was found. The hosts that were tried could not build it.',
+      message:
+        'No valid host was found. There are not enough hosts available. The hosts that were tried could not build it.',
       details: expect.stringContaining(detail),
     })
     expect(JSON.stringify(await showServer(demo, id))).not.toContain(detail)

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ApiClient } from '#test/env/api/client.ts'
 import {
@@ -40,6 +41,9 @@ async function migrationsOf(id: string): Promise<readonly Migration[]> {
   return body.migrations
 }
 
+const isOn = (hypervisor: Migration, host: string) =>
+  (hypervisor['service'] as { readonly host: string }).host === host
+
 test('a server is migrated to the other host, and back by a revert', async () => {
   const { id } = await activeServer(cloud, demo)
   const own = await hostOf(id)
@@ -67,6 +71,15 @@ test('a server is migrated to the other host, and back by a revert', async () =>
       ['migration', 'confirmed'],
       ['migration', 'reverted'],
     ])
+  const [newest] = await migrationsOf(id)
+  const { body } = await admin.get<{ hypervisors: readonly Migration[] }>(
+    '/compute/v2.1/os-hypervisors/detail',
+  )
+  const destination = body.hypervisors.find((each) => isOn(each, otherThan(own)))!
+  expect(isIP(String(destination['host_ip']))).not.toBe(0)
+  expect(newest).toMatchObject({ dest_compute: otherThan(own), dest_host: destination['host_ip'] })
+  expect(newest?.['old_instance_type_id']).toEqual(expect.any(Number))
+  expect(newest?.['new_instance_type_id']).toBe(newest?.['old_instance_type_id'])
   await demo.delete(`${SERVERS}/${id}`)
 })
 

@@ -44,8 +44,8 @@ const update = (body: object, client = admin, service_id = host.hostId) =>
 const onHost = { host: 'west-1', binary: 'nova-compute' }
 
 test('services are listed by host and binary, with numbers or UUIDs for ids', async () => {
-  expect(await services()).toHaveLength(3)
-  expect(await services('?binary=nova-conductor')).toEqual([])
+  expect(await services('?binary=nova-compute')).toHaveLength(3)
+  expect(await services('?binary=nova-consoleauth')).toEqual([])
   expect(await service('2.1')).toEqual({
     id: expect.any(Number),
     binary: 'nova-compute',
@@ -61,6 +61,48 @@ test('services are listed by host and binary, with numbers or UUIDs for ids', as
   expect((await alice.call('listServices')).status).toBe(403)
 })
 
+test('a cell has a conductor and a scheduler in the zone internal, which nobody changes', async () => {
+  const own = await services('?host=west', '2.53')
+  expect(own).toEqual([
+    {
+      id: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+      binary: 'nova-conductor',
+      host: 'west',
+      zone: 'internal',
+      status: 'enabled',
+      state: 'up',
+      updated_at: expect.any(String),
+      disabled_reason: null,
+      forced_down: false,
+    },
+    expect.objectContaining({ binary: 'nova-scheduler' }),
+  ])
+  const numbers = (await services()).map(({ id }) => id)
+  expect(new Set(numbers).size).toBe(7)
+  const id = String(own[0]!['id'])
+  expect((await update({ status: 'disabled' }, admin, id)).status).toBe(400)
+  const gone = await admin.call('deleteService', { params: { service_id: id }, version: '2.53' })
+  expect(gone.status).toBe(400)
+  const zones = await admin.call<Zones>('listAvailabilityZonesDetail')
+  expect(zones.body.availabilityZoneInfo[0]).toEqual({
+    zoneName: 'internal',
+    zoneState: { available: true },
+    hosts: {
+      east: expect.objectContaining({ 'nova-scheduler': expect.any(Object) }),
+      west: {
+        'nova-conductor': { active: true, available: true, updated_at: expect.any(String) },
+        'nova-scheduler': { active: true, available: true, updated_at: expect.any(String) },
+      },
+    },
+  })
+  const seen = await alice.call<Zones>('listAvailabilityZones')
+  expect(seen.body.availabilityZoneInfo.map(({ zoneName }) => zoneName)).toEqual(['nova'])
+})
+
+interface Zones {
+  readonly availabilityZoneInfo: readonly { readonly zoneName: string }[]
+}
+
 test('a service is disabled with a reason and enabled again by its cell', async () => {
   const reason = { ...onHost, disabled_reason: 'new fan' }
   const disabled = await byName('disableServiceWithReason', reason)
@@ -71,7 +113,7 @@ test('a service is disabled with a reason and enabled again by its cell', async 
     status: 'enabled',
   })
   expect(await service()).toMatchObject({ status: 'enabled', disabled_reason: null })
-  expect((await byName('disableService', onHost, '2.53')).status).toBe(404)
+  expect((await byName('disableService', onHost, '2.53')).status).toBe(400)
 })
 
 test('a service is changed by its id from 2.53 on', async () => {
@@ -94,7 +136,7 @@ test('a service is changed by its id from 2.53 on', async () => {
 
 test('a service is forced down from 2.11 on', async () => {
   const body = { ...onHost, forced_down: true }
-  expect((await byName('forceServiceDown', body, '2.10')).status).toBe(404)
+  expect((await byName('forceServiceDown', body, '2.10')).status).toBe(400)
   expect((await byName('forceServiceDown', body, '2.11')).body['service']).toEqual(body)
   expect(await service()).toMatchObject({ state: 'down', forced_down: true })
   await update({ forced_down: false })

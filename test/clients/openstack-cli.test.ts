@@ -117,6 +117,7 @@ describe
         'placement',
       ])
       expect(column(await admin.json('availability zone list --compute'), 'Zone Name')).toEqual([
+        'internal',
         'north',
         'south',
       ])
@@ -131,7 +132,9 @@ describe
       })
       const service = 'north-1 nova-compute'
       await admin.run(`compute service set --disable --disable-reason maintenance ${service}`)
-      const services = await admin.json<readonly Row[]>('compute service list --long')
+      const services = await admin.json<readonly Row[]>(
+        'compute service list --service nova-compute --long',
+      )
       expect(services).toHaveLength(cloud.hosts.length)
       expect(services.find((row) => row['Host'] === 'north-1')).toMatchObject({
         Binary: 'nova-compute',

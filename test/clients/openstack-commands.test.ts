@@ -43,11 +43,14 @@ describe.skipIf(why !== undefined)(`the openstack command (${why ?? 'installed'}
 
     const service = `${host} nova-compute`
     await admin.run(`compute service set --disable --disable-reason x ${service}`)
-    expect(await list('compute service list', 'Status')).toEqual(
+    expect(await list('compute service list --service nova-compute', 'Status')).toEqual(
       expect.arrayContaining(['disabled']),
     )
     await admin.run(`compute service set --enable ${service}`)
-    expect(await list('compute service list', 'Status')).toEqual(['enabled', 'enabled'])
+    expect(await list('compute service list --service nova-compute', 'Status')).toEqual([
+      'enabled',
+      'enabled',
+    ])
 
     await admin.run('aggregate create --zone az-cli cli-agg')
     await admin.run(`aggregate add host cli-agg ${host}`)

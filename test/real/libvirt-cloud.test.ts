@@ -122,16 +122,20 @@ describe.skipIf(why !== undefined)(
       mkdirSync(folder)
       const [keyFile, userData] = [join(folder, 'key.pub'), join(folder, 'user-data')]
       writeFileSync(keyFile, `${KEY}\n`)
-      writeFileSync(userData, '#!/bin/sh\necho user data ran on $(hostname)\n')
+      const script = 'echo user data ran on $(hostname)\ncat /mnt/config/openstack/content/*\n'
+      writeFileSync(userData, `#!/bin/sh\n${script}`)
+      const note = join(folder, 'note')
+      writeFileSync(note, 'a file of the user\n')
       const formats = ['--disk-format', 'qcow2', '--container-format', 'bare']
       await openstack('image', 'create', ...formats, '--file', path, 'own')
       await openstack('keypair', 'create', '--public-key', keyFile, 'mine')
       const what = ['--image', 'own', '--flavor', 'm1.tiny', '--network', 'private']
       const told = ['--key-name', 'mine', '--user-data', userData, '--property', 'role=web']
+      const files = ['--file', `/etc/note=${note}`]
 
       await openstack(
-        ...['server', 'create', '--wait', ...what, ...told],
-        ...['--config-drive', 'True', 'second'],
+        ...['--os-compute-api-version', '2.56', 'server', 'create', '--wait'],
+        ...[...what, ...told, ...files, 'second'],
       )
 
       await untilConsole('second', 'READY')
@@ -141,6 +145,7 @@ describe.skipIf(why !== undefined)(
       expect(log).toContain(`uuid=${String(server['id'])} hostname=second.novalocal`)
       expect(log).toContain(`key=${KEY}`)
       expect(log).toContain('user data ran on second.novalocal')
+      expect(log).toContain('a file of the user')
       const address = await addressOf('second')
       expect(log).toContain(`address eth0 ${address}`)
       const host = await hostOf(String(server['OS-EXT-SRV-ATTR:host']))

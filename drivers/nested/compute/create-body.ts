@@ -6,7 +6,7 @@ import { markerKey, markerValue } from '../names.ts'
 import type { ComputeVersions } from './compute-versions.ts'
 import { isOlder } from './compute-versions.ts'
 import { derivedHostname } from './derived-hostname.ts'
-import { DESCRIPTION_SINCE, hasDescription, remarksBody } from './remarks-body.ts'
+import { DESCRIPTION_SINCE, hasDescription, remarksBody, TRUSTED_SINCE } from './remarks-body.ts'
 
 /** What of the cloud's own a server is made of, by its ids. */
 export interface ServerParts {
@@ -108,6 +108,8 @@ async function versionsNeeded(
   )
   if ((spec.remarks?.tags.length ?? 0) > 0)
     needed.push(await versions.need(TAGS_SINCE, 'tags', signal))
+  if (spec.remarks?.trustedCertificates !== undefined)
+    needed.push(await versions.need(TRUSTED_SINCE, 'trusted certificates of images', signal))
   if (spec.hostname !== derivedHostname(spec.displayName))
     needed.push(await versions.need(HOSTNAME_SINCE, `the host name ${spec.hostname}`, signal))
   return needed

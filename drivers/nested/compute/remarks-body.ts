@@ -1,6 +1,7 @@
 import type { InstanceSpec } from '../../driver.ts'
 
 export const DESCRIPTION_SINCE = '2.19'
+export const TRUSTED_SINCE = '2.63'
 
 /** Without one a server is described by its name until 2.19, and by nothing since. */
 export function hasDescription({ remarks }: Pick<InstanceSpec, 'remarks'>): boolean {
@@ -10,11 +11,12 @@ export function hasDescription({ remarks }: Pick<InstanceSpec, 'remarks'>): bool
 /** What is said of a server in the same words whenever it is made, once or anew. */
 export function remarksBody({ remarks }: Pick<InstanceSpec, 'remarks'>): object {
   if (remarks === undefined) return {}
-  const { description, diskConfig, accessIPv4, accessIPv6 } = remarks
+  const { description, diskConfig, accessIPv4, accessIPv6, trustedCertificates } = remarks
   return {
     'OS-DCF:diskConfig': diskConfig,
     ...(description === null ? {} : { description }),
     ...(accessIPv4 === null ? {} : { accessIPv4 }),
     ...(accessIPv6 === null ? {} : { accessIPv6 }),
+    ...(trustedCertificates !== undefined && { trusted_image_certificates: trustedCertificates }),
   }
 }

@@ -25,6 +25,8 @@ import { showService } from './catalog/show-service.ts'
 import { updateEndpoint } from './catalog/update-endpoint.ts'
 import { updateRegion } from './catalog/update-region.ts'
 import { updateService } from './catalog/update-service.ts'
+import { credentialHandlers } from './credentials/credential-handlers.ts'
+import { ec2CredentialHandlers } from './credentials/ec2-credential-handlers.ts'
 import { createDomain } from './domains/create-domain.ts'
 import { deleteDomain } from './domains/delete-domain.ts'
 import { listDomains } from './domains/list-domains.ts'
@@ -48,6 +50,7 @@ import { listRoleInferences } from './implied-roles/list-role-inferences.ts'
 import { removeImpliedRole } from './implied-roles/remove-implied-role.ts'
 import { showImpliedRole } from './implied-roles/show-implied-role.ts'
 import { limitHandlers } from './limits/limit-handlers.ts'
+import { policyHandlers } from './policies/policy-handlers.ts'
 import { addProjectTag } from './project-tags/add-project-tag.ts'
 import { checkProjectTag } from './project-tags/check-project-tag.ts'
 import { listProjectTags } from './project-tags/list-project-tags.ts'
@@ -79,8 +82,11 @@ import { showVersion } from './versions/show-version.ts'
 
 /** A handler for every operation of openapi/identity.yaml. */
 export const identityHandlers: Handlers = {
+  ...credentialHandlers,
+  ...ec2CredentialHandlers,
   ...grantHandlers,
   ...limitHandlers,
+  ...policyHandlers,
   addGroupUser,
   addImpliedRole,
   addProjectTag,

@@ -136,7 +136,7 @@ function requestOf(
     maxCount: 1,
     disks: [],
     files: [],
-    hasTrustedCertificates: false,
+    trustedCertificates: null,
     hints: {},
   }
 }

@@ -15,7 +15,7 @@ export async function deleteService(
   service: { readonly id: string; readonly ids: HostIds },
 ): Promise<void> {
   const host = await hostOf(db, service.id, service.ids)
-  if (host === undefined) throw serviceNotFound(service.id)
+  if (host === undefined) throw serviceNotFound({ cells }, service.id)
   const cell = reachable(cells.cell(host.cellId))
   const { hostId } = host.view
   const view = await askCell(cell, 'host.forget', { hostId }, { work })

@@ -6,6 +6,10 @@ export interface Cells {
   cell(id: string): Cell | undefined
 }
 
+export interface AllCells extends Cells {
+  cells(): readonly Cell[]
+}
+
 /** False also for a host whose cell is silent: nothing can be asked of it. */
 export function isHostUp({ cellId, view }: HostRecord, cells: Cells): boolean {
   return view.isUp && !view.isForcedDown && cells.cell(cellId)?.isAlive === true

@@ -5,15 +5,13 @@ import type { AskCell } from '../../cells/client.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { type HostRecord, hostsNamed } from '../../db/host-list.ts'
 import { hostOf } from './find-hypervisor.ts'
-import type { Cells } from './host-state.ts'
+import type { AllCells } from './host-state.ts'
+import { COMPUTE_BINARY, listCellServices } from './list-services.ts'
 import { reachable } from './reachable.ts'
-
-/** The one service that hosts have, by the name clients know. */
-export const COMPUTE_BINARY = 'nova-compute'
 
 export interface ServiceDeps {
   readonly db: Transactional
-  readonly cells: Cells
+  readonly cells: AllCells
   readonly askCell: AskCell
 }
 
@@ -42,14 +40,26 @@ export async function serviceOnHost(
 }
 
 /** The host whose service has this id. Throws `not-found`, and `invalid` for what is no UUID. */
-export async function serviceById(deps: Pick<ServiceDeps, 'db'>, id: string): Promise<HostRecord> {
+export async function serviceById(
+  deps: Pick<ServiceDeps, 'db' | 'cells'>,
+  id: string,
+): Promise<HostRecord> {
   const host = await hostOf(deps.db, id, 'uuid')
-  if (host === undefined) throw serviceNotFound(id)
+  if (host === undefined) throw serviceNotFound(deps, id)
   return host
 }
 
-export function serviceNotFound(id: string): Failure {
-  return new Failure('not-found', `Service ${id} not found.`)
+/** Of a cell's own services nothing can be changed: `invalid`. */
+export function serviceNotFound({ cells }: Pick<ServiceDeps, 'cells'>, id: string): Failure {
+  const own = listCellServices(cells.cells(), {}).find(
+    ({ uuid, number }) => id === uuid || id === String(number),
+  )
+  return own === undefined
+    ? new Failure('not-found', `Service ${id} not found.`)
+    : new Failure(
+        'invalid',
+        `Updating a ${own.binary} service is not supported. Only ${COMPUTE_BINARY} services can be updated; to give cell ${own.cell.name} no more servers, disable the cell.`,
+      )
 }
 
 /**

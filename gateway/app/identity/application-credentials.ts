@@ -168,7 +168,9 @@ async function chosenRules(
 ): Promise<readonly AccessRule[] | null> {
   if (asked === undefined || asked.length === 0) return null
   const rules: AccessRule[] = []
-  for (const { id, service, method, path } of asked) {
+  // Lists are in the order of ids: new ones are listed as they were asked for.
+  const ids = asked.map(() => newKeystoneId()).toSorted()
+  for (const [nth, { id, service, method, path }] of asked.entries()) {
     if (id !== undefined) {
       const [known] = await listAccessRules(tx, userId, { ids: [id] }, 1)
       if (known === undefined) throw noSuch('access rule', id)
@@ -180,7 +182,7 @@ async function chosenRules(
         'invalid',
         "An access rule needs 'service', 'method' and 'path', or an 'id'.",
       )
-    const rule = { id: newKeystoneId(), service, method, path }
+    const rule = { id: ids[nth]!, service, method, path }
     rules.push({ ...rule, id: await ensureAccessRule(tx, userId, rule) })
   }
   return rules

@@ -1,12 +1,14 @@
 import { Failure } from '#common/errors.ts'
 import { deleteDomain } from '../../db/identity/delete-identities.ts'
-import { insertDomain, lockDomain, updateDomain } from '../../db/identity/domains.ts'
+import { findDomain, insertDomain, lockDomain, updateDomain } from '../../db/identity/domains.ts'
 import { deleteDomainTokens } from '../../db/identity/tokens.ts'
+import { enforce } from '../policy.ts'
+import type { Caller } from '../request-context.ts'
 import { changeAccess } from './change-access.ts'
 import type { Identity } from './identity.ts'
 import { refuseChange, refuseDelete } from './immutable.ts'
 import { newKeystoneId } from './keystone-id.ts'
-import type { Domain } from './model.ts'
+import type { Domain, Extra } from './model.ts'
 import { noSuch } from './no-such.ts'
 
 /** The domain there is from the start: names without a domain are looked up in it by many clients. */
@@ -36,6 +38,53 @@ export async function changeDomain(
     if (!after.enabled) await deleteDomainTokens(tx, id)
     return after
   })
+}
+
+/** What a request says of a domain that it calls a project, which domains are to Keystone, too. */
+interface AsProject extends Partial<DomainFields> {
+  readonly domainId?: string | undefined
+  readonly parentId?: string | undefined
+  readonly tags?: readonly string[]
+  readonly extra?: Extra
+}
+
+/** As `createDomain`. Throws `forbidden`, and `invalid` for what a domain cannot have. */
+export async function createDomainAsProject(
+  identity: Identity,
+  caller: Caller,
+  asked: AsProject & DomainFields,
+): Promise<Domain> {
+  enforce(caller, 'identity:create_domain')
+  if (asked.domainId !== undefined || asked.parentId !== undefined)
+    throw new Failure(
+      'invalid',
+      'A project that acts as a domain (is_domain) is in no domain and below no project: leave out domain_id and parent_id.',
+    )
+  refuseOfProjects(asked)
+  const { name, description, enabled, immutable } = asked
+  return createDomain(identity, { name, description, enabled, immutable })
+}
+
+/** As `changeDomain`. Throws `forbidden`, and `invalid` for what a domain cannot have. */
+export async function changeDomainAsProject(
+  identity: Identity,
+  caller: Caller,
+  id: string,
+  { tags, extra, ...change }: AsProject,
+): Promise<Domain> {
+  enforce(caller, 'identity:update_domain')
+  refuseOfProjects({ ...(tags && { tags }), ...(extra && { extra }) })
+  return changeDomain(identity, id, change)
+}
+
+function refuseOfProjects({ tags = [], extra = {} }: AsProject): void {
+  const [unknown] = [...(tags.length > 0 ? ['tags'] : []), ...Object.keys(extra)]
+  if (unknown !== undefined)
+    throw new Failure('invalid', `A domain has no ${unknown}: leave it out.`)
+}
+
+export async function isDomain({ db }: Identity, id: string): Promise<boolean> {
+  return (await findDomain(db, id)) !== undefined
 }
 
 /** Afterwards the domain is gone, with its projects, users, groups and roles. Only a disabled one can be deleted. */

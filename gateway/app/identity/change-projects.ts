@@ -9,8 +9,15 @@ import {
   updateProject,
 } from '../../db/identity/projects.ts'
 import { deleteTokens } from '../../db/identity/tokens.ts'
+import { enforce } from '../policy.ts'
 import type { Caller } from '../request-context.ts'
 import { changeAccess } from './change-access.ts'
+import {
+  changeDomainAsProject,
+  createDomainAsProject,
+  isDomain,
+  removeDomain,
+} from './change-domains.ts'
 import { domainOfNew, enforceInDomain, reached } from './domain-reach.ts'
 import { boundedExtra } from './extra.ts'
 import type { Identity } from './identity.ts'
@@ -39,6 +46,8 @@ export interface NewProjectFields extends ProjectFields {
   readonly domainId: string | undefined
   /** A project or a domain; the domain when undefined. */
   readonly parentId: string | undefined
+  /** True: it is a domain, and in none. */
+  readonly isDomain: boolean
 }
 
 /** Throws `conflict` for a name the domain has. */
@@ -46,11 +55,12 @@ export async function createProject(
   identity: Identity,
   caller: Caller,
   asked: NewProjectFields,
-): Promise<Project> {
+): Promise<Project | Domain> {
+  if (asked.isDomain) return createDomainAsProject(identity, caller, asked)
   return identity.db.transaction(async (tx) => {
     const { domain, parent } = await placeOf(tx, caller, asked)
     enforceInDomain(caller, 'identity:create_project', domain.id)
-    const { domainId: _, parentId: __, ...fields } = asked
+    const { domainId: _, parentId: __, isDomain: ___, ...fields } = asked
     const project = {
       ...fields,
       extra: boundedExtra({}, asked.extra),
@@ -101,13 +111,14 @@ export interface ProjectChange extends Partial<ProjectFields> {
   readonly parentId?: string | null | undefined
 }
 
-/** Afterwards the project is as given; once disabled, nobody has a valid token for it. */
+/** Afterwards the project, or the domain of this id, is as given; once disabled, nobody has a valid token for it. */
 export async function changeProject(
   identity: Identity,
   caller: Caller,
   id: string,
   { domainId, parentId, ...change }: ProjectChange,
-): Promise<Project> {
+): Promise<Project | Domain> {
+  if (await isDomain(identity, id)) return changeDomainAsProject(identity, caller, id, change)
   return changeAccess(identity, async (tx) => {
     const before = await lockedProject(tx, caller, id, 'identity:update_project')
     refuseMove(before, domainId, parentId)
@@ -145,6 +156,10 @@ async function refuseEnabledChildren(tx: Tx, id: string): Promise<void> {
 
 /** Afterwards the project is gone with the roles in it; servers and other things it owns stay. */
 export async function removeProject(identity: Identity, caller: Caller, id: string): Promise<void> {
+  if (await isDomain(identity, id)) {
+    enforce(caller, 'identity:delete_domain')
+    return removeDomain(identity, id)
+  }
   await changeAccess(identity, async (tx) => {
     const project = await lockedProject(tx, caller, id, 'identity:delete_project')
     refuseDelete('project', project)

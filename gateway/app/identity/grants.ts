@@ -59,10 +59,12 @@ export async function addGrant(
 ): Promise<void> {
   await changeAccess(identity, async (tx) => {
     const { role, targetDomain } = await managedGrant(tx, caller, grant, rule)
-    if (role.domainId !== '' && role.domainId !== targetDomain)
+    // On a domain Keystone lets the roles of others be (keystone/assignment/core.py, `create_grant`).
+    const isForeign = role.domainId !== '' && role.domainId !== targetDomain
+    if (isForeign && grant.targetType === 'project')
       throw new Failure(
         'forbidden',
-        `The ${grant.targetType} must be in the same domain as the role ${role.id} being assigned.`,
+        `The project must be in the same domain as the role ${role.id} being assigned.`,
       )
     await ensureRoleAssignment(tx, grant)
   })

@@ -12,6 +12,8 @@ export interface Images {
   readonly store: ContentStore
   /** The largest content an upload may have. */
   readonly sizeMaxBytes: number
+  /** True: a content may be of another format than its image says, as Glance lets it be. */
+  readonly mayFormatsDiffer: boolean
   readonly limits: ImageLimits
   readonly importRules: ImportRules
   /** Called when there is an import to do. */

@@ -1,3 +1,4 @@
+import { IMAGE_STATUSES } from '#common/states/image-states.ts'
 import type { ListQuery } from './list-filters.ts'
 
 const NAMES: ReadonlyMap<string, string> = new Map([
@@ -17,10 +18,18 @@ const STATUSES: ReadonlyMap<string, string> = new Map([
   ['UNKNOWN', 'in:uploading,importing,deactivated'],
 ])
 
+/** No image has a status that there is not. */
+const NONE = 'deleted'
+
+function statusOf(value: string): string {
+  const own = value.toLowerCase()
+  return STATUSES.get(value.toUpperCase()) ?? IMAGE_STATUSES.find((each) => each === own) ?? NONE
+}
+
 /** A query of Nova's image proxy as the image service reads it. What Nova does not know is left out. */
 export function proxiedQuery(query: ListQuery): ListQuery {
   return query.flatMap(([name, value]): ListQuery => {
-    if (name === 'status') return [[name, STATUSES.get(value.toUpperCase()) ?? value.toLowerCase()]]
+    if (name === 'status') return [[name, statusOf(value)]]
     if (name === 'changes-since') return [['updated_at', `gte:${value}`]]
     // A server may be named by its link.
     if (name === 'server') return [['instance_uuid', value.slice(value.lastIndexOf('/') + 1)]]

@@ -4,7 +4,7 @@ import { Failure } from '#common/errors.ts'
 import type { ImageContent } from '../../db/image.ts'
 import type { Incoming } from './content-store.ts'
 import { ContentSampler } from './formats/content-sampler.ts'
-import type { DiskFormat } from './formats/format.ts'
+import type { WantedFormat } from './formats/format.ts'
 import { inspectApart } from './formats/inspect-apart.ts'
 import { withIdleLimit } from './idle-limit.ts'
 
@@ -18,7 +18,7 @@ export interface Receipt {
   readonly declaredBytes: number | undefined
   readonly sizeMaxBytes: number
   /** Undefined for content that is only staged: it is looked at when it is imported. */
-  readonly format: DiskFormat | undefined
+  readonly format: WantedFormat | undefined
   readonly clock: Pick<Clock, 'elapsed'>
   /** Of each half minute; what comes slower is given up. Undefined: a sender may be as slow as it likes. */
   readonly bytesPerSecondMin?: number
@@ -45,7 +45,8 @@ export async function receiveContent(incoming: Incoming, receipt: Receipt): Prom
     digests.update(chunk)
     sampler.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
     // Refused as soon as the front shows it; a fixed VHD only shows at its end.
-    if (!isLookedAt && format !== undefined && sampler.isHeadFull && format !== 'vhd') {
+    const showsInFront = format !== undefined && format !== 'vhd' && format !== 'any'
+    if (!isLookedAt && showsInFront && sampler.isHeadFull) {
       isLookedAt = true
       await inspectApart(format, sampler.sample())
     }

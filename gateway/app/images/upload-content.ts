@@ -12,7 +12,7 @@ import {
 } from '../../db/image-uploads.ts'
 import type { Requester } from '../requester.ts'
 import type { Incoming } from './content-store.ts'
-import { DISK_FORMATS, type DiskFormat } from './formats/format.ts'
+import { DISK_FORMATS, type WantedFormat } from './formats/format.ts'
 import { chargeBytes } from './image-quota.ts'
 import type { Images } from './images.ts'
 import { receiveContent, refuseAbove } from './receive-content.ts'
@@ -39,7 +39,11 @@ export async function uploadContent(
   given: ContentUpload,
 ): Promise<void> {
   const image = await ownImage(images, requester, given.imageId, 'upload to')
-  await fill(images, image, given, { status: 'saving', to: 'active', format: formatOf(image) })
+  await fill(images, image, given, {
+    status: 'saving',
+    to: 'active',
+    format: wantedFormat(images, image),
+  })
 }
 
 /** Afterwards the content waits beside the image for its import. Fails as `uploadContent` does, but for formats. */
@@ -57,7 +61,7 @@ export function fillWith(
   images: Images,
   image: Image,
   given: ContentUpload,
-  format: DiskFormat,
+  format: WantedFormat,
 ): Promise<void> {
   return fill(images, image, given, { status: 'saving', to: 'active', format })
 }
@@ -65,7 +69,7 @@ export function fillWith(
 interface Target {
   readonly status: UploadStatus
   readonly to: 'active' | 'uploading'
-  readonly format: DiskFormat | undefined
+  readonly format: WantedFormat | undefined
 }
 
 async function fill(
@@ -99,15 +103,18 @@ async function fill(
   }
 }
 
-/** The format the image's data must have. Throws `invalid` while it does not say. */
-export function formatOf(image: Pick<Image, 'diskFormat' | 'containerFormat'>): DiskFormat {
+/** The format the image's data must have. Throws `invalid` while the image does not say. */
+export function wantedFormat(
+  { mayFormatsDiffer }: Pick<Images, 'mayFormatsDiffer'>,
+  image: Pick<Image, 'diskFormat' | 'containerFormat'>,
+): WantedFormat {
   const format = DISK_FORMATS.find((known) => known === image.diskFormat)
   if (format === undefined || image.containerFormat === null)
     throw new Failure(
       'invalid',
       'Properties disk_format, container_format must be set prior to saving data.',
     )
-  return format
+  return mayFormatsDiffer ? 'any' : format
 }
 
 /**

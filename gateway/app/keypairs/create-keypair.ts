@@ -6,7 +6,7 @@ import { userLimits } from '../../db/user-quota-limits.ts'
 import { DEFAULT_LIMITS, UNLIMITED } from '../quotas/resources.ts'
 import type { Caller } from '../request-context.ts'
 import { publicKeyFingerprint } from './fingerprint.ts'
-import { generateSshKey } from './generate-ssh-key.ts'
+import { generateCertificate, generateSshKey, type KeyPair } from './generate-keys.ts'
 import { keypairOwner } from './keypair-owner.ts'
 
 export interface NewKeypair {
@@ -32,7 +32,7 @@ export async function createKeypair(
   asked: NewKeypair,
 ): Promise<CreatedKeypair> {
   const userId = keypairOwner(caller, asked.userId)
-  const { publicKey, privateKey } = await keysOf(asked)
+  const { publicKey, privateKey } = await keysOf(asked, userId)
   const keypair: Keypair = {
     userId,
     name: asked.name,
@@ -63,14 +63,10 @@ async function isAboveOwnLimit(tx: Tx, entry: UsageEntry): Promise<boolean> {
   return limit !== UNLIMITED && (await usageAndLimit(tx, entry)).used > limit
 }
 
-async function keysOf({
-  type,
-  publicKey,
-}: NewKeypair): Promise<{ readonly publicKey: string; readonly privateKey?: string }> {
+async function keysOf(
+  { type, publicKey }: NewKeypair,
+  userId: string,
+): Promise<Pick<KeyPair, 'publicKey'> & Partial<KeyPair>> {
   if (publicKey !== undefined) return { publicKey }
-  if (type === 'ssh') return generateSshKey()
-  throw new Failure(
-    'invalid',
-    'An x509 pair cannot be made here: give its certificate in public_key.',
-  )
+  return type === 'ssh' ? generateSshKey() : generateCertificate(userId)
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { publicKeyFingerprint } from './fingerprint.ts'
-import { generateSshKey } from './generate-ssh-key.ts'
+import { generateSshKey } from './generate-keys.ts'
 
 const ED25519 =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f me@here'

@@ -1,5 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
+import { flavorNumbers } from '../../db/flavors.ts'
+import { hostsOfNames } from '../../db/host-list.ts'
 import {
   findMigrationByUuid,
   listMigrations as list,
@@ -45,6 +47,35 @@ export async function listMigrations(
     projectId: query.project_id,
     since,
     before,
+  })
+}
+
+/** A migration with what is known of its destination and flavors; null where these have left. */
+export type ShownMigration = RecordedMigration & {
+  readonly destAddress: string | null
+  readonly oldFlavorNumber: number | null
+  readonly newFlavorNumber: number | null
+}
+
+export async function shownMigrations(
+  db: Executor,
+  migrations: readonly RecordedMigration[],
+): Promise<readonly ShownMigration[]> {
+  const names = new Set(migrations.flatMap(({ destHost }) => destHost ?? []))
+  const flavors = new Set(migrations.flatMap((each) => [each.oldFlavorId, each.newFlavorId]))
+  const [hosts, numbers] = await Promise.all([
+    hostsOfNames(db, [...names]),
+    flavorNumbers(db, [...flavors]),
+  ])
+  return migrations.map((migration) => {
+    const { cellId, destHost, oldFlavorId, newFlavorId } = migration
+    const host = hosts.find((each) => each.cellId === cellId && each.view.name === destHost)
+    return {
+      ...migration,
+      destAddress: host?.view.inventory?.hypervisor.address ?? null,
+      oldFlavorNumber: numbers.get(oldFlavorId) ?? null,
+      newFlavorNumber: numbers.get(newFlavorId) ?? null,
+    }
   })
 }
 

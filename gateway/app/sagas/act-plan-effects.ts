@@ -75,7 +75,7 @@ function rebuiltSpec(
   const { description, diskConfig, accessIPv4, accessIPv6 } = shown
   const { image, flavor, configDrive } = spec
   const keypair = shown.keyName === undefined ? now.keypair : spec.keypair
-  const remarks = now.remarks ?? spec.remarks
+  const remarks = withCertificatesOf(spec.remarks, now.remarks ?? spec.remarks)
   const noted = Object.entries({ description, diskConfig, accessIPv4, accessIPv6 })
   const changed = Object.fromEntries(noted.filter(([, value]) => value !== undefined))
   return {
@@ -83,6 +83,14 @@ function rebuiltSpec(
     ...{ name, hostname, metadata, image, flavor, keypair, configDrive },
     ...(remarks === undefined ? {} : { remarks: { ...remarks, ...changed } }),
   }
+}
+
+/** Nothing but a rebuild changes them. */
+function withCertificatesOf(rebuilt: BuildSpec['remarks'], remarks: BuildSpec['remarks']) {
+  if (remarks === undefined) return undefined
+  const { trustedCertificates: _before, ...others } = remarks
+  const { trustedCertificates } = rebuilt ?? {}
+  return { ...others, ...(trustedCertificates && { trustedCertificates }) }
 }
 
 async function changeSpec(tx: Tx, serverId: string, change: Partial<BuildSpec>): Promise<void> {

@@ -9,6 +9,9 @@ export interface LastCell {
   readonly reason: string
 }
 
+/** Nova's sentence (nova/exception.py, `NoValidHost`, with its scheduler's reason). */
+const NO_VALID_HOST = 'No valid host was found. There are not enough hosts available.'
+
 /**
  * What a server shows when no cell is left that could build it: Nova's words, and which filter left nobody. The
  * details are for operators. `choice`: the decision that found no cell; `last`: of the cell asked before.
@@ -22,7 +25,7 @@ export function noValidHost(now: number, choice: Trace, last?: LastCell): Fault 
       : `${filter.name} left no cell: ${examples.join('; ')}.`
   return {
     code: 500,
-    message: `No valid host was found. ${whatLeftNobody(choice, last?.trace)}`,
+    message: `${NO_VALID_HOST} ${whatLeftNobody(choice, last?.trace)}`,
     details: last === undefined ? emptied : `${emptied} The last cell asked said: ${last.reason}`,
     createdAt: now,
   }

@@ -17,7 +17,7 @@ import { noValidHost } from './faults.ts'
 import { limitFiles } from './limit-files.ts'
 import { limitMetadata } from './limit-metadata.ts'
 import { neighbourHints } from './neighbour-hints.ts'
-import { refuseImageAgainstFlavor } from './refuse-image-against-flavor.ts'
+import { refuseImageAgainstFlavor, refuseWithoutDisk } from './refuse-image-against-flavor.ts'
 import { refuseBlankBeyond } from './requested-disks.ts'
 import { serverName } from './server-names.ts'
 import type { PlannedServer, ServerOrder } from './server-order.ts'
@@ -62,6 +62,7 @@ export async function planServers(
   refuseBlankBeyond(request.disks, flavor)
   const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)
   refuseImageAgainstFlavor(image, flavor)
+  refuseWithoutDisk(flavor, context)
   const keypair =
     request.keyName === null ? null : await keypairForBoot(db, context, request.keyName)
   await limitMetadata(db, context, request.metadata)

@@ -16,7 +16,6 @@ import { limitFiles } from './limit-files.ts'
 import { limitMetadata } from './limit-metadata.ts'
 import { refuseAction } from './refuse-action.ts'
 import { refuseImageAgainstFlavor } from './refuse-image-against-flavor.ts'
-import { refuseUnkept } from './refuse-unsupported.ts'
 import { sanitizeHostname } from './server-names.ts'
 import type { ServerRecord } from './server-record.ts'
 import { showServer } from './show-server.ts'
@@ -39,7 +38,8 @@ export interface RebuildRequest {
   readonly userData: string | null | undefined
   /** Those the guest is given; none of before are kept. */
   readonly files: readonly InjectedFile[]
-  readonly hasTrustedCertificates: boolean
+  /** Null: none any more. */
+  readonly trustedCertificates: readonly string[] | null | undefined
 }
 
 /** What a client is told of at once, whether the cell has told of it or not. */
@@ -59,7 +59,6 @@ export async function rebuildServer(
   request: RebuildRequest,
 ): Promise<AcceptedRebuild> {
   const { db, secrets } = compute
-  refuseUnkept(request)
   const server = await showServer(db, context, id)
   refuseAction(server, context, 'rebuild')
   const before = await findRequestSpec(db, server.id)
@@ -140,7 +139,7 @@ async function wanted(
     ...shown,
   }
   const noted = { description, diskConfig, accessIPv4, accessIPv6: v6 }
-  const remarks = { tags: [...server.tags], hints: {}, ...before.spec.remarks, ...noted }
+  const remarks = { ...remarksAfter(server, before, request), ...noted }
   return {
     spec: {
       ...before.spec,
@@ -155,6 +154,18 @@ async function wanted(
     },
     shown,
   }
+}
+
+/** What is said of it and no record of it shows. */
+function remarksAfter(
+  server: ServerRecord,
+  { spec }: RequestSpec,
+  { trustedCertificates: asked }: RebuildRequest,
+) {
+  const { trustedCertificates: own, ...others } = spec.remarks ?? { hints: {} }
+  const trusted = asked === undefined ? own : asked
+  const certificates = trusted && { trustedCertificates: [...trusted] }
+  return { tags: [...server.tags], ...others, ...certificates }
 }
 
 /** Without what is undefined. */

@@ -12,16 +12,9 @@ const UNSUPPORTED_HINTS = ['build_near_host_ip', 'target_cell', 'different_cell'
 export function refuseUnsupported(request: ServerRequest): void {
   const hint = UNSUPPORTED_HINTS.find((name) => request.hints[name] !== undefined)
   if (hint !== undefined) refuse(`Scheduler hint '${hint}' is not supported.`)
-  refuseUnkept(request)
   refuseDisks(request)
   if (request.imageRef === null)
     refuse('Invalid imageRef provided. Servers boot from an image only.')
-}
-
-/** The same for wishes about the guest, which a rebuild may have as well. */
-export function refuseUnkept(request: Pick<ServerRequest, 'hasTrustedCertificates'>): void {
-  if (request.hasTrustedCertificates)
-    refuse('Invalid trusted_image_certificates: signatures of images are not checked.')
 }
 
 function refuse(message: string): never {

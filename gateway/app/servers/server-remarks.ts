@@ -13,6 +13,7 @@ export function remarksOf({
   accessIPv4,
   accessIPv6,
   hints,
+  trustedCertificates,
 }: ServerRequest): ServerRemarks {
   const others = Object.entries(keptHints(hints)).filter(([name]) => !HEEDED_HINTS.includes(name))
   return {
@@ -21,6 +22,7 @@ export function remarksOf({
     diskConfig,
     accessIPv4,
     accessIPv6,
+    ...(trustedCertificates !== null && { trustedCertificates: [...trustedCertificates] }),
     hints: Object.fromEntries(others.map(([name, values]) => [name, [...values]])),
   }
 }

@@ -45,6 +45,7 @@ export interface ServerRequest {
   readonly disks: readonly RequestedDisk[]
   /** Files to be put into the guest before it starts. */
   readonly files: readonly InjectedFile[]
-  readonly hasTrustedCertificates: boolean
+  /** Ids of certificates that a signature of the image may be checked with; null: none are named. */
+  readonly trustedCertificates: readonly string[] | null
   readonly hints: Readonly<Record<string, unknown>>
 }

@@ -38,7 +38,6 @@ export async function unshelveServer(
   const { db } = compute
   const server = await showServer(db, context, id)
   refuseAction(server, context, 'unshelve')
-  if (host !== null) enforce(context, TO_HOST)
   if ((zone !== undefined || host !== null) && server.vmState !== 'shelved_offloaded')
     throw new Failure(
       'conflict',
@@ -48,9 +47,13 @@ export async function unshelveServer(
   const availabilityZone = zone ?? null
   const cells = await cellsForPlace(db, compute.cells.cells(), availabilityZone)
   placeOf({ availabilityZone, host: null, hypervisorHostname: null }, cells, () => {})
-  if (host !== null) await refuseOutsideCell(compute, server, host)
   const request = await findRequestSpec(db, server.id)
   if (request === undefined) throw new Failure('not-found', `Instance ${id} could not be found.`)
+  if (host !== null) {
+    enforce(context, TO_HOST)
+    const wanted = zone === undefined ? request.spec.zone : zone
+    await refuseHost(compute, server, { host, zone: wanted })
+  }
   const saved = await savedIn(compute, server.id)
   const { kernel, ramdisk } = request.spec.image
   const started = { ...(kernel && { kernel }), ...(ramdisk && { ramdisk }) }
@@ -60,15 +63,22 @@ export async function unshelveServer(
   await actOnServer(compute, context, id, { name: 'unshelve', plan })
 }
 
-/** A shelved server comes back in its own cell, which alone has what is known of it. */
-async function refuseOutsideCell(
+/** A shelved server comes back in its own cell, which alone has what is known of it, and in the zone it is bound to. */
+async function refuseHost(
   { db, cells }: Compute,
   { id, cellId }: ServerRecord,
-  host: string,
+  { host, zone }: { readonly host: string; readonly zone: string | null },
 ): Promise<void> {
   const named = await hostsNamed(db, host)
   if (named.length === 0) throw new Failure('invalid', `Compute host ${host} could not be found.`)
-  if (cellId === null || named.some((each) => each.cellId === cellId)) return
+  const inCell = named.filter((each) => each.cellId === cellId)
+  if (inCell.some(({ view }) => zone === null || view.zone === zone)) return
+  if (inCell.length > 0)
+    throw new Failure(
+      'conflict',
+      `Host "${host}" is not in the availability zone "${zone}" of instance ${id}. Name a host of that zone, or none.`,
+    )
+  if (cellId === null) return
   const cell = cells.cell(cellId)?.name ?? cellId
   throw new Failure(
     'invalid',

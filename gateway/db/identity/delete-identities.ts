@@ -3,6 +3,7 @@ import type { Tx } from '#common/db/database.ts'
 import {
   accessRules,
   applicationCredentials,
+  credentials,
   domains,
   roleAssignments as given,
   groupMembers,
@@ -21,6 +22,7 @@ export async function deleteUsers(tx: Tx, ids: readonly string[]): Promise<void>
   const all = [...ids]
   await deleteTokens(tx, { userIds: all })
   await tx.orm.delete(applicationCredentials).where(inArray(applicationCredentials.userId, all))
+  await tx.orm.delete(credentials).where(inArray(credentials.userId, all))
   await tx.orm.delete(accessRules).where(inArray(accessRules.userId, all))
   await tx.orm.delete(groupMembers).where(inArray(groupMembers.userId, all))
   await tx.orm.delete(given).where(and(eq(given.actorType, 'user'), inArray(given.actorId, all)))
@@ -42,6 +44,7 @@ export async function deleteProjects(tx: Tx, ids: readonly string[]): Promise<vo
   const all = [...ids]
   await deleteTokens(tx, { scope: { type: 'project', ids: all } })
   await tx.orm.delete(applicationCredentials).where(inArray(applicationCredentials.projectId, all))
+  await tx.orm.delete(credentials).where(inArray(credentials.projectId, all))
   await tx.orm
     .delete(given)
     .where(and(eq(given.targetType, 'project'), inArray(given.targetId, all)))

@@ -194,6 +194,16 @@ CREATE TABLE `catalog_services` (
 	CONSTRAINT `catalog_services_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `credentials` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`user_id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`project_id` varchar(64) character set utf8mb4 collate utf8mb4_bin,
+	`type` varchar(255) NOT NULL,
+	`sealed_blob` text NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	CONSTRAINT `credentials_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
 CREATE TABLE `domains` (
 	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
 	`name` varchar(255) character set utf8mb4 collate utf8mb4_general_ci NOT NULL,
@@ -225,6 +235,14 @@ CREATE TABLE `own_limits` (
 	`description` text,
 	CONSTRAINT `own_limits_id` PRIMARY KEY(`id`),
 	CONSTRAINT `own_limits_resource` UNIQUE(`registered_id`,`owner_type`,`owner_id`)
+);
+--> statement-breakpoint
+CREATE TABLE `policies` (
+	`id` varchar(64) character set utf8mb4 collate utf8mb4_bin NOT NULL,
+	`type` varchar(255) NOT NULL,
+	`blob` text NOT NULL,
+	`extra` json NOT NULL,
+	CONSTRAINT `policies_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `projects` (
@@ -562,6 +580,7 @@ CREATE TABLE `flavor_access` (
 --> statement-breakpoint
 CREATE TABLE `flavors` (
 	`id` varchar(255) NOT NULL,
+	`serial` int AUTO_INCREMENT NOT NULL,
 	`name` varchar(255) NOT NULL,
 	`vcpus` int NOT NULL,
 	`memory_mb` int NOT NULL,
@@ -576,6 +595,7 @@ CREATE TABLE `flavors` (
 	`created_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3),
 	CONSTRAINT `flavors_id` PRIMARY KEY(`id`),
+	CONSTRAINT `flavors_serial_unique` UNIQUE(`serial`),
 	CONSTRAINT `flavors_name` UNIQUE(`name`)
 );
 --> statement-breakpoint
@@ -834,6 +854,8 @@ CREATE INDEX `events_type` ON `events` (`type`);--> statement-breakpoint
 CREATE INDEX `application_credentials_project` ON `application_credentials` (`project_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_service` ON `catalog_endpoints` (`service_id`);--> statement-breakpoint
 CREATE INDEX `catalog_endpoints_region` ON `catalog_endpoints` (`region_id`);--> statement-breakpoint
+CREATE INDEX `credentials_user` ON `credentials` (`user_id`,`type`);--> statement-breakpoint
+CREATE INDEX `credentials_project` ON `credentials` (`project_id`);--> statement-breakpoint
 CREATE INDEX `group_members_user` ON `group_members` (`user_id`);--> statement-breakpoint
 CREATE INDEX `own_limits_owner` ON `own_limits` (`owner_type`,`owner_id`);--> statement-breakpoint
 CREATE INDEX `projects_parent` ON `projects` (`parent_id`);--> statement-breakpoint

@@ -176,6 +176,32 @@ export const applicationCredentials = mysqlTable(
   ],
 )
 
+/** What other services know users by. */
+export const credentials = mysqlTable(
+  'credentials',
+  {
+    id: keystoneId('id').primaryKey(),
+    userId: keystoneId('user_id').notNull(),
+    projectId: keystoneId('project_id'),
+    type: text255('type').notNull(),
+    sealedBlob: text('sealed_blob').notNull(),
+    createdAt: time('created_at').notNull(),
+  },
+  (t) => [
+    index('credentials_user').on(t.userId, t.type),
+    index('credentials_project').on(t.projectId),
+  ],
+)
+
+/** Rules that other services keep here. */
+export const policies = mysqlTable('policies', {
+  id: keystoneId('id').primaryKey(),
+  type: text255('type').notNull(),
+  blob: text('blob').notNull(),
+  /** What clients added beyond the known properties, by name. */
+  extra: json('extra').notNull(),
+})
+
 export const accessRules = mysqlTable(
   'access_rules',
   {

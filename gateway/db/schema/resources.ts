@@ -16,6 +16,8 @@ export const flavors = mysqlTable(
   'flavors',
   {
     id: varchar('id', { length: 255 }).primaryKey(),
+    /** What migrations call it by. */
+    serial: int('serial').notNull().autoincrement().unique(),
     name: text255('name').notNull().unique('flavors_name'),
     vcpus: int('vcpus').notNull(),
     memoryMb: int('memory_mb').notNull(),

@@ -12,6 +12,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [400, 'a reason without disabling', 'compute updateService'],
   [400, 'no project has this id, and Nova checks that', 'compute updateQuotaSet'],
   [400, 'without the token that is meant', 'identity showToken, identity revokeToken'],
+  [400, 'without the user it is of', 'identity createCredential'],
   [400, 'no such way to import', 'image importImage'],
   [400, 'the id of another region', 'identity putRegion'],
   [

@@ -41,7 +41,7 @@ const LEFT_OUT = new Set(
     'block_device_mapping block_device_mapping_v2 default_project_id dns_nameservers expires_at fixed_ip',
     'fixed_ips group_id host_routes hypervisor_hostname is_domain key_name OS-SCH-HNT:scheduler_hints',
     'os:scheduler_hints parent_region_id personality port remote_address_group_id remote_ip_prefix rules',
-    'security_groups trusted_image_certificates user_id',
+    'security_groups user_id',
   ].flatMap((line) => line.split(' ')),
 )
 

@@ -26,7 +26,14 @@ const OWNED: Readonly<Partial<Record<DocumentName, readonly string[]>>> = {
     'server_group_id',
     'server_id',
   ],
-  identity: ['application_credential_id', 'access_rule_id', 'project_id', 'user_id'],
+  identity: [
+    'application_credential_id',
+    'access_rule_id',
+    'access_key',
+    'credential_id',
+    'project_id',
+    'user_id',
+  ],
   image: ['image_id'],
   network: [
     'network_id',

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { DocumentName } from '#openapi/load-document.ts'
 import { compareMicroversions, type Microversion } from '#openapi/microversions.ts'
 import type { ApiClient } from '#test/env/api/client.ts'
@@ -245,6 +246,7 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
   const endpoint = await create('/endpoints', {
     endpoint: { service_id: service.id, interface: 'public', url: 'http://127.0.0.1/sample' },
   })
+  const policy = await create('/policies', { policy: { type: NAMED, blob: '{}' } })
   const counted = { service_id: service.id, resource_name: NAMED }
   const [registered] = await made<readonly [Identified]>(admin, 'POST', `${ID}/registered_limits`, {
     registered_limits: [{ ...counted, default_limit: 1 }],
@@ -262,6 +264,14 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
         access_rules: [{ service: 'compute', method: 'GET', path: '/v2.1/servers' }],
       },
     },
+  )
+  const {
+    credential: { access },
+  } = await made<{ readonly credential: { readonly access: string } }>(
+    owner,
+    'POST',
+    `${ID}/users/${user}/credentials/OS-EC2`,
+    { tenant_id: project },
   )
   await made(admin, 'PUT', `${ID}/groups/${group.id}/users/${user}`, {})
   for (const target of [`projects/${project}`, 'domains/default', 'system'])
@@ -285,6 +295,10 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
     limit_id: limit.id,
     application_credential_id: credential.id,
     access_rule_id: credential.access_rules[0].id,
+    access_key: access,
+    policy_id: policy.id,
+    // As Keystone, and so we, make it.
+    credential_id: hash('sha256', access),
     value: NAMED,
   }
 }

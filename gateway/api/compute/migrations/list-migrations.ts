@@ -1,5 +1,5 @@
 import type { operations } from '#openapi/compute.gen.ts'
-import { listMigrations as list } from '../../../app/migrations/list-migrations.ts'
+import { listMigrations as list, shownMigrations } from '../../../app/migrations/list-migrations.ts'
 import type { Handler } from '../../../http/operation.ts'
 import { pageLimit } from '../../../http/pagination.ts'
 import { migrationView } from '../../../views/migration.ts'
@@ -11,5 +11,6 @@ export const listMigrations: Handler<operations['listMigrations']> = async (call
   const page = await list(app.db, { ...query, limit })
   const last = page.at(-1)?.uuid
   const next = nextPageLinks(call, 'migrations_links', { size: page.length, limit, last })
-  return { body: { migrations: page.map((each) => migrationView(each, links)), ...next } }
+  const shown = await shownMigrations(app.db, page)
+  return { body: { migrations: shown.map((each) => migrationView(each, links)), ...next } }
 }

@@ -1,4 +1,5 @@
 import type { operations } from '#openapi/compute.gen.ts'
+import { shownMigrations } from '../../../app/migrations/list-migrations.ts'
 import { listLiveMigrations } from '../../../app/migrations/live-migrations.ts'
 import { liveProgress } from '../../../app/migrations/live-progress.ts'
 import type { Handler } from '../../../http/operation.ts'
@@ -6,7 +7,8 @@ import { serverMigrationView } from '../../../views/migration.ts'
 
 export const listServerMigrations: Handler<operations['listServerMigrations']> = async (call) => {
   const { app, context, params } = call
-  const migrations = await listLiveMigrations(app.db, context, params.server_id)
+  const found = await listLiveMigrations(app.db, context, params.server_id)
+  const migrations = await shownMigrations(app.db, found)
   const views = migrations.map(async (migration) =>
     serverMigrationView(migration, await liveProgress(app.compute, context, migration)),
   )

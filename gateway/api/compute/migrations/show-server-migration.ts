@@ -1,4 +1,5 @@
 import type { operations } from '#openapi/compute.gen.ts'
+import { shownMigrations } from '../../../app/migrations/list-migrations.ts'
 import { showLiveMigration } from '../../../app/migrations/live-migrations.ts'
 import { liveProgress } from '../../../app/migrations/live-progress.ts'
 import type { Handler } from '../../../http/operation.ts'
@@ -9,5 +10,6 @@ export const showServerMigration: Handler<operations['showServerMigration']> = a
   const { server_id: id, migration_id: number } = params
   const migration = await showLiveMigration(app.db, context, id, number)
   const progress = await liveProgress(app.compute, context, migration)
-  return { body: { migration: serverMigrationView(migration, progress) } }
+  const [shown] = await shownMigrations(app.db, [migration])
+  return { body: { migration: serverMigrationView(shown!, progress) } }
 }

@@ -34,7 +34,7 @@ export function serverRequest(body: Body): ServerRequest {
     maxCount: server.max_count ?? minCount,
     disks: disksOf(server),
     files: server.personality ?? [],
-    hasTrustedCertificates: Boolean(server.trusted_image_certificates),
+    trustedCertificates: server.trusted_image_certificates ?? null,
     hints: { ...body['os:scheduler_hints'], ...body['OS-SCH-HNT:scheduler_hints'] },
   }
 }

@@ -7,7 +7,7 @@ import { serviceView } from '../../../views/service.ts'
 export const updateService: Handler<operations['updateService']> = async (call) => {
   const { app, context, params, body } = call
   const change = serviceChange(body)
-  const found = await serviceById(app, params.service_id)
+  const found = await serviceById(app.compute, params.service_id)
   const host = await setService(app.compute, context, found, change)
   return { body: { service: serviceView(host, context, app.compute.cells) } }
 }

@@ -1,12 +1,16 @@
 import type { operations } from '#openapi/compute.gen.ts'
+import { listCellServices } from '../../../app/hosts/list-services.ts'
 import { listZones } from '../../../app/hosts/list-zones.ts'
 import type { Handler } from '../../../http/operation.ts'
-import { zoneDetailView } from '../../../views/zone.ts'
+import { internalZoneView, zoneDetailView } from '../../../views/zone.ts'
 
 type Operation = operations['listAvailabilityZonesDetail']
 
 export const listAvailabilityZonesDetail: Handler<Operation> = async ({ app }) => {
   const { cells } = app.compute
   const zones = await listZones(app.db, cells)
-  return { body: { availabilityZoneInfo: zones.map((zone) => zoneDetailView(zone, cells)) } }
+  const services = listCellServices(cells.cells(), {})
+  const internal = services.length === 0 ? [] : [internalZoneView(services)]
+  const shown = [...internal, ...zones.map((zone) => zoneDetailView(zone, cells))]
+  return { body: { availabilityZoneInfo: shown } }
 }

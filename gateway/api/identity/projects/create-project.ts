@@ -1,4 +1,3 @@
-import { Failure } from '#common/errors.ts'
 import type { operations } from '#openapi/identity.gen.ts'
 import { createProject as makeProject } from '../../../app/identity/change-projects.ts'
 import type { Answer, Call } from '../../../http/operation.ts'
@@ -11,13 +10,12 @@ export async function createProject(call: Call<Op>): Promise<Answer<Op>> {
   const { app, context, body, links } = call
   const { name, description, domain_id, parent_id, is_domain, enabled, tags, options, ...extra } =
     body.project
-  if (is_domain === true)
-    throw new Failure('invalid', 'A domain is made under /v3/domains, not as a project.')
   const project = await makeProject(app.identity, context, {
     name,
     description: description ?? '',
     domainId: domain_id,
     parentId: parent_id ?? undefined,
+    isDomain: is_domain ?? false,
     enabled: enabled ?? true,
     tags: tags ?? [],
     immutable: options?.immutable ?? false,

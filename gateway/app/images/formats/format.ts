@@ -12,6 +12,9 @@ export const DISK_FORMATS = [
 ] as const
 export type DiskFormat = (typeof DISK_FORMATS)[number]
 
+/** What a content must be: of this format, or harmless, whatever its format. */
+export type WantedFormat = DiskFormat | 'any'
+
 /** What was seen of a content without reading all of it. */
 export interface Sample {
   /** The first bytes, at most HEAD_BYTES; all there is when the content is shorter. */

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import pLimit from 'p-limit'
 import { Failure } from '#common/errors.ts'
 import { withDeadline } from '#common/with-deadline.ts'
-import type { DiskFormat, Sample } from './format.ts'
+import type { Sample, WantedFormat } from './format.ts'
 import type { InspectionAnswer, InspectionTask } from './inspection-worker.ts'
 import { unacceptable } from './refuse.ts'
 
@@ -17,17 +17,17 @@ const gate = pLimit(PARALLEL_MAX)
  * the gateway goes on serving. Throws `invalid` for a content that takes longer.
  */
 export function inspectApart(
-  declared: DiskFormat,
+  wanted: WantedFormat,
   { head, tail, sizeBytes }: Sample,
   worker: URL = WORKER,
   deadlineMs = DEADLINE_MS,
 ): Promise<number> {
   return gate(async () => {
-    const workerData: InspectionTask = { declared, head, tail, sizeBytes }
+    const workerData: InspectionTask = { wanted, head, tail, sizeBytes }
     const thread = new Worker(worker, { workerData })
     try {
       const answer = await withDeadline(deadlineMs, answerOf(thread), () =>
-        unacceptable(declared, 'looking into it takes too long'),
+        unacceptable(wanted === 'any' ? 'disk' : wanted, 'looking into it takes too long'),
       )
       if ('refused' in answer) throw new Failure('invalid', answer.refused)
       return answer.virtualSizeBytes

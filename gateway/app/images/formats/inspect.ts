@@ -1,5 +1,5 @@
-import type { DiskFormat, Sample } from './format.ts'
-import { VIRTUAL_SIZE_MAX } from './format.ts'
+import type { DiskFormat, Sample, WantedFormat } from './format.ts'
+import { DISK_FORMATS, VIRTUAL_SIZE_MAX } from './format.ts'
 import { inspectQcow2 } from './qcow2.ts'
 import { refuse } from './refuse.ts'
 import { hasIsoDescriptor, type Signature, signatureOf } from './signatures.ts'
@@ -8,14 +8,21 @@ import { inspectVhd } from './vhd.ts'
 import { inspectVmdk } from './vmdk.ts'
 
 /**
- * The size of the disk a guest will see. Throws `invalid` when the content is not what `declared` says, or is a
- * form of it that makes a reader open anything else. Nothing here trusts a size in the content beyond reporting it.
+ * The size of the disk a guest will see. Throws `invalid` when the content is not what `wanted` says, or is a
+ * form of some format that makes a reader open anything else. Nothing here trusts a size in the content beyond reporting it.
  */
-export function inspectContent(declared: DiskFormat, sample: Sample): number {
+export function inspectContent(wanted: WantedFormat, sample: Sample): number {
   const found = signatureOf(sample)
-  const virtualSizeBytes = INSPECTORS[declared](sample, found)
-  if (virtualSizeBytes > VIRTUAL_SIZE_MAX) refuse(declared, 'its virtual size is out of range')
+  const format = wanted === 'any' ? formatNamed(found) : wanted
+  if (format === undefined) return sample.sizeBytes
+  const virtualSizeBytes = INSPECTORS[format](sample, found)
+  if (virtualSizeBytes > VIRTUAL_SIZE_MAX) refuse(format, 'its virtual size is out of range')
   return virtualSizeBytes
+}
+
+/** Undefined for plain bytes, and for formats that are none of ours. */
+function formatNamed(found: Signature | undefined): DiskFormat | undefined {
+  return DISK_FORMATS.find((format) => format === found)
 }
 
 type Inspector = (sample: Sample, found: Signature | undefined) => number

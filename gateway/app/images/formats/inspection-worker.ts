@@ -1,24 +1,24 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { isFailure } from '#common/errors.ts'
-import type { DiskFormat, Sample } from './format.ts'
+import type { Sample, WantedFormat } from './format.ts'
 import { inspectContent } from './inspect.ts'
 
 /** What this thread is given, and what it answers: once, then it ends. */
 export interface InspectionTask {
-  readonly declared: DiskFormat
+  readonly wanted: WantedFormat
   readonly head: Uint8Array
   readonly tail: Uint8Array
   readonly sizeBytes: number
 }
 export type InspectionAnswer = { readonly virtualSizeBytes: number } | { readonly refused: string }
 
-const { declared, head, tail, sizeBytes } = workerData as InspectionTask
+const { wanted, head, tail, sizeBytes } = workerData as InspectionTask
 const sample: Sample = { head: Buffer.from(head), tail: Buffer.from(tail), sizeBytes }
 parentPort?.postMessage(answer())
 
 function answer(): InspectionAnswer {
   try {
-    return { virtualSizeBytes: inspectContent(declared, sample) }
+    return { virtualSizeBytes: inspectContent(wanted, sample) }
   } catch (error) {
     if (!isFailure(error, 'invalid')) throw error
     return { refused: error.message }

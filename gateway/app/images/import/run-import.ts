@@ -8,7 +8,7 @@ import { collectContent } from '../collect-content.ts'
 import { inspectApart } from '../formats/inspect-apart.ts'
 import type { Images } from '../images.ts'
 import { receiveContent } from '../receive-content.ts'
-import { formatOf, keepContent, lost } from '../upload-content.ts'
+import { keepContent, lost, wantedFormat } from '../upload-content.ts'
 import { download } from './web-download.ts'
 
 /** Longer than a sender may be silent. */
@@ -65,7 +65,7 @@ async function importStaged(images: Images, task: ImageTask, image: Image): Prom
   const { staged } = image
   if (staged === null) throw lost(upload)
   const sample = await images.store.sample(staged.sha256)
-  const virtualSizeBytes = await inspectApart(formatOf(image), sample)
+  const virtualSizeBytes = await inspectApart(wantedFormat(images, image), sample)
   const content = { ...staged, virtualSizeBytes }
   const now = new Date(images.clock.now())
   await images.db.transaction(async (tx) => {
@@ -90,7 +90,7 @@ async function importRemote(
     declaredBytes: remote.declaredBytes,
     sizeMaxBytes,
     bytesPerSecondMin: importRules.bytesPerSecondMin,
-    format: formatOf(image),
+    format: wantedFormat(images, image),
     clock,
     renew: async () => {
       const lease = new Date(clock.now() + IMPORT_LEASE_MS)

@@ -23,7 +23,7 @@ export const rebuildServer: Handler<operations['rebuildServer']> = async (call) 
     keyName: asked.key_name,
     userData: asked.user_data,
     files: asked.personality ?? [],
-    hasTrustedCertificates: Boolean(asked.trusted_image_certificates),
+    trustedCertificates: asked.trusted_image_certificates,
   })
   const server = await showServer(app.db, context, params.server_id)
   const view = await oneServer(call, { ...server, ...shown })
