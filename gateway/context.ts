@@ -16,6 +16,7 @@ import { ticketForCell } from './app/images/image-for-boot.ts'
 import type { Images } from './app/images/images.ts'
 import { ImportRunner } from './app/images/import/import-runner.ts'
 import { ticketKey } from './app/images/ticket.ts'
+import { FreeAddresses } from './app/networks/free-addresses.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
@@ -74,7 +75,12 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   )
 
   const images = await openImages(parts, config, db, log)
-  const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
+  const networks: Networks = {
+    db,
+    clock: systemClock,
+    freeAddresses: new FreeAddresses(systemClock),
+    mtuMax: config.networkMtuMax,
+  }
 
   const access = await openAccess(parts, config, db, log)
   const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
