@@ -62,7 +62,7 @@ async function quickPlan(
     quick && {
       place: (tx, serverId, zone) =>
         serverNicsOf(quick.place(tx, serverForPorts(networks, serverId, zone))),
-      charge: quick.charge,
+      charge: (tx, count) => quick.charge(tx, count),
       isRefusal: (error) => error instanceof NotPlaced || isDuplicate(error),
     }
   )

@@ -62,7 +62,7 @@ function countingWaits(db: Transactional) {
       get: (target, name) => {
         if (waited.has(name)) counted.waits += 1
         const value: unknown = Reflect.get(target, name)
-        return typeof value === 'function' ? value.bind(target) : value
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
       },
     })
   const counting = new MortalDatabase(db, Number.POSITIVE_INFINITY, 'after')

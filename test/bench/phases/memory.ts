@@ -1,6 +1,6 @@
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
-import type { Product } from '../product.ts'
 import { rssMiB } from '../proc.ts'
+import type { Product } from '../product.ts'
 import { bootStorm, deleteStorm } from './storms.ts'
 
 /** What grows where something is kept for good. */

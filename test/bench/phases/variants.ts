@@ -8,7 +8,7 @@ import { bootStorm, CONCURRENCY, deleteStorm } from './storms.ts'
 /** One way of several to ask the product for the same. */
 interface Variant {
   readonly name: string
-  run(round: number): Promise<Run>
+  readonly run: (round: number) => Promise<Run>
 }
 
 /** How a way does beside the first one. */
@@ -50,7 +50,7 @@ export function measureNetwork(
   rounds: number,
 ): Promise<Variants> {
   const name = `boots, ${servers} at c=${CONCURRENCY}`
-  const { create } = product.requests
+  const create = (server: string) => product.requests.create(server)
   return measureBoots(product, servers, rounds, [
     { name, create, concurrency: CONCURRENCY },
     { name: `${name} with a network`, create: product.createOnNetwork, concurrency: CONCURRENCY },
