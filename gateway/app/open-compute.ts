@@ -32,6 +32,7 @@ import { settleLosses } from './reconcilers/settle-losses.ts'
 import { settleResizes } from './reconcilers/settle-resizes.ts'
 import { tellAggregates } from './reconcilers/tell-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
+import { watchWork } from './reconcilers/watch-work.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import { PromisedSpecs } from './sagas/promised-specs.ts'
 import type { ServerImages } from './servers/server-images.ts'
@@ -106,44 +107,73 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     round: async () => ({ takenUp: await sagas.recover() }),
   })
   const retries = run(retryBuilds(compute))
+  const woken = wokenByWork(compute, options, run)
   const others = reconcilersOf(compute, options).map(run)
   const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
   const onApplied = seldom(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
   const onNotBuilt = () => retries.nudge()
+  const watch = run(
+    watchWork(compute, {
+      events: () => numbering.nudge(),
+      intents: () => woken.intents.nudge(),
+      resizes: () => {
+        woken.resizes.nudge()
+        woken.dueActs.nudge()
+      },
+      kept: () => woken.kept.nudge(),
+      snapshots: () => {
+        woken.snapshots.nudge()
+        woken.dueActs.nudge()
+      },
+      drains: () => woken.drains.nudge(),
+    }),
+  )
   const feeds = parts.use(new Feeds({ deps, nats, processName, onApplied, onNotBuilt }))
   const owned = parts.move()
   return {
     ...compute,
     reconnected: () => feeds.reconnected(),
     status: () => [
-      ...[recovery, retries, numbering, ...others].map((each) => each.status()),
+      ...[recovery, retries, numbering, watch, ...Object.values(woken), ...others].map((each) =>
+        each.status(),
+      ),
       ...feeds.status(),
     ],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
+/** Those that are nudged where there may be something for them. */
+function wokenByWork(
+  compute: Compute,
+  { processName, dueTimes }: ComputeOptions,
+  run: (reconciler: Reconciler) => RunningReconciler,
+) {
+  return {
+    intents: run(carryOutIntents(compute, processName)),
+    resizes: run(settleResizes(compute)),
+    kept: run(keptServers(compute)),
+    snapshots: run(tidySnapshots(compute)),
+    dueActs: run(dueActs(compute, dueTimes)),
+    drains: run(drainHosts(compute)),
+  }
+}
+
 /** Those that nothing nudges. */
 function reconcilersOf(
   compute: Compute,
-  { processName, dueTimes, retention }: ComputeOptions,
+  { processName, retention }: ComputeOptions,
 ): readonly Reconciler[] {
   return [
     finishDeletes(compute),
-    carryOutIntents(compute, processName),
     settleLosses(compute, processName),
     quotaUsage(compute),
     darkCells(compute),
     tellAggregates(compute),
-    settleResizes(compute),
-    keptServers(compute),
     endMissing(compute),
-    tidySnapshots(compute),
-    dueActs(compute, dueTimes),
     filterPorts(compute),
     labelServers(compute),
     purgeOld(compute, retention),
-    drainHosts(compute),
   ]
 }
 
