@@ -20,7 +20,7 @@ import { FreeAddresses } from './app/networks/free-addresses.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
-import { RequestLimiter } from './app/request-limiter.ts'
+import { RequestLimiter, RequestSlots } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import { CellAccess } from './cells/cell-access.ts'
@@ -59,6 +59,7 @@ export interface Gateway extends AsyncDisposable {
   readonly isTrustedProxy: IsTrustedProxy
   /** Undefined where projects may ask as often as they like. */
   readonly requestLimiter: RequestLimiter | undefined
+  readonly requestSlots: RequestSlots
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -133,6 +134,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     audit,
     isTrustedProxy: trustedProxies(config.trustedProxies),
     requestLimiter: requestLimiter(config),
+    requestSlots: new RequestSlots(config.requestsInProgressMax),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
