@@ -13,7 +13,7 @@ const EXIT_PARTIAL = 4
 export function addStatusCommand(program: Command): void {
   program
     .command('status')
-    .description('which processes run; exit code 4 when some do not')
+    .description('List the processes; exit with 4 when some do not run')
     .action(async () => {
       const { processStates } = await import('../../status/process-states.ts')
       const layout = layoutIn()
