@@ -83,10 +83,9 @@ export interface LeaseTerms {
   readonly name: string
   readonly holder: string
   readonly ttlMs: number
+  /** After how long it is renewed; absent: half its time. Each renewal is a durable commit, which costs an idle database most. */
+  readonly renewMs?: number
 }
-
-/** So often is a lease renewed in its time: each renewal is a durable commit, which costs an idle database most. */
-const RENEWALS = 2
 
 /** A lease that one process asks for again and again, and the database no more often than it must be. */
 export class HeldLease {
@@ -104,10 +103,10 @@ export class HeldLease {
 
   /** The lease, if this process has it now; undefined while another has. */
   async hold(): Promise<Lease | undefined> {
-    const { name, holder: who, ttlMs } = this.#terms
+    const { name, holder: who, ttlMs, renewMs = ttlMs / 2 } = this.#terms
     const now = this.#clock.elapsed()
     const held = this.#lease
-    if (held !== undefined && now - this.#askedAt < ttlMs / RENEWALS) return held
+    if (held !== undefined && now - this.#askedAt < renewMs) return held
     this.#lease = undefined
     const isRenewed = held !== undefined && (await renewLease(this.#db, held, ttlMs))
     this.#lease = isRenewed ? held : await acquireLease(this.#db, name, who, ttlMs)

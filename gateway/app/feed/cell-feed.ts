@@ -64,7 +64,7 @@ export class CellFeed implements AsyncDisposable {
   constructor(options: CellFeedOptions) {
     this.#options = options
     const { deps, cell, holder } = options
-    const terms = { name: `feed:${cell.id}`, holder, ttlMs: LEASE_TTL_MS }
+    const terms = { name: `feed:${cell.id}`, holder, ttlMs: LEASE_TTL_MS, renewMs: LEASE_RENEW_MS }
     this.#held = new HeldLease(deps.db, deps.clock, terms)
   }
 
