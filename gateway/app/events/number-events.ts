@@ -9,6 +9,8 @@ import { beginEvents, numberEvents } from '../../db/events.ts'
 const EVERY_MS = 10_000
 const LEASE_NAME = 'events'
 const LEASE_TTL_MS = 5_000
+/** After another had the lease: it is told of events as often as this one. */
+const ASK_AGAIN_MS = 1_500
 const BATCH = { rows: 500, batchesMax: 20 } as const
 
 /** Puts what has happened in order; one of the gateways does it at a time, and calls `onNumbered` when there was something. */
@@ -19,10 +21,13 @@ export function numberNewEvents(
 ): Reconciler {
   const lease = new HeldLease(db, clock, { name: LEASE_NAME, holder, ttlMs: LEASE_TTL_MS })
   let isHolder = false
+  let refusedAt = Number.NEGATIVE_INFINITY
   const holdsLease = async () => {
+    if (clock.elapsed() - refusedAt < ASK_AGAIN_MS) return false
     const wasHolder = isHolder
     isHolder = (await lease.hold()) !== undefined
     if (isHolder && !wasHolder) await beginEvents(db)
+    if (!isHolder) refusedAt = clock.elapsed()
     return isHolder
   }
   return {
