@@ -76,13 +76,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   )
 
   const images = await openImages(parts, config, db, log)
-  const networks: Networks = {
-    db,
-    clock: systemClock,
-    freeAddresses: new FreeAddresses(systemClock),
-    mtuMax: config.networkMtuMax,
-  }
-
+  const networks = openNetworks(config, db)
   const access = await openAccess(parts, config, db, log)
   const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
   const events = parts.use(
@@ -146,6 +140,11 @@ function openVerifier(
   if (externalIdentity === undefined) return undefined
   const keystone = parts.use(new Keystone(externalIdentity))
   return new KeystoneVerifier(keystone, systemClock, 1_000 * externalIdentity.cacheS)
+}
+
+function openNetworks({ networkMtuMax: mtuMax }: GatewayConfig, db: Database): Networks {
+  const freeAddresses = new FreeAddresses(systemClock)
+  return { db, clock: systemClock, freeAddresses, mtuMax }
 }
 
 function requestLimiter({

@@ -107,56 +107,53 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     round: async () => ({ takenUp: await sagas.recover() }),
   })
   const retries = run(retryBuilds(compute))
-  const woken = wokenByWork(compute, options, run)
   const others = reconcilersOf(compute, options).map(run)
   const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
+  const woken = wokenByWork(compute, options, { run, numbering })
   const onApplied = seldom(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
   const onNotBuilt = () => retries.nudge()
-  const watch = run(
-    watchWork(compute, {
-      events: () => numbering.nudge(),
-      intents: () => woken.intents.nudge(),
-      resizes: () => {
-        woken.resizes.nudge()
-        woken.dueActs.nudge()
-      },
-      kept: () => woken.kept.nudge(),
-      snapshots: () => {
-        woken.snapshots.nudge()
-        woken.dueActs.nudge()
-      },
-      drains: () => woken.drains.nudge(),
-    }),
-  )
   const feeds = parts.use(new Feeds({ deps, nats, processName, onApplied, onNotBuilt }))
   const owned = parts.move()
   return {
     ...compute,
     reconnected: () => feeds.reconnected(),
     status: () => [
-      ...[recovery, retries, numbering, watch, ...Object.values(woken), ...others].map((each) =>
-        each.status(),
-      ),
+      ...[recovery, retries, numbering, ...woken, ...others].map((each) => each.status()),
       ...feeds.status(),
     ],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-/** Those that are nudged where there may be something for them. */
+interface Runner {
+  readonly run: (reconciler: Reconciler) => RunningReconciler
+  readonly numbering: RunningReconciler
+}
+
+/** Those that are woken where there may be something for them, and what wakes them. */
 function wokenByWork(
   compute: Compute,
   { processName, dueTimes }: ComputeOptions,
-  run: (reconciler: Reconciler) => RunningReconciler,
-) {
-  return {
-    intents: run(carryOutIntents(compute, processName)),
-    resizes: run(settleResizes(compute)),
-    kept: run(keptServers(compute)),
-    snapshots: run(tidySnapshots(compute)),
-    dueActs: run(dueActs(compute, dueTimes)),
-    drains: run(drainHosts(compute)),
+  { run, numbering }: Runner,
+): readonly RunningReconciler[] {
+  const intents = run(carryOutIntents(compute, processName))
+  const resizes = run(settleResizes(compute))
+  const kept = run(keptServers(compute))
+  const snapshots = run(tidySnapshots(compute))
+  const acts = run(dueActs(compute, dueTimes))
+  const drains = run(drainHosts(compute))
+  const nudge = (reconcilers: readonly RunningReconciler[]) => () => {
+    for (const each of reconcilers) each.nudge()
   }
+  const watch = watchWork(compute, {
+    events: nudge([numbering]),
+    intents: nudge([intents]),
+    resizes: nudge([resizes, acts]),
+    kept: nudge([kept]),
+    snapshots: nudge([snapshots, acts]),
+    drains: nudge([drains]),
+  })
+  return [intents, resizes, kept, snapshots, acts, drains, run(watch)]
 }
 
 /** Those that nothing nudges. */
