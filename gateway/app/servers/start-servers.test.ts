@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#common/clock.ts'
 import type { Transactional, Tx } from '#common/db/database.ts'
@@ -53,11 +54,16 @@ test('a boot costs two durable commits: one before the answer, one at the cellâ€
   expect(counting.transactions - before).toBe(2)
 })
 
-/** A database whose transactions count the answers that are waited for before the commit. */
+interface Counted {
+  commits: number
+  waits: number
+}
+
+/** Counts transactions and the answers that are waited for in them, of what runs in `counts` and not beside it. */
 function countingWaits(db: Transactional) {
-  const counted = { waits: 0 }
+  const counts = new AsyncLocalStorage<Counted>()
   const waited = new Set<string | symbol>(['run', 'rows', 'flush', 'orm'])
-  const countedTx = (tx: Tx) =>
+  const countedTx = (tx: Tx, counted: Counted) =>
     new Proxy(tx, {
       get: (target, name) => {
         if (waited.has(name)) counted.waits += 1
@@ -67,8 +73,13 @@ function countingWaits(db: Transactional) {
     })
   const counting = new MortalDatabase(db, Number.POSITIVE_INFINITY, 'after')
   const transaction = counting.transaction.bind(counting)
-  counting.transaction = (run) => transaction((tx) => run(countedTx(tx)))
-  return { counting, counted }
+  counting.transaction = (run) => {
+    const counted = counts.getStore()
+    if (counted === undefined) return transaction(run)
+    counted.commits += 1
+    return transaction((tx) => run(countedTx(tx, counted)))
+  }
+  return { counting, counts }
 }
 
 async function onNetwork(addresses: FreeAddresses) {
@@ -97,16 +108,19 @@ async function onNetwork(addresses: FreeAddresses) {
 
 test('a boot on a network waits for no answer before the one commit of its promise', async () => {
   const { order } = await onNetwork(new FreeAddresses(systemClock))
-  const { counting, counted } = countingWaits(env.db)
+  const { counting, counts } = countingWaits(env.db)
   await using other = await env.core({ db: counting })
+  // The project's first server makes the rows that count them.
   await startServers(other, work(), await order())
   const next = await order()
-  const before = { commits: counting.transactions, waits: counted.waits }
 
-  await startServers(other, work(), next)
+  const counted = { commits: 0, waits: 0 }
+  const atAnswer = await counts.run(counted, async () => {
+    await startServers(other, work(), next)
+    return { ...counted }
+  })
 
-  expect(counting.transactions - before.commits).toBe(1)
-  expect(counted.waits - before.waits).toBe(0)
+  expect(atAnswer).toEqual({ commits: 1, waits: 0 })
   const server = await env.server(next.servers[0]!.row.id)
   expect(Object.values(server!.addresses).flat()).toMatchObject([
     { addr: expect.stringMatching(/^10\.1\./) as string },
