@@ -1,8 +1,11 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sql } from 'drizzle-orm'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
 import { type Mariadb, runningMariadb, startMariadb, stopMariadb } from './mariadb.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'weir-mariadb-'))
@@ -17,10 +20,10 @@ afterAll(async () => {
   rmSync(directory, { recursive: true })
 })
 
-async function query(sql: string): Promise<readonly RowDataPacket[]> {
+async function query(text: string): Promise<readonly RowDataPacket[]> {
   const connection = await createConnection({ uri: first.rootUrl() })
   try {
-    const [rows] = await connection.query<RowDataPacket[]>(sql)
+    const [rows] = await connection.query<RowDataPacket[]>(text)
     return rows
   } finally {
     await connection.end()
@@ -54,6 +57,28 @@ test('startMariadb() keeps its secrets from other users', () => {
   )
 
   expect(modes).toEqual([0o600, 0o600, 0o600])
+})
+
+test('what is written to a database whose operator wants backslashes to escape nothing is what was meant', async () => {
+  await query('CREATE DATABASE backslashes')
+  await query("SET GLOBAL sql_mode = concat(@@global.sql_mode, ',NO_BACKSLASH_ESCAPES')")
+  await using db = new Database({ url: first.rootUrl('backslashes'), connectionsMax: 1 })
+  await db.orm.execute(sql`create table notes (id int primary key, text varchar(100))`)
+  const insert = sqlStatement(
+    sql`insert into notes (id, text) values (${sql.placeholder('id')}, ${sql.placeholder('text')})`,
+  )
+  const texts = [`it's "so"`, `\\' , (9, 'stolen') -- `, `\\`, `'), (9, 'stolen'); -- `]
+
+  // Two statements of a transaction go together, as text with their values in it; the builder's by themselves.
+  await db.transaction((tx) => {
+    texts.forEach((text, id) => {
+      tx.queue(insert, { id, text })
+    })
+  })
+  await db.orm.execute(sql`update notes set text = concat(text, ${`'\\`})`)
+
+  const notes = sqlStatement(sql`select id, text from notes order by id`)
+  expect(await db.rows(notes, {})).toEqual(texts.map((text, id) => ({ id, text: `${text}'\\` })))
 })
 
 test('startMariadb() serves the same data on the same port after a stop', async () => {

@@ -73,6 +73,8 @@ export interface GatewayConfig {
   readonly dueTimes: DueTimes
   /** Of each project at each gateway; 0: as many as it likes. */
   readonly projectRequestsPerMinute: number
+  /** That this gateway works on at a time. */
+  readonly requestsInProgressMax: number
   /** How long what users delete can be restored; 0: not at all. */
   readonly reclaimIntervalS: number
 }
@@ -161,6 +163,7 @@ export function configFromEnv(env: Env): GatewayConfig {
       PROJECT_REQUESTS_PER_MINUTE,
       0,
     ),
+    requestsInProgressMax: read.integer('REQUESTS_IN_PROGRESS_MAX', 1_000, 1),
     reclaimIntervalS: read.integer('RECLAIM_INTERVAL_S', 0, 0),
   }
   read.finish()

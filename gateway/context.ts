@@ -16,10 +16,11 @@ import { ticketForCell } from './app/images/image-for-boot.ts'
 import type { Images } from './app/images/images.ts'
 import { ImportRunner } from './app/images/import/import-runner.ts'
 import { ticketKey } from './app/images/ticket.ts'
+import { FreeAddresses } from './app/networks/free-addresses.ts'
 import type { Networks } from './app/networks/networks.ts'
 import { openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
-import { RequestLimiter } from './app/request-limiter.ts'
+import { RequestLimiter, RequestSlots } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/embedded-images.ts'
 import { embeddedNetwork } from './app/servers/embedded-network.ts'
 import { CellAccess } from './cells/cell-access.ts'
@@ -58,6 +59,7 @@ export interface Gateway extends AsyncDisposable {
   readonly isTrustedProxy: IsTrustedProxy
   /** Undefined where projects may ask as often as they like. */
   readonly requestLimiter: RequestLimiter | undefined
+  readonly requestSlots: RequestSlots
 }
 
 /** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
@@ -74,8 +76,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   )
 
   const images = await openImages(parts, config, db, log)
-  const networks: Networks = { db, clock: systemClock, mtuMax: config.networkMtuMax }
-
+  const networks = openNetworks(config, db)
   const access = await openAccess(parts, config, db, log)
   const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
   const events = parts.use(
@@ -127,6 +128,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     audit,
     isTrustedProxy: trustedProxies(config.trustedProxies),
     requestLimiter: requestLimiter(config),
+    requestSlots: new RequestSlots(config.requestsInProgressMax),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -138,6 +140,11 @@ function openVerifier(
   if (externalIdentity === undefined) return undefined
   const keystone = parts.use(new Keystone(externalIdentity))
   return new KeystoneVerifier(keystone, systemClock, 1_000 * externalIdentity.cacheS)
+}
+
+function openNetworks({ networkMtuMax: mtuMax }: GatewayConfig, db: Database): Networks {
+  const freeAddresses = new FreeAddresses(systemClock)
+  return { db, clock: systemClock, freeAddresses, mtuMax }
 }
 
 function requestLimiter({

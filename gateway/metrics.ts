@@ -13,7 +13,7 @@ export interface Observation {
 }
 
 /** How often the event loop's lag is looked at: each look wakes the process, also one that has nothing to do. */
-const LAG_PRECISION_MS = 200
+export const LAG_PRECISION_MS = 200
 
 /** What one gateway counts about itself; each gateway in a process has its own registry. */
 export interface Metrics {

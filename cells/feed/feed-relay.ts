@@ -4,7 +4,7 @@ import { type Clock, WOKEN } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
-import { acquireLease, releaseLease } from '#common/saga/lease.ts'
+import { HeldLease, releaseLease } from '#common/saga/lease.ts'
 import { eventSubject, innerSubject } from '#openapi/wire.ts'
 import { type NumberedText, numberFeed, readFeedState } from '../db/feed.ts'
 
@@ -21,7 +21,6 @@ export interface FeedRelayOptions {
 
 const LEASE_NAME = 'feed-relay'
 const LEASE_TTL_MS = 3_000
-const LEASE_RENEW_MS = 1_000
 /** Changes that come close together go out together. */
 const GATHER_MS = 5
 /** In case a nudge was lost. */
@@ -38,7 +37,7 @@ export class FeedRelay implements AsyncDisposable {
   readonly #unsubscribe: () => void
   #wake: () => void = () => {}
   #isNudged = false
-  #leaseCheckAt = 0
+  readonly #lease: HeldLease
   #isHolder = false
   #isFailing = false
   /** The highest number given; undefined until read, and again after anything went wrong. */
@@ -46,7 +45,8 @@ export class FeedRelay implements AsyncDisposable {
 
   constructor(options: FeedRelayOptions) {
     this.#options = options
-    const { nats, cellId } = options
+    const { db, clock, nats, cellId, holder } = options
+    this.#lease = new HeldLease(db, clock, { name: LEASE_NAME, holder, ttlMs: LEASE_TTL_MS })
     const subscription = nats.subscribe(innerSubject(cellId, 'feed-changed'), {
       callback: () => {
         if (this.#isHolder) this.nudge()
@@ -81,7 +81,6 @@ export class FeedRelay implements AsyncDisposable {
         await this.#round(wasNudged)
         this.#isFailing = false
       } catch (error) {
-        this.#leaseCheckAt = 0
         this.#last = undefined
         // While the database is away every round fails: one line tells as much as a thousand.
         if (!this.#isFailing) log.warn(errorFields(error), 'feed not relayed')
@@ -133,10 +132,7 @@ export class FeedRelay implements AsyncDisposable {
   }
 
   async #holdsLease(): Promise<boolean> {
-    const { db, clock, holder } = this.#options
-    if (clock.elapsed() < this.#leaseCheckAt) return this.#isHolder
-    const lease = await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)
-    this.#leaseCheckAt = clock.elapsed() + LEASE_RENEW_MS
+    const lease = await this.#lease.hold()
     if (lease !== undefined && !this.#isHolder) this.#last = undefined
     this.#isHolder = lease !== undefined
     return this.#isHolder

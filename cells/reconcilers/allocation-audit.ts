@@ -1,5 +1,5 @@
 import type { Reconciler, ReconcilerReport } from '#common/reconciler.ts'
-import { acquireLease } from '#common/saga/lease.ts'
+import { HeldLease } from '#common/saga/lease.ts'
 import type { Cell } from '../cell.ts'
 import { auditProvider } from '../placement/audit-provider.ts'
 import { orphanedConsumers } from '../placement/orphans.ts'
@@ -14,12 +14,13 @@ const ORPHANED_AFTER_MS = 60_000
 
 /** Keeps allocations true: none without server, and every provider counting what its allocations sum up to. */
 export function allocationAudit(cell: Cell, holder: string): Reconciler {
-  const { db } = cell.conductor
+  const { db, clock } = cell.conductor
+  const lease = new HeldLease(db, clock, { name: LEASE_NAME, holder, ttlMs: LEASE_TTL_MS })
   return {
     name: 'allocation-audit',
     everyMs: EVERY_MS,
     round: async () => {
-      if ((await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)) === undefined) return {}
+      if ((await lease.hold()) === undefined) return {}
       return auditAllocations(cell)
     },
   }

@@ -1,6 +1,6 @@
 import { isFailure } from '#common/errors.ts'
 import type { Reconciler } from '#common/reconciler.ts'
-import { acquireLease } from '#common/saga/lease.ts'
+import { HeldLease } from '#common/saga/lease.ts'
 import type { Cell } from '../cell.ts'
 import { changeHost } from '../hosts/change-host.ts'
 import type { Host } from '../hosts/host.ts'
@@ -18,14 +18,15 @@ const CHANGES_MAX = 100
  * its own scheduling; one of them tells.
  */
 export function hostLiveness(cell: Cell, holder: string): Reconciler {
+  const { db, hosts, clock } = cell.conductor
   const toldAt = new Map<string, number>()
+  const lease = new HeldLease(db, clock, { name: LEASE_NAME, holder, ttlMs: LEASE_TTL_MS })
   return {
     name: 'host-liveness',
     everyMs: EVERY_MS,
     round: async () => {
-      const { db, hosts, clock } = cell.conductor
       await hosts.refresh()
-      if ((await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)) === undefined) return {}
+      if ((await lease.hold()) === undefined) return {}
       const now = clock.elapsed()
       const isDue = (host: Host) =>
         now - (toldAt.get(host.id) ?? Number.NEGATIVE_INFINITY) >= USAGE_EVERY_MS

@@ -1,6 +1,6 @@
 import { inBatches } from '#common/in-batches.ts'
 import type { Reconciler, ReconcilerReport } from '#common/reconciler.ts'
-import { acquireLease } from '#common/saga/lease.ts'
+import { HeldLease } from '#common/saga/lease.ts'
 import { purgeSagas } from '#common/saga/purge.ts'
 import type { Cell } from '../cell.ts'
 import type { Conductor } from '../conductor/conductor.ts'
@@ -18,12 +18,13 @@ const BATCHES_MAX = 20
 
 /** Removes what has outlived its retention from every table that grows. */
 export function purge(cell: Cell, holder: string, retention: Retention): Reconciler {
-  const { db } = cell.conductor
+  const { db, clock } = cell.conductor
+  const lease = new HeldLease(db, clock, { name: LEASE_NAME, holder, ttlMs: LEASE_TTL_MS })
   return {
     name: 'purge',
     everyMs: EVERY_MS,
     round: async () => {
-      if ((await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)) === undefined) return {}
+      if ((await lease.hold()) === undefined) return {}
       return purgeOnce(cell.conductor, retention)
     },
   }

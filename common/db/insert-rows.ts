@@ -3,7 +3,7 @@ import type { MySqlTable } from 'drizzle-orm/mysql-core'
 import type { Tx } from './database.ts'
 import { builder, type Statement, sqlStatement, statement } from './statement.ts'
 
-/** Rows per statement, largest first: few sizes, so that few statements are prepared per connection. */
+/** Rows per statement, largest first: few sizes, so that each is built once, and transactions alike can travel together. */
 const SIZES = [256, 64, 16, 4, 1] as const
 
 /** Inserts any number of rows of one table with few statements, each built once; queued like any of the transaction's. */

@@ -33,7 +33,7 @@ test('those who come in one turn leave together, and so do those who come meanwh
   await Promise.all([...first, ...others])
   await ride('a', 'later')
 
-  expect(left).toEqual(['2 together', 'elsewhere', '2 together', 'fifth', 'later'])
+  expect(left).toEqual(['2 together', 'elsewhere', '3 together', 'later'])
 })
 
 test('when those who go together fail, each goes alone and ends as it does alone', async () => {
@@ -66,4 +66,12 @@ test('nobody waits for long behind one that waits for a lock', async () => {
   expect(left).toEqual(['first', 'second'])
   gate.resolve()
   await first
+})
+
+test('a train takes no more than make a compound worth its while', async () => {
+  const { left, ride } = station()
+
+  await Promise.all(Array.from({ length: 11 }, (_, index) => ride('a', `passenger ${index}`)))
+
+  expect(left).toEqual(['8 together', '3 together'])
 })

@@ -19,8 +19,8 @@ interface Line {
   underWay: number
 }
 
-/** Few sizes, so that the server sees few shapes of compounds. */
-const SIZES = [8, 4, 2, 1] as const
+/** More gain little by sharing a commit, and lose more when one of them fails. */
+const PASSENGERS_MAX = 8
 /** Nobody waits longer for those before: they may be waiting for a lock that has nothing to do with the others. */
 const PATIENCE_MS = 20
 
@@ -82,7 +82,8 @@ export class Trains {
 /** How many of those that wait go together. */
 function sizeFor(waiting: readonly Waiting[]): number {
   const values = waiting[0]!.parts.reduce((sum, part) => sum + part.values.length, 0)
-  return SIZES.find((size) => size <= waiting.length && size * values <= VALUES_TOGETHER_MAX) ?? 1
+  const together = Math.floor(VALUES_TOGETHER_MAX / Math.max(values, 1))
+  return Math.max(1, Math.min(waiting.length, PASSENGERS_MAX, together))
 }
 
 /** The same for the same statements in the same order. */

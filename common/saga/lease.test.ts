@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '#test/env/fresh-database.ts'
-import { Database } from '../db/database.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { Database, type Executor } from '../db/database.ts'
 import { migrateDatabase } from '../db/migrate.ts'
-import { acquireLease, releaseLease, renewLease, seizeLease } from './lease.ts'
+import { acquireLease, HeldLease, releaseLease, renewLease, seizeLease } from './lease.ts'
 
 const TTL_MS = 60_000
 
@@ -56,4 +57,37 @@ test('a lease written by a clock that was set back since is not waited for', asy
   await age('ahead', -3_600_000)
 
   expect(await acquireLease(db, 'ahead', 'b', TTL_MS)).toMatchObject({ holder: 'b', generation: 2 })
+})
+
+test('a lease that is held is asked for seldom, and lost as soon as it is asked for after another took it', async () => {
+  let statements = 0
+  const counting: Executor = {
+    orm: db.orm,
+    run: (...call) => {
+      statements += 1
+      return db.run(...call)
+    },
+    rows: (...call) => {
+      statements += 1
+      return db.rows(...call)
+    },
+  }
+  let now = 0
+  const clock: Clock = { ...systemClock, elapsed: () => now }
+  const lease = new HeldLease(counting, clock, { name: 'held', holder: 'a', ttlMs: TTL_MS })
+  const statementsOf = async (hold: () => Promise<unknown>) => {
+    const before = statements
+    await hold()
+    return statements - before
+  }
+
+  expect(await lease.hold()).toMatchObject({ holder: 'a', generation: 1 })
+  expect(await statementsOf(() => lease.hold())).toBe(0)
+  now += TTL_MS / 2
+  expect(await statementsOf(() => lease.hold())).toBe(1)
+  await seizeLease(db, 'held', 'b', TTL_MS)
+  now += TTL_MS / 2
+  expect(await lease.hold()).toBeUndefined()
+  await releaseLease(db, 'held', 'b')
+  expect(await lease.hold()).toMatchObject({ holder: 'a', generation: 3 })
 })

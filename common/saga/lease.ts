@@ -1,4 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
+import type { Clock } from '../clock.ts'
 import type { Executor } from '../db/database.ts'
 import { builder, sqlStatement, statement } from '../db/statement.ts'
 import { leases } from './schema.ts'
@@ -75,6 +76,43 @@ export async function acquireLease(
   await db.run(ACQUIRE, { name, holder: who, ttlMs })
   const lease = await readLease(db, name)
   return lease?.holder === who ? lease : undefined
+}
+
+/** What a lease is held by. */
+export interface LeaseTerms {
+  readonly name: string
+  readonly holder: string
+  readonly ttlMs: number
+  /** After how long it is renewed; absent: half its time. Each renewal is a durable commit, which costs an idle database most. */
+  readonly renewMs?: number
+}
+
+/** A lease that one process asks for again and again, and the database no more often than it must be. */
+export class HeldLease {
+  readonly #db: Executor
+  readonly #clock: Clock
+  readonly #terms: LeaseTerms
+  #lease: Lease | undefined
+  #askedAt = Number.NEGATIVE_INFINITY
+
+  constructor(db: Executor, clock: Clock, terms: LeaseTerms) {
+    this.#db = db
+    this.#clock = clock
+    this.#terms = terms
+  }
+
+  /** The lease, if this process has it now; undefined while another has. */
+  async hold(): Promise<Lease | undefined> {
+    const { name, holder: who, ttlMs, renewMs = ttlMs / 2 } = this.#terms
+    const now = this.#clock.elapsed()
+    const held = this.#lease
+    if (held !== undefined && now - this.#askedAt < renewMs) return held
+    this.#lease = undefined
+    const isRenewed = held !== undefined && (await renewLease(this.#db, held, ttlMs))
+    this.#lease = isRenewed ? held : await acquireLease(this.#db, name, who, ttlMs)
+    this.#askedAt = now
+    return this.#lease
+  }
 }
 
 /** Keeps a lease one has; false when somebody else has taken the name since. */

@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { WorkContext } from '../context.ts'
 import type { Executor, Transactional, Tx } from '../db/database.ts'
-import { builder, statement } from '../db/statement.ts'
+import { builder, sqlStatement, statement } from '../db/statement.ts'
 import { type ErrorKind, Failure } from '../errors.ts'
 import type { SagaId } from '../ids.ts'
 import type { Lease } from './lease.ts'
@@ -148,6 +148,13 @@ const ABANDONED = sql`sagas.state in ('running', 'unwinding')
 /** The others are taken the next time. */
 const ABANDONED_MAX = 1_000
 
+/** Built once, because every process asks every second, and hardly ever finds any. */
+const ADOPTABLE = sqlStatement(sql`
+  select exists (select 1 from sagas join leases on leases.name = sagas.owner where ${ABANDONED})
+    or exists (select 1 from sagas where owner = ${sql.placeholder('owner')}
+      and generation = ${sql.placeholder('generation')}
+      and state in ('running', 'unwinding') and resume_at <= now(3)) as is_any`)
+
 /**
  * Looked for first without locks, because there seldom are any: an update that looked itself would wait for every saga
  * at work, and every saga for it.
@@ -180,6 +187,9 @@ export async function adoptSagas(
   max: number,
   running: ReadonlySet<SagaId>,
 ): Promise<readonly AdoptedSaga[]> {
+  const { name: owner, generation } = lease
+  const [found] = await db.rows<{ is_any: number }>(ADOPTABLE, { owner, generation })
+  if (found?.is_any !== 1) return []
   await takeAbandoned(db, lease)
   const rows = await db.orm
     .select()

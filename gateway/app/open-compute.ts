@@ -32,6 +32,7 @@ import { settleLosses } from './reconcilers/settle-losses.ts'
 import { settleResizes } from './reconcilers/settle-resizes.ts'
 import { tellAggregates } from './reconcilers/tell-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
+import { watchWork } from './reconcilers/watch-work.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import { PromisedSpecs } from './sagas/promised-specs.ts'
 import type { ServerImages } from './servers/server-images.ts'
@@ -108,6 +109,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const retries = run(retryBuilds(compute))
   const others = reconcilersOf(compute, options).map(run)
   const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
+  const woken = wokenByWork(compute, options, { run, numbering })
   const onApplied = seldom(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
   const onNotBuilt = () => retries.nudge()
   const feeds = parts.use(new Feeds({ deps, nats, processName, onApplied, onNotBuilt }))
@@ -116,34 +118,59 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     ...compute,
     reconnected: () => feeds.reconnected(),
     status: () => [
-      ...[recovery, retries, numbering, ...others].map((each) => each.status()),
+      ...[recovery, retries, numbering, ...woken, ...others].map((each) => each.status()),
       ...feeds.status(),
     ],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
+interface Runner {
+  readonly run: (reconciler: Reconciler) => RunningReconciler
+  readonly numbering: RunningReconciler
+}
+
+/** Those that are woken where there may be something for them, and what wakes them. */
+function wokenByWork(
+  compute: Compute,
+  { processName, dueTimes }: ComputeOptions,
+  { run, numbering }: Runner,
+): readonly RunningReconciler[] {
+  const intents = run(carryOutIntents(compute, processName))
+  const resizes = run(settleResizes(compute))
+  const kept = run(keptServers(compute))
+  const snapshots = run(tidySnapshots(compute))
+  const acts = run(dueActs(compute, dueTimes))
+  const drains = run(drainHosts(compute))
+  const nudge = (reconcilers: readonly RunningReconciler[]) => () => {
+    for (const each of reconcilers) each.nudge()
+  }
+  const watch = watchWork(compute, {
+    events: nudge([numbering]),
+    intents: nudge([intents]),
+    resizes: nudge([resizes, acts]),
+    kept: nudge([kept]),
+    snapshots: nudge([snapshots, acts]),
+    drains: nudge([drains]),
+  })
+  return [intents, resizes, kept, snapshots, acts, drains, run(watch)]
+}
+
 /** Those that nothing nudges. */
 function reconcilersOf(
   compute: Compute,
-  { processName, dueTimes, retention }: ComputeOptions,
+  { processName, retention }: ComputeOptions,
 ): readonly Reconciler[] {
   return [
     finishDeletes(compute),
-    carryOutIntents(compute, processName),
     settleLosses(compute, processName),
     quotaUsage(compute),
     darkCells(compute),
     tellAggregates(compute),
-    settleResizes(compute),
-    keptServers(compute),
     endMissing(compute),
-    tidySnapshots(compute),
-    dueActs(compute, dueTimes),
     filterPorts(compute),
     labelServers(compute),
     purgeOld(compute, retention),
-    drainHosts(compute),
   ]
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RequestLimiter } from './request-limiter.ts'
+import { RequestLimiter, RequestSlots } from './request-limiter.ts'
 
 function limiter(perMinute: number) {
   let now = 1_000_000
@@ -24,4 +24,16 @@ test('nothing is saved up beyond a minute', () => {
   pass(600_000)
 
   expect(Array.from({ length: 3 }, () => limit.take('blue'))).toEqual([0, 0, 30_000])
+})
+
+test('as many requests as there are slots are worked on, and each gives its slot back', () => {
+  const slots = new RequestSlots(2)
+  const [first, second] = [slots.take(), slots.take()]
+
+  expect(() => slots.take()).toThrow('works on 2 requests already')
+  first[Symbol.dispose]()
+  const third = slots.take()
+  expect(() => slots.take()).toThrow('works on 2 requests already')
+  for (const slot of [second, third]) slot[Symbol.dispose]()
+  expect(() => slots.take()).not.toThrow()
 })

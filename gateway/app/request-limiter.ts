@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#common/clock.ts'
+import { Failure } from '#common/errors.ts'
 
 /** Whoever has asked least lately is forgotten first, and begins anew with all it may have. */
 const ASKERS_MAX = 10_000
@@ -34,5 +35,33 @@ export class RequestLimiter {
     if (left < 1) return Math.ceil((1 - left) / perMs)
     this.#allowances.set(asker, { left: left - 1, at })
     return 0
+  }
+}
+
+/**
+ * How many requests a process works on at a time. More would wait in memory, each longer than the one before, until their
+ * clients have given up and ask again: whoever comes then is told so at once.
+ */
+export class RequestSlots {
+  readonly #max: number
+  #taken = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Takes a slot until what is returned is disposed. Throws `unavailable` where none is left. */
+  take(): Disposable {
+    if (this.#taken >= this.#max)
+      throw new Failure(
+        'unavailable',
+        `This gateway works on ${this.#max} requests already and takes no more for now. Please try again.`,
+      )
+    this.#taken += 1
+    return {
+      [Symbol.dispose]: () => {
+        this.#taken -= 1
+      },
+    }
   }
 }

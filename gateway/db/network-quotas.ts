@@ -58,6 +58,11 @@ export async function chargeQuota(tx: Tx, charge: Charge): Promise<boolean> {
   return (await tx.run(CHARGE, values)).affectedRows === 1
 }
 
+/** The same without an answer: the transaction fails with `otherwise` at the limit, and before the project's first use. */
+export function queueCharge(tx: Tx, charge: Charge, otherwise: () => Error): void {
+  tx.queue(CHARGE, { ...charge }, { rows: 1, otherwise })
+}
+
 const COUNT = statement(
   builder
     .insert(networkQuotas)

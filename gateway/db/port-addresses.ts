@@ -1,9 +1,9 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/mysql-core'
-import type { Tx } from '#common/db/database.ts'
+import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
-import { HAS_RESTED, restAddresses } from './released-addresses.ts'
+import { HAS_RESTED, IS_RESTING, restAddresses } from './released-addresses.ts'
 import { portAddresses, subnets } from './schema/network.ts'
 
 export interface AddressRow {
@@ -44,6 +44,30 @@ export async function takeAddress(tx: Tx, row: AddressRow, mode: TakeMode): Prom
     if (isDuplicate(error, 'PRIMARY')) return false
     throw error
   }
+}
+
+/** The same without an answer: the transaction fails with `otherwise` where it rests, and with its key where it is another's. */
+export function queueAddress(tx: Tx, row: AddressRow, otherwise: () => Error): void {
+  tx.queue(TAKE_RESTED, { ...row, offset: row.offset.toString() }, { rows: 1, otherwise })
+}
+
+const OCCUPIED = sqlStatement(sql`
+  select cast(v.n as char) as n from json_table(${placeholder('offsets')}, '$[*]' columns (
+    n bigint unsigned path '$')) v
+  where exists (select 1 from port_addresses p
+      where p.subnet_id = ${placeholder('subnetId')} and p.address_offset = v.n)
+    or exists (select 1 from released_addresses r
+      where r.subnet_id = ${placeholder('subnetId')} and r.address_offset = v.n and r.${IS_RESTING})`)
+
+/** Which of these offsets a port has, or had a short while ago. */
+export async function occupiedOffsets(
+  db: Executor,
+  subnetId: string,
+  offsets: readonly bigint[],
+): Promise<ReadonlySet<bigint>> {
+  const values = { subnetId, offsets: `[${offsets.join(',')}]` }
+  const rows = await db.rows<{ n: string }>(OCCUPIED, values)
+  return new Set(rows.map(({ n }) => BigInt(n)))
 }
 
 const used = alias(portAddresses, 'used')

@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
-import { builder, statement } from '#common/db/statement.ts'
+import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import { Failure } from '#common/errors.ts'
 import type { Port } from './network.ts'
 import { networks, portSecurityGroups, ports, securityGroups } from './schema/network.ts'
@@ -44,6 +44,30 @@ export async function insertPort(
     if (isDuplicate(error, 'ports_by_mac')) return false
     throw error
   }
+}
+
+const QUEUE_PORT = sqlStatement(sql`
+  insert into ports (id, project_id, name, description, created_at, updated_at, revision_number,
+    network_id, mac_address, admin_state_up, status, device_id, device_owner, nic_index, boot_made,
+    nic_tag, binding_host, port_security_enabled)
+  select ${placeholder('id')}, ${placeholder('projectId')}, ${placeholder('name')},
+    ${placeholder('description')}, ${placeholder('createdAt')}, ${placeholder('updatedAt')},
+    ${placeholder('revision')}, n.id, ${placeholder('macAddress')}, ${placeholder('isUp')},
+    ${placeholder('status')}, ${placeholder('deviceId')}, ${placeholder('deviceOwner')},
+    ${placeholder('nicIndex')}, ${placeholder('isBootMade')}, ${placeholder('nicTag')},
+    ${placeholder('hostName')}, ${placeholder('hasPortSecurity')}
+  from networks n where n.id = ${placeholder('networkId')} lock in share mode`)
+
+/**
+ * Inserts the port and holds its network, without an answer: the transaction fails with `otherwise` where the network is gone,
+ * and with its key where the MAC address is another's.
+ */
+export function queuePort(
+  tx: Tx,
+  port: Omit<Port, 'fixedIps' | 'securityGroupIds'>,
+  otherwise: () => Error,
+): void {
+  tx.queue(QUEUE_PORT, { ...port }, { rows: 1, otherwise })
 }
 
 const bindGroup = builder

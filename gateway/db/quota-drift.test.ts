@@ -7,6 +7,7 @@ import { newId } from '#common/ids.ts'
 import { waitFor } from '#common/wait-for.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
+import { FreeAddresses } from '../app/networks/free-addresses.ts'
 import { releasePort } from '../app/networks/release-port.ts'
 import { releasePorts } from '../app/networks/server-ports.ts'
 import { repairQuotaDrift } from './quota-drift.ts'
@@ -29,7 +30,12 @@ afterAll(() => db?.[Symbol.asyncDispose]())
 async function bootedPort() {
   const projectId = newId<string>().replaceAll('-', '')
   const owner = { projectId, isAdmin: true }
-  const networks = { db, clock: systemClock, mtuMax: 1500 }
+  const networks = {
+    db,
+    clock: systemClock,
+    freeAddresses: new FreeAddresses(systemClock),
+    mtuMax: 1500,
+  }
   const network = await createNetwork(networks, owner, { name: 'net' })
   await createSubnet(networks, owner, {
     network_id: network.id,

@@ -10,12 +10,13 @@ const { placeholder } = sql
  */
 const REST_S = 120
 
-const isResting = sql`released_at > now(3) - interval ${sql.raw(String(REST_S))} second`
+/** Of a row of `released_addresses`. */
+export const IS_RESTING = sql`released_at > now(3) - interval ${sql.raw(String(REST_S))} second`
 
 /** A condition of a statement with the placeholders `subnetId` and `offset`: the address has rested. */
 export const HAS_RESTED = sql`not exists (
   select 1 from released_addresses r where r.subnet_id = ${placeholder('subnetId')}
-    and r.address_offset = cast(${placeholder('offset')} as unsigned) and r.${isResting})`
+    and r.address_offset = cast(${placeholder('offset')} as unsigned) and r.${IS_RESTING})`
 
 const REST = sqlStatement(sql`
   insert into released_addresses (subnet_id, address_offset, released_at)
@@ -51,7 +52,7 @@ export async function longestRested(
 }
 
 const PURGE = sqlStatement(
-  sql`delete from released_addresses where not (${isResting}) limit ${placeholder('max')}`,
+  sql`delete from released_addresses where not (${IS_RESTING}) limit ${placeholder('max')}`,
 )
 
 /** Forgets at most `rows` addresses whose rest is over; returns how many. */

@@ -1,6 +1,7 @@
 import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { builder, statement } from '#common/db/statement.ts'
+import { turn } from '#common/turn.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
 import { after, orderOf, type SortColumn } from './keyset.ts'
 import { serverIndex } from './schema/servers.ts'
@@ -68,37 +69,77 @@ export interface ServerWithTexts {
   readonly texts: Readonly<Partial<Record<ServerTextField, string | null>>>
 }
 
-const NEWEST_OF_PROJECT = statement(
-  builder
-    .select(SERVER_COLUMNS)
-    .from(serverIndex)
-    .where(
-      and(
-        eq(serverIndex.projectId, sql.placeholder('projectId')),
-        isNull(serverIndex.deletedAt),
-        isNotSoft,
-      ),
-    )
-    .orderBy(desc(serverIndex.createdAt), desc(serverIndex.serverId))
-    .limit(sql.placeholder('limit')),
-)
+const newestOfProject = (further?: SQL) =>
+  statement(
+    builder
+      .select(SERVER_COLUMNS)
+      .from(serverIndex)
+      .where(
+        and(
+          eq(serverIndex.projectId, sql.placeholder('projectId')),
+          isNull(serverIndex.deletedAt),
+          isNotSoft,
+          further,
+        ),
+      )
+      .orderBy(desc(serverIndex.createdAt), desc(serverIndex.serverId))
+      .limit(sql.placeholder('limit')),
+  )
+const NEWEST_OF_PROJECT = newestOfProject()
+const NEXT_OF_PROJECT = newestOfProject(sql`
+  ${serverIndex.createdAt} <= ${sql.placeholder('createdAt')}
+  and (${serverIndex.createdAt} < ${sql.placeholder('createdAt')}
+    or ${serverIndex.serverId} < ${sql.placeholder('serverId')})`)
 
-/** What lists ask for most: the first page of a project's servers, newest first, in one prepared query. */
+/** Of one statement: the driver reads all rows of an answer in one go, for which everybody else waits. */
+const ROWS_MAX = 125
+
+/** What lists ask for most: the first page of a project's servers, newest first, in prepared queries. */
 export async function newestServers(
   db: Executor,
   projectId: string,
   limit: number,
 ): Promise<readonly ServerRecord[]> {
-  // mysql2 sends numbers as doubles, which LIMIT does not take.
-  const rows = await db.rows<ServerRow>(NEWEST_OF_PROJECT, { projectId, limit: String(limit) })
-  return rows.map(serverRecordOf)
+  return inSlices(limit, async (rows, last) => {
+    const query = last === undefined ? NEWEST_OF_PROJECT : NEXT_OF_PROJECT
+    const after = { createdAt: last?.createdAt ?? null, serverId: last?.id ?? null }
+    // mysql2 sends numbers as doubles, which LIMIT does not take.
+    const found = await db.rows<ServerRow>(query, { projectId, limit: String(rows), ...after })
+    return found.map(serverRecordOf)
+  })
+}
+
+/** `limit` of something, or all there is, read a slice at a time; `read` is told the last one before. */
+async function inSlices<T>(
+  limit: number,
+  read: (max: number, last: T | undefined) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const all: T[] = []
+  while (all.length < limit) {
+    if (all.length > 0) await turn()
+    const max = Math.min(limit - all.length, ROWS_MAX)
+    const slice = await read(max, all.at(-1))
+    all.push(...slice)
+    if (slice.length < max) break
+  }
+  return all
 }
 
 /** One page of the servers of which all conditions hold; `texts` names what else to read of each. */
-export async function listServerPage(
+export function listServerPage(
   db: Executor,
   query: ServerPageQuery,
   texts: readonly ServerTextField[] = [],
+): Promise<readonly ServerWithTexts[]> {
+  return inSlices(query.limit, (limit, last?: ServerWithTexts) => {
+    return readPage(db, { ...query, limit, marker: last?.server.id ?? query.marker }, texts)
+  })
+}
+
+async function readPage(
+  db: Executor,
+  query: ServerPageQuery,
+  texts: readonly ServerTextField[],
 ): Promise<readonly ServerWithTexts[]> {
   const keys = sortKeys(query.order)
   const start = query.marker === undefined ? undefined : await afterMarker(db, keys, query.marker)

@@ -109,7 +109,7 @@ export function openExchange(c: Context, linksOf: LinksSource): Exchange {
 }
 
 /**
- * The order, and why: what goes round in a ring is ended first; then the token, so that nothing is told to strangers;
+ * The order, and why: what is too much ends before it costs anything, then what goes round in a ring; then the token, so that nothing is told to strangers;
  * then the project's rate; the microversion, which every later answer names, and by which an operation may be absent;
  * the rule before the body is read, so that only the allowed cost memory (an action's rule is known only from its
  * body).
@@ -120,6 +120,8 @@ async function runStages(
   exchange: Exchange,
 ): Promise<Response> {
   const { service, single } = endpoint
+  // A stream takes as long as its client likes, and waits for the client alone.
+  using _slot = single?.isStreaming === true ? undefined : gateway.requestSlots.take()
   refuseRing(exchange.input.header, gateway.compute.cells)
   const isPublic = single !== undefined && single.check === undefined
   const caller = isPublic ? ANONYMOUS : await authenticate(gateway.verifier, exchange.input)
@@ -143,7 +145,13 @@ async function runStages(
   const call = callOf(gateway, exchange, caller, { bound, version, body })
   const answer = await bound.handle(call as never)
   const status = answer.status ?? operation.successStatus(version)
-  return answerResponse(answer, status, operation.response(version, status), service, exchange)
+  return await answerResponse(
+    answer,
+    status,
+    operation.response(version, status),
+    service,
+    exchange,
+  )
 }
 
 function refuseAbsent({ route }: Endpoint, operation: Operation, version: Microversion): void {

@@ -36,11 +36,19 @@ export interface RawRequest {
  */
 export interface Answer<Op = unknown> {
   readonly body?: Absent<SuccessOf<Op>>
+  /** A list of `body` that may be long: made and written a slice at a time, between which others are answered. */
+  readonly list?: LongList
   readonly headers?: Readonly<Record<string, string>>
   /** Only where the document declares several successes. */
   readonly status?: number
   /** Instead of `body`, for content that is not JSON. */
   readonly stream?: ReadableStream<Uint8Array>
+}
+
+/** The entries of a list by the name it has in the body, in slices that are each made at once. */
+export interface LongList {
+  readonly name: string
+  readonly slices: readonly (() => readonly unknown[])[]
 }
 
 export type Handler<Op = unknown> = (call: Call<Op>) => Promise<Answer>

@@ -7,21 +7,25 @@ import { versionHeaders } from './microversion.ts'
 import type { Answer } from './operation.ts'
 import { VIA } from './refuse-ring.ts'
 import type { ServiceFace } from './services.ts'
+import { writeList } from './write-list.ts'
 
 /** The answer of an operation, pruned and written, with the headers of its service. */
-export function answerResponse(
+export async function answerResponse(
   answer: Answer,
   status: number,
   serialize: (value: unknown) => string,
   service: ServiceFace,
   exchange: Exchange,
-): Response {
+): Promise<Response> {
   const headers = standardHeaders(service, exchange)
   if (answer.stream !== undefined)
     return new Response(answer.stream, { status, headers: Object.assign(headers, answer.headers) })
-  const text = serialize(answer.body)
+  const text =
+    answer.list === undefined
+      ? serialize(answer.body)
+      : await writeList(answer.body ?? {}, answer.list, serialize)
   // Nova names the type of what is not there, too, and a client of its own may look for it.
-  if (text !== '' || service.name === 'compute') headers['Content-Type'] = 'application/json'
+  if (text.length > 0 || service.name === 'compute') headers['Content-Type'] = 'application/json'
   if (answer.headers !== undefined) Object.assign(headers, answer.headers)
   return new Response(bodyOf(text), { status, headers })
 }
@@ -29,8 +33,9 @@ export function answerResponse(
 /** A longer text goes out as bytes: else it is gone through once for its length and once more to be sent. */
 const BYTES_FROM_CHARS = 16_384
 
-function bodyOf(text: string): string | Uint8Array<ArrayBuffer> | null {
+function bodyOf(text: string | Uint8Array<ArrayBuffer>): string | Uint8Array<ArrayBuffer> | null {
   if (text === '') return null
+  if (typeof text !== 'string') return text
   return text.length < BYTES_FROM_CHARS ? text : Buffer.from(text)
 }
 

@@ -20,3 +20,21 @@ test('a project over its rate is told when to come back, and keeps nobody else w
   expect((await bob.call('listFlavors')).status).toBe(200)
   expect((await alice.call('listVersions')).status).toBe(200)
 })
+
+test('a gateway with as many requests as it takes refuses others at once, and takes them again afterwards', async () => {
+  await using api = await computeApi('request_slots', [], {
+    GATEWAY_REQUESTS_IN_PROGRESS_MAX: '2',
+  })
+  const alice = await api.user('alice', 'blue', 'member')
+
+  const answers = await Promise.all(Array.from({ length: 30 }, () => alice.call('listFlavors')))
+
+  const refused = answers.filter(({ status }) => status === 503)
+  expect(refused.length).toBeGreaterThan(0)
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(30 - refused.length)
+  expect(refused[0]!.headers.get('retry-after')).toBe('5')
+  expect(refused[0]!.body).toMatchObject({
+    serviceUnavailable: { code: 503, message: expect.stringContaining('2 requests') as string },
+  })
+  for (let each = 0; each < 3; each += 1) expect((await alice.call('listFlavors')).status).toBe(200)
+})

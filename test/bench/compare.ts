@@ -43,7 +43,8 @@ export interface Comparison {
   }
 }
 
-interface Counted extends Run {
+/** A run, and the CPU that an operation of it took. */
+export interface Counted extends Run {
   readonly cpuUs: number
   readonly sharedCpuUs: number
 }
@@ -65,7 +66,7 @@ export async function compare(
   }
   for (let round = 0; round < rounds; round += 1)
     for (const side of ['product', 'floor'] as const)
-      runs[side].push(await counted(sides, side, (target) => run(target, round)))
+      runs[side].push(await counted(sides[side], sides.shared, () => run(sides[side], round)))
   const ratio = (of: (run: Counted) => number) =>
     pairedRatio(runs.product.map(of), runs.floor.map(of))
   return {
@@ -80,22 +81,23 @@ export async function compare(
   }
 }
 
-async function counted(
-  { shared, ...targets }: Sides,
-  side: 'product' | 'floor',
-  run: (target: Target) => Promise<Run>,
+/** Runs, and counts what the target's processes and the shared ones used meanwhile. */
+export async function counted(
+  { processes }: Pick<Target, 'processes'>,
+  shared: readonly ProcessIdentity[],
+  run: () => Promise<Run>,
 ): Promise<Counted> {
-  const target = targets[side]
-  const own = Object.values(target.processes)
+  const own = Object.values(processes)
   const before = { own: cpuSeconds(own), shared: cpuSeconds(shared) }
-  const done = await run(target)
+  const done = await run()
   const perOperation = (seconds: number) => (seconds * US_PER_S) / done.operations
   const cpuUs = perOperation(cpuSeconds(own) - before.own)
   const sharedCpuUs = perOperation(cpuSeconds(shared) - before.shared)
   return { ...done, cpuUs, sharedCpuUs }
 }
 
-function figures(runs: readonly Counted[]): SideFigures {
+/** The middle of the runs. */
+export function figures(runs: readonly Counted[]): SideFigures {
   return {
     perSecond: median(runs.map((run) => run.perSecond)),
     p50Ms: median(runs.map((run) => run.p50Ms)),

@@ -1,6 +1,20 @@
 import { parseArgs } from 'node:util'
 
-export const PHASES = ['idle', 'first', 'token', 'get', 'list', 'storms'] as const
+export const PHASES = [
+  'idle',
+  'first',
+  'token',
+  'get',
+  'administrator',
+  'list',
+  'pages',
+  'storms',
+  'network',
+  'connections',
+  'memory',
+] as const
+/** What takes more than some minutes is measured when asked for. */
+const USUAL = PHASES.filter((phase) => phase !== 'memory')
 export type Phase = (typeof PHASES)[number]
 
 export interface Options {
@@ -12,9 +26,11 @@ export interface Options {
   /** Runs of each side per read, and per storm. */
   readonly rounds: number
   readonly stormRounds: number
+  /** How many are booted, and deleted, while memory is watched. */
+  readonly boots: number
 }
 
-const LIMITS = { servers: 1_000, rounds: 100 } as const
+const LIMITS = { servers: 1_000, rounds: 100, boots: 1_000_000 } as const
 
 /** Reads the command line; throws an Error that says what is wrong with it. */
 export function parseOptions(args: readonly string[]): Options {
@@ -22,10 +38,11 @@ export function parseOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       json: { type: 'string' },
-      phases: { type: 'string', default: PHASES.join(',') },
+      phases: { type: 'string', default: USUAL.join(',') },
       servers: { type: 'string', default: '500' },
       rounds: { type: 'string', default: '3' },
       'storm-rounds': { type: 'string', default: '3' },
+      boots: { type: 'string', default: '10000' },
     },
   })
   return {
@@ -34,6 +51,7 @@ export function parseOptions(args: readonly string[]): Options {
     servers: wholeNumber('servers', values.servers, LIMITS.servers),
     rounds: wholeNumber('rounds', values.rounds, LIMITS.rounds),
     stormRounds: wholeNumber('storm-rounds', values['storm-rounds'], LIMITS.rounds),
+    boots: wholeNumber('boots', values.boots, LIMITS.boots),
   }
 }
 

@@ -19,6 +19,12 @@ export function pssMiB({ pid }: ProcessIdentity): number {
   return Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1]) / KIB_PER_MIB
 }
 
+/** Resident set size in MiB. */
+export function rssMiB({ pid }: ProcessIdentity): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / KIB_PER_MIB
+}
+
 function ticksOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -23,6 +23,13 @@ export interface Product extends Target {
   readonly layout: Layout
   /** The request `hundred` at another microversion. */
   readonly listAt: (version: Microversion) => Buffer
+  /** What users ask: with an address of a network, behind a security group. */
+  readonly createOnNetwork: (name: string) => Buffer
+  readonly oneAsAdmin: Buffer
+  readonly thousand: Buffer
+  /** What the gateway says of itself. */
+  readonly metrics: Buffer
+  readonly admin: Session
   readonly mariadb: Mariadb
   readonly nats: Nats
   readonly projectId: string
@@ -73,15 +80,22 @@ export async function startProduct(
   const endpoint = endpointOf(state)
   const demo = cloudAccount(layout, 'weir')
   const session = await signIn(endpoint, demo)
-  const projectId = await unlimit(await adminOf(layout, state), demo.projectName)
+  const admin = await adminOf(layout, state)
+  const projectId = await unlimit(admin, demo.projectName)
   const mariadb = running(runningMariadb(layout.mariadb))
   const count = owned.use(await countServers(mariadb, projectId))
+  const requests = await requestsOf(session, layout)
   return {
     name: 'product',
     origin: new URL(endpoint),
     processes: state.processes,
-    requests: await requestsOf(session, layout),
+    requests,
     listAt: (version) => listAt(session, version),
+    createOnNetwork: await createOf(session, await addNetwork(session)),
+    oneAsAdmin: withToken(requests.one, session, admin),
+    thousand: pageOf(session, MICROVERSION, 1_000),
+    metrics: requestBytes({ method: 'GET', path: '/metrics', headers: headersAt(admin) }),
+    admin,
     count: () => count.read(),
     layout,
     mariadb,
@@ -121,7 +135,30 @@ export async function unlimit(admin: Session, name: string): Promise<string> {
     path: `/compute/v2.1/os-quota-sets/${id}`,
     body: { quota_set: { instances: UNLIMITED, cores: UNLIMITED, ram: UNLIMITED } },
   })
+  await callApi(admin, {
+    method: 'PUT',
+    path: `/networking/v2.0/quotas/${id}`,
+    body: { quota: { network: UNLIMITED, subnet: UNLIMITED, port: UNLIMITED } },
+  })
   return id
+}
+
+/** Addresses rest when they are given back: those of a smaller subnet would run out. */
+const MANY_ADDRESSES = '10.96.0.0/12'
+
+/** Afterwards the project has a network with a million addresses. */
+async function addNetwork(session: Session): Promise<string> {
+  const { network } = await callApi<{ network: { readonly id: string } }>(session, {
+    method: 'POST',
+    path: '/networking/v2.0/networks',
+    body: { network: { name: 'bench' } },
+  })
+  await callApi(session, {
+    method: 'POST',
+    path: '/networking/v2.0/subnets',
+    body: { subnet: { network_id: network.id, ip_version: 4, cidr: MANY_ADDRESSES } },
+  })
+  return network.id
 }
 
 export function headersAt(
@@ -132,24 +169,39 @@ export function headersAt(
 }
 
 function listAt(session: Session, version: Microversion): Buffer {
-  const path = `${SERVERS}/detail?limit=100`
+  return pageOf(session, version, 100)
+}
+
+function pageOf(session: Session, version: Microversion, limit: number): Buffer {
+  const path = `${SERVERS}/detail?limit=${limit}`
   return requestBytes({ method: 'GET', path, headers: headersAt(session, version) })
 }
 
-/** What asks for a server in the session's project. */
-export async function createOf(session: Session): Promise<Target['requests']['create']> {
+function withToken(request: Buffer, { token }: Session, other: Session): Buffer {
+  return Buffer.from(request.toString().replace(token, other.token))
+}
+
+/** What asks for a server in the session's project, on this network or on none. */
+export async function createOf(
+  session: Session,
+  network?: string,
+): Promise<Target['requests']['create']> {
   const { images } = await callApi<{ images: readonly [{ readonly id: string }] }>(session, {
     method: 'GET',
     path: '/image/v2/images',
   })
   const { id: imageRef } = images[0]
   const flavorRef = DEMO_FLAVORS[0]!.id
+  const nics =
+    network === undefined
+      ? { networks: 'none' }
+      : { networks: [{ uuid: network }], security_groups: [{ name: 'default' }] }
   return (name) =>
     requestBytes({
       method: 'POST',
       path: SERVERS,
       headers: headersAt(session),
-      body: { server: { name, flavorRef, imageRef, networks: 'none' } },
+      body: { server: { name, flavorRef, imageRef, ...nics } },
     })
 }
 

@@ -2,6 +2,9 @@ import type { Comparison } from './compare.ts'
 import type { Machine } from './machine.ts'
 import type { FirstFigures } from './phases/first.ts'
 import type { IdleFigures } from './phases/idle.ts'
+import type { Held } from './phases/memory.ts'
+import type { PageFigures } from './phases/pages.ts'
+import type { VariantFigures, Variants } from './phases/variants.ts'
 import { table } from './table.ts'
 
 /** Everything one run of the bench found out. */
@@ -14,6 +17,12 @@ export interface Results {
   readonly first: Readonly<Record<string, FirstFigures>>
   /** By phase. */
   readonly comparisons: Readonly<Record<string, Comparison>>
+  /** Ways to ask the product for the same, each held against the first of its kind. */
+  readonly variants: Variants
+  /** Pages of a thousand servers. */
+  readonly pages: Readonly<Record<string, PageFigures>>
+  /** At the start, and after so many boots each. */
+  readonly memory: readonly Held[]
 }
 
 const HEADINGS = [
@@ -35,7 +44,8 @@ const HEADINGS = [
 
 /** The results for people: lines of text. */
 export function report(results: Results): readonly string[] {
-  const { readyMs, idle, first, comparisons, machine, startedAt } = results
+  const { readyMs, idle, first, comparisons, variants, pages, memory } = results
+  const { machine, startedAt } = results
   return [
     `${startedAt}  ${Object.values(machine).join(', ')}`,
     `ready ${(readyMs / 1_000).toFixed(2)} s after the start of database, bus and all processes`,
@@ -48,7 +58,60 @@ export function report(results: Results): readonly string[] {
     ),
     '',
     ...table(HEADINGS, Object.entries(comparisons).map(comparisonRow)),
+    '',
+    ...table(
+      [
+        'beside each other',
+        '/s',
+        'ratio',
+        'p50 ms',
+        'p99 ms',
+        'CPU us',
+        'DB+bus CPU',
+        'all CPU ratio',
+      ],
+      Object.entries(variants).map(variantRow),
+    ),
+    '',
+    ...table(
+      ['pages', 'pages/s', 'p50 ms', 'others p50', 'others max', 'loop max ms'],
+      Object.entries(pages).map(pageRow),
+    ),
+    '',
+    ...memoryTable(memory),
   ]
+}
+
+function variantRow([name, { ratio, ...figures }]: [string, VariantFigures]): readonly string[] {
+  return [
+    name,
+    figures.perSecond.toFixed(0),
+    ratio.perSecond.toFixed(2),
+    figures.p50Ms.toFixed(2),
+    figures.p99Ms.toFixed(2),
+    figures.cpuUsPerOperation.toFixed(0),
+    figures.sharedCpuUsPerOperation.toFixed(0),
+    ratio.allCpu.toFixed(2),
+  ]
+}
+
+function pageRow([name, figures]: [string, PageFigures]): readonly string[] {
+  const { pagesPerSecond, pageP50Ms, otherP50Ms, otherMaxMs, loopDelayMaxMs } = figures
+  const each = [pagesPerSecond, pageP50Ms, otherP50Ms, otherMaxMs, loopDelayMaxMs]
+  return [name, ...each.map((value) => value.toFixed(1))]
+}
+
+function memoryTable(memory: readonly Held[]): readonly string[] {
+  const names = Object.keys(memory[0]?.processesMiB ?? {})
+  return table(
+    ['after boots', 'database says MiB', 'prepared', ...names],
+    memory.map(({ boots, databaseMiB, preparedStatements, processesMiB }) => [
+      String(boots),
+      databaseMiB.toFixed(0),
+      String(preparedStatements),
+      ...names.map((name) => processesMiB[name]!.toFixed(0)),
+    ]),
+  )
 }
 
 function idleRow([name, { pssMiB, cpuPercent }]: [string, IdleFigures]): readonly string[] {

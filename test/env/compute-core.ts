@@ -46,6 +46,7 @@ const NO_NICS: NicsPlan = {
   needsFirewall: false,
   securityGroups: [],
   allocate: async () => ({ nics: [], addresses: {} }),
+  quick: undefined,
 }
 
 /** A global database and a bus with scripted cells, on which any number of compute cores can be opened. */

@@ -2,14 +2,15 @@ import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import { inBatches } from '#common/in-batches.ts'
 import type { Reconciler } from '#common/reconciler.ts'
-import { acquireLease } from '#common/saga/lease.ts'
+import { HeldLease } from '#common/saga/lease.ts'
 import { beginEvents, numberEvents } from '../../db/events.ts'
 
-/** For what nobody tells this process of: what other gateways commit, and what it commits itself but by a feed. */
-const EVERY_MS = 200
+/** Else it is told that events wait. */
+const EVERY_MS = 10_000
 const LEASE_NAME = 'events'
 const LEASE_TTL_MS = 5_000
-const LEASE_RENEW_MS = 1_500
+/** After another had the lease: it is told of events as often as this one. */
+const ASK_AGAIN_MS = 1_500
 const BATCH = { rows: 500, batchesMax: 20 } as const
 
 /** Puts what has happened in order; one of the gateways does it at a time, and calls `onNumbered` when there was something. */
@@ -18,14 +19,15 @@ export function numberNewEvents(
   holder: string,
   onNumbered: () => void,
 ): Reconciler {
+  const lease = new HeldLease(db, clock, { name: LEASE_NAME, holder, ttlMs: LEASE_TTL_MS })
   let isHolder = false
-  let leaseCheckedAt = Number.NEGATIVE_INFINITY
+  let refusedAt = Number.NEGATIVE_INFINITY
   const holdsLease = async () => {
-    if (clock.elapsed() - leaseCheckedAt < LEASE_RENEW_MS) return isHolder
-    const lease = await acquireLease(db, LEASE_NAME, holder, LEASE_TTL_MS)
-    if (lease !== undefined && !isHolder) await beginEvents(db)
-    isHolder = lease !== undefined
-    leaseCheckedAt = clock.elapsed()
+    if (clock.elapsed() - refusedAt < ASK_AGAIN_MS) return false
+    const wasHolder = isHolder
+    isHolder = (await lease.hold()) !== undefined
+    if (isHolder && !wasHolder) await beginEvents(db)
+    if (!isHolder) refusedAt = clock.elapsed()
     return isHolder
   }
   return {

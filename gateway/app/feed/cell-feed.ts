@@ -2,7 +2,7 @@ import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import { workContext } from '#common/context.ts'
 import { errorFields } from '#common/log.ts'
 import type { ReconcilerReport } from '#common/reconciler.ts'
-import { acquireLease, type Lease, renewLease } from '#common/saga/lease.ts'
+import { HeldLease, type Lease, renewLease } from '#common/saga/lease.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { type CellHeartbeat, FeedBatch, type FeedRow } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
@@ -48,6 +48,7 @@ export class CellFeed implements AsyncDisposable {
   readonly #options: CellFeedOptions
   readonly #queue = new FeedQueue()
   #subscription: Subscription | undefined
+  readonly #held: HeldLease
   #lease: Lease | undefined
   #leaseCheckedAt = Number.NEGATIVE_INFINITY
   #acknowledgedAt = Number.NEGATIVE_INFINITY
@@ -62,6 +63,9 @@ export class CellFeed implements AsyncDisposable {
 
   constructor(options: CellFeedOptions) {
     this.#options = options
+    const { deps, cell, holder } = options
+    const terms = { name: `feed:${cell.id}`, holder, ttlMs: LEASE_TTL_MS, renewMs: LEASE_RENEW_MS }
+    this.#held = new HeldLease(deps.db, deps.clock, terms)
   }
 
   /** A heartbeat said how far the cell's feed has come. */
@@ -110,11 +114,11 @@ export class CellFeed implements AsyncDisposable {
   }
 
   async #hold(): Promise<boolean> {
-    const { deps, cell, holder } = this.#options
+    const { deps } = this.#options
     const now = deps.clock.elapsed()
     if (this.#subscription !== undefined && now - this.#leaseCheckedAt < LEASE_RENEW_MS) return true
     this.#leaseCheckedAt = now
-    this.#lease = await acquireLease(deps.db, `feed:${cell.id}`, holder, LEASE_TTL_MS)
+    this.#lease = await this.#held.hold()
     if (this.#lease === undefined) {
       await this.#letGo()
       this.#wasDark = undefined

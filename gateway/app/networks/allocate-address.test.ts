@@ -11,6 +11,7 @@ import { purgeReleasedAddresses } from '../../db/released-addresses.ts'
 import { releasedAddresses } from '../../db/schema/network.ts'
 import { deleteNetwork } from './delete-network.ts'
 import { deletePort } from './delete-port.ts'
+import { FreeAddresses } from './free-addresses.ts'
 import { listPorts } from './list-ports.ts'
 import type { Networks } from './networks.ts'
 
@@ -22,7 +23,7 @@ beforeAll(async () => {
   const url = await freshDatabase('allocate-address')
   await migrateDatabase(url, 'gateway/db/migrations')
   db = new Database({ url, connectionsMax: 16 })
-  networks = { db, clock: systemClock, mtuMax: 1500 }
+  networks = { db, clock: systemClock, freeAddresses: new FreeAddresses(systemClock), mtuMax: 1500 }
 })
 
 afterAll(async () => {

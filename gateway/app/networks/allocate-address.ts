@@ -126,7 +126,7 @@ async function takeResting(
 }
 
 /** Uniform over all pools. */
-function randomIn(pools: readonly Pool[]): bigint {
+export function randomIn(pools: readonly Pool[]): bigint {
   const sizes = pools.map(({ first, last }) => last - first + 1n)
   let left = randomBelow(sizes.reduce((sum, size) => sum + size, 0n))
   for (const [i, size] of sizes.entries()) {

@@ -105,7 +105,7 @@ async function insertWithMac(
 }
 
 /** fa:16:3e is the prefix OpenStack deployments use. */
-function newMacAddress(): string {
+export function newMacAddress(): string {
   const tail = [...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0'))
   return ['fa', '16', '3e', ...tail].join(':')
 }

@@ -34,7 +34,7 @@ export async function allocatePorts(
   for (const [index, nic] of plan.nics.entries()) {
     const { network, subnets } = nic
     const nicIndex = server.nicsBefore + index
-    const place = { ...server, deviceOwner: `compute:${server.zone}`, nicIndex }
+    const place = { ...server, nicIndex }
     const port =
       nic.kind === 'existing'
         ? await takePort(tx, place, nic)
@@ -66,16 +66,18 @@ export async function serverNics(db: Executor, serverId: string): Promise<readon
 }
 
 interface Place extends ServerForPorts {
-  readonly deviceOwner: string
   readonly nicIndex: number
 }
+
+type NewNic = Extract<PlannedNic, { kind: 'new' }>
 
 async function takePort(
   tx: Tx,
   place: Place,
   nic: Extract<PlannedNic, { kind: 'existing' }>,
 ): Promise<Port> {
-  const { serverId: deviceId, deviceOwner, nicIndex, now } = place
+  const { serverId: deviceId, nicIndex, now } = place
+  const deviceOwner = deviceOwnerIn(place.zone)
   const { port, tag: nicTag } = nic
   const isBound = await bindPort(tx, {
     portId: port.id,
@@ -89,41 +91,52 @@ async function takePort(
   return { ...port, deviceId, deviceOwner, nicIndex, nicTag }
 }
 
-async function makePort(
-  tx: Tx,
-  place: Place,
-  plan: NicPlan,
-  nic: Extract<PlannedNic, { kind: 'new' }>,
-): Promise<Port> {
-  const { network, subnets, fixedIp, tag } = nic
+async function makePort(tx: Tx, place: Place, plan: NicPlan, nic: NewNic): Promise<Port> {
+  const { network, subnets, fixedIp } = nic
   try {
     return await placePort(tx, {
-      id: place.portId ?? newId(),
-      projectId: plan.projectId,
-      name: '',
-      description: '',
-      createdAt: place.now,
-      updatedAt: place.now,
-      revision: 1,
-      tags: [],
-      networkId: network.id,
+      ...bootPort(place, plan, nic, place.nicIndex),
       macAddress: null,
-      isUp: true,
-      status: 'DOWN',
-      deviceId: place.serverId,
-      deviceOwner: place.deviceOwner,
-      nicIndex: place.nicIndex,
-      isBootMade: true,
-      nicTag: tag,
-      hostName: '',
-      hasPortSecurity: network.hasPortSecurity,
-      securityGroupIds: network.hasPortSecurity ? plan.securityGroups.map(({ id }) => id) : [],
       wishes: fixedIp === null ? undefined : [fixedIp],
       subnets,
     })
   } catch (error) {
     throw asNovaSays(error, network.id)
   }
+}
+
+/** The port that a boot makes for a NIC. */
+export function bootPort(
+  { serverId: deviceId, zone, portId, now }: ServerForPorts,
+  { projectId, securityGroups }: NicPlan,
+  { network, tag: nicTag }: NewNic,
+  nicIndex: number,
+): Omit<Port, 'fixedIps' | 'macAddress'> {
+  return {
+    id: portId ?? newId(),
+    projectId,
+    name: '',
+    description: '',
+    createdAt: now,
+    updatedAt: now,
+    revision: 1,
+    tags: [],
+    networkId: network.id,
+    isUp: true,
+    status: 'DOWN',
+    deviceId,
+    deviceOwner: deviceOwnerIn(zone),
+    nicIndex,
+    isBootMade: true,
+    nicTag,
+    hostName: '',
+    hasPortSecurity: network.hasPortSecurity,
+    securityGroupIds: network.hasPortSecurity ? securityGroups.map(({ id }) => id) : [],
+  }
+}
+
+function deviceOwnerIn(zone: string): string {
+  return `compute:${zone}`
 }
 
 /** The names Nova gives failures of the network service while it makes a server's ports. */

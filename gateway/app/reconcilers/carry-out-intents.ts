@@ -4,7 +4,7 @@ import { newId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { Reconciler } from '#common/reconciler.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
-import { acquireLease } from '#common/saga/lease.ts'
+import { HeldLease } from '#common/saga/lease.ts'
 import { readFailure } from '#common/saga/log.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
@@ -15,7 +15,8 @@ import { endIntent } from '../intents/end-intent.ts'
 import { actOnServerSaga } from '../sagas/act-on-server.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
 
-const EVERY_MS = 500
+/** Else it is told that intents wait. */
+const EVERY_MS = 10_000
 const LEASE_NAME = 'intents'
 const LEASE_TTL_MS = 5_000
 /** Begun together: a cell that is back is not asked everything at once. */
@@ -29,12 +30,13 @@ const WAIT_MS = 2_000
  */
 export function carryOutIntents(compute: Compute, processName: string): Reconciler {
   const { db, cells, clock } = compute
+  const terms = { name: LEASE_NAME, holder: processName, ttlMs: LEASE_TTL_MS }
+  const lease = new HeldLease(db, clock, terms)
   return {
     name: 'intents',
     everyMs: EVERY_MS,
     round: async (signal) => {
-      if ((await acquireLease(db, LEASE_NAME, processName, LEASE_TTL_MS)) === undefined)
-        return { holder: 0 }
+      if ((await lease.hold()) === undefined) return { holder: 0 }
       const dark = cells.cells().filter(({ isAlive }) => !isAlive)
       const due = await dueIntents(
         db,

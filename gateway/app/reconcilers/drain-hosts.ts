@@ -8,7 +8,8 @@ import { type ServiceDeps, setService } from '../hosts/set-service.ts'
 
 type DrainDeps = ServiceDeps & Pick<Compute, 'operations'>
 
-const EVERY_MS = 1_000
+/** Else it is told that there may be something to do. */
+const EVERY_MS = 10_000
 const BATCH = 100
 
 /** A host that shall be emptied takes no new server; once it has none left, the operation is done. */

@@ -7,7 +7,8 @@ import { type DueServer, shelvedServers, unconfirmedResizes } from '../../db/due
 import type { Compute } from '../compute.ts'
 import { actOnServerSaga } from '../sagas/act-on-server.ts'
 
-const EVERY_MS = 1_000
+/** Else it is told that there may be something to do. */
+const EVERY_MS = 10_000
 const BATCH = 20
 
 /** What an operator wants done with servers that nobody does anything with. In seconds. */

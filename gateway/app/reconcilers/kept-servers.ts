@@ -7,7 +7,8 @@ import type { Compute } from '../compute.ts'
 import { endKeeping, keepUncharged } from '../quotas/kept-charge.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
 
-const EVERY_MS = 1_000
+/** Else it is told that there may be something to do. */
+const EVERY_MS = 10_000
 const BATCH = 50
 /** Servers that were kept while the operator wanted it are given this long after that ended. */
 const LEAST_S = 1

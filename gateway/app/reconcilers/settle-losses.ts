@@ -1,6 +1,6 @@
 import { isFailure } from '#common/errors.ts'
 import type { Reconciler } from '#common/reconciler.ts'
-import { acquireLease } from '#common/saga/lease.ts'
+import { HeldLease } from '#common/saga/lease.ts'
 import type { Cell } from '../../cells/cell.ts'
 import { listServersLeft, removeLoss } from '../../db/lost-cells.ts'
 import { clearReturned } from '../cells/clear-returned.ts'
@@ -19,15 +19,16 @@ const FENCE_MARGIN_S = 30
  * destroyed what is no longer its own.
  */
 export function settleLosses(deps: ComputeDeps, processName: string): Reconciler {
-  const { db, cells } = deps
+  const { db, cells, clock } = deps
+  const terms = { name: LEASE_NAME, holder: processName, ttlMs: LEASE_TTL_MS }
+  const lease = new HeldLease(db, clock, terms)
   return {
     name: 'lost cells',
     everyMs: EVERY_MS,
     round: async (signal) => {
       const lost = cells.cells().filter(({ isLost }) => isLost)
       if (lost.length === 0) return { lost: 0 }
-      if ((await acquireLease(db, LEASE_NAME, processName, LEASE_TTL_MS)) === undefined)
-        return { holder: 0 }
+      if ((await lease.hold()) === undefined) return { holder: 0 }
       let taken = 0
       for (const cell of lost) {
         signal.throwIfAborted()

@@ -3,7 +3,8 @@ import { resizedServers } from '../../db/due-acts.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { settleResize } from '../quotas/resize-charge.ts'
 
-const EVERY_MS = 1_000
+/** Else it is told that there may be something to do. */
+const EVERY_MS = 10_000
 const BATCH = 100
 
 /** A server whose resize was confirmed, reverted or has failed is charged for the size it has. */

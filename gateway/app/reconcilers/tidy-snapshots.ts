@@ -1,7 +1,8 @@
 import type { Reconciler } from '#common/reconciler.ts'
 import type { ComputeDeps } from '../compute.ts'
 
-const EVERY_MS = 1_000
+/** Else it is told that there may be something to do. */
+const EVERY_MS = 10_000
 
 /** No image is kept that a server was to be saved in and was not, nor one that a server was shelved in and has left. */
 export function tidySnapshots({ images }: Pick<ComputeDeps, 'images'>): Reconciler {

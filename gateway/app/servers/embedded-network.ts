@@ -1,15 +1,17 @@
+import { isDuplicate } from '#common/db/failures.ts'
 import { findSecurityGroups } from '../../db/security-groups.ts'
 import { bindPortsToHosts, bindPortToHost } from '../../db/server-ports.ts'
 import { nicsReach } from '../networks/cells-reaching.ts'
 import type { Networks } from '../networks/networks.ts'
-import type { NicPlan, NicRequest } from '../networks/nic-request.ts'
+import type { NicPlan, NicRequest, ServerNic } from '../networks/nic-request.ts'
 import { nicSpecs, serverAddresses } from '../networks/nic-views.ts'
 import { planNics } from '../networks/plan-nics.ts'
+import { NotPlaced, quickNics } from '../networks/quick-nics.ts'
 import { releasePort } from '../networks/release-port.ts'
 import { allocatePorts, releasePorts, serverNics } from '../networks/server-ports.ts'
 import { showMachineNics } from '../networks/show-machine-nics.ts'
 import type { Requester } from '../requester.ts'
-import type { NicsPlan, ServerNetwork } from './server-network.ts'
+import type { NicsPlan, QuickNicsPlan, ServerNetwork, ServerNics } from './server-network.ts'
 
 /** The network service of this gateway, as servers need it. */
 export function embeddedNetwork(networks: Networks): ServerNetwork {
@@ -44,13 +46,34 @@ export async function planEmbeddedNics(
     reaches: (cellId) => nicsReach(plan.nics, cellId),
     securityGroups: plan.securityGroups.map(({ name }) => name),
     needsFirewall: await needsFirewall(networks, plan),
-    allocate: async (tx, serverId, zone) => {
-      const now = new Date(networks.clock.now())
-      const server = { serverId, zone: zone ?? '', nicsBefore: 0, now }
-      const nics = await allocatePorts(tx, server, plan)
-      return { nics: [...nicSpecs(nics)], addresses: serverAddresses(nics) }
-    },
+    allocate: async (tx, serverId, zone) =>
+      serverNicsOf(await allocatePorts(tx, serverForPorts(networks, serverId, zone), plan)),
+    quick: await quickPlan(networks, plan, request.serversMax),
   }
+}
+
+async function quickPlan(
+  networks: Networks,
+  plan: NicPlan,
+  servers: number,
+): Promise<QuickNicsPlan | undefined> {
+  const quick = await quickNics(networks, plan, servers)
+  return (
+    quick && {
+      place: (tx, serverId, zone) =>
+        serverNicsOf(quick.place(tx, serverForPorts(networks, serverId, zone))),
+      charge: (tx, count) => quick.charge(tx, count),
+      isRefusal: (error) => error instanceof NotPlaced || isDuplicate(error),
+    }
+  )
+}
+
+function serverForPorts({ clock }: Networks, serverId: string, zone: string | null) {
+  return { serverId, zone: zone ?? '', nicsBefore: 0, now: new Date(clock.now()) }
+}
+
+function serverNicsOf(nics: readonly ServerNic[]): ServerNics {
+  return { nics: [...nicSpecs(nics)], addresses: serverAddresses(nics) }
 }
 
 /** Every server has the default group, whether it wants it or not: only another one says that someone counts on groups. */

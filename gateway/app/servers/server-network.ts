@@ -23,6 +23,17 @@ export interface NicsPlan {
   readonly needsFirewall: boolean
   /** Part of the caller's transaction. Throws `conflict` when an address or port was taken meanwhile, `over-quota`. */
   allocate(tx: Tx, serverId: string, zone: string | null): Promise<ServerNics>
+  /** Undefined where the NICs cannot be made without looking. */
+  readonly quick: QuickNicsPlan | undefined
+}
+
+/** The same in statements that go out with the commit; the transaction fails where `allocate` would do more than usual. */
+export interface QuickNicsPlan {
+  place(tx: Tx, serverId: string, zone: string | null): ServerNics
+  /** Counts what so many servers take: to be called last. */
+  charge(tx: Tx, servers: number): void
+  /** True where `allocate` may succeed or knows what to say. */
+  isRefusal(error: unknown): boolean
 }
 
 /** The network service, as far as servers that exist need it. */

@@ -9,7 +9,6 @@ import { insertRequestSpecs, type NewRequestSpec } from '../../db/request-specs.
 import { recordActions } from '../../db/server-actions.ts'
 import { insertServers } from '../../db/server-index.ts'
 import { recordTraces } from '../../db/traces.ts'
-import type { ProjectUser } from '../../db/user-quota-limits.ts'
 import type { Compute } from '../compute.ts'
 import { chargeQuota, NotCharged, queueQuotaCharge } from '../quotas/charge-quota.ts'
 import type { QuotaDeltas } from '../quotas/resources.ts'
@@ -18,6 +17,7 @@ import { operationIds } from '../sagas/build-rounds.ts'
 import { createServerSaga } from '../sagas/create-server.ts'
 import { joinServerGroup } from '../server-groups/join-server-group.ts'
 import type { NewServer } from './new-server.ts'
+import type { ServerNics } from './server-network.ts'
 import { type PlannedServer, type ServerOrder, serverIds } from './server-order.ts'
 
 interface Begun {
@@ -37,10 +37,11 @@ export async function startServers(
 ): Promise<readonly SagaRun[]> {
   const begun = order.servers.map((planned) => ({ planned, sagaId: newId<SagaId>() }))
   const forget = (serverId: string) => compute.promisedSpecs.drop(serverId)
-  const start = (charge: Charge) => begin(compute, work, { order, begun, charge })
-  const runs = await start(queueQuotaCharge)
+  const start = (way: Way) => begin(compute, work, { order, begun, way })
+  const runs = await start(QUICK)
     .catch((error: unknown) => {
-      if (error instanceof NotCharged) return start(chargeQuota)
+      if (error instanceof NotCharged || order.nics.quick?.isRefusal(error) === true)
+        return start(THOROUGH)
       throw error
     })
     .catch((error: unknown) => {
@@ -54,19 +55,41 @@ export async function startServers(
   return runs
 }
 
-type Charge = (tx: Tx, owner: ProjectUser, deltas: QuotaDeltas) => Promise<void> | void
+/** How NICs are made, and the quota charged. */
+interface Way {
+  nics(tx: Tx, order: ServerOrder, row: PlannedServer['row']): Promise<ServerNics> | ServerNics
+  /** Runs last. */
+  charge(tx: Tx, order: ServerOrder): Promise<void> | void
+}
+
+/** Without an answer before the commit; anything unusual ends the transaction. */
+const QUICK: Way = {
+  nics: (tx, order, row) =>
+    order.nics.quick?.place(tx, row.id, row.requestedZone) ?? THOROUGH.nics(tx, order, row),
+  charge: (tx, order) => {
+    order.nics.quick?.charge(tx, order.servers.length)
+    queueQuotaCharge(tx, order.servers[0]!.row, quotaDeltas(order))
+  },
+}
+
+/** Looks, and says what is in the way. */
+const THOROUGH: Way = {
+  nics: (tx, order, row) => order.nics.allocate(tx, row.id, row.requestedZone),
+  charge: (tx, order) => chargeQuota(tx, order.servers[0]!.row, quotaDeltas(order)),
+}
 
 interface Beginning {
   readonly order: ServerOrder
   readonly begun: readonly Begun[]
-  readonly charge: Charge
+  readonly way: Way
 }
 
 function begin(
   compute: Compute,
   work: WorkContext,
-  { order, begun, charge }: Beginning,
+  beginning: Beginning,
 ): Promise<readonly SagaRun[]> {
+  const { order, begun, way } = beginning
   return compute.sagas.startTogether(
     createServerSaga,
     begun.map(({ planned: { row }, sagaId }) => ({
@@ -81,8 +104,8 @@ function begin(
       work,
     })),
     {
-      before: (tx) => record(tx, compute, work, order, begun),
-      after: (tx) => charge(tx, order.servers[0]!.row, quotaDeltas(order)),
+      before: (tx) => record(tx, compute, work, beginning),
+      after: (tx) => way.charge(tx, order),
     },
   )
 }
@@ -91,8 +114,7 @@ async function record(
   tx: Tx,
   compute: Compute,
   work: WorkContext,
-  order: ServerOrder,
-  begun: readonly Begun[],
+  { order, begun, way }: Beginning,
 ): Promise<void> {
   const reservationId = order.servers[0]!.row.reservationId
   if (order.key !== null)
@@ -101,7 +123,7 @@ async function record(
   const rows: NewServer[] = []
   const specs: NewRequestSpec[] = []
   for (const { row, spec } of order.servers) {
-    const { nics, addresses } = await order.nics.allocate(tx, row.id, row.requestedZone)
+    const { nics, addresses } = await way.nics(tx, order, row)
     rows.push({ ...row, addresses })
     specs.push(sealed(compute, order, row.id, { ...spec, nics }))
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ProcessIdentity } from '#deploy/process/process-identity.ts'
 import { cpuSeconds, pssMiB } from '../proc.ts'
-import type { Target } from '../target.ts'
 
 export interface IdleFigures {
   readonly pssMiB: number
@@ -9,20 +9,27 @@ export interface IdleFigures {
 }
 
 const SETTLE_MS = 3_000
-const WATCH_MS = 10_000
+const WATCH_MS = 60_000
 
-/** What each process holds and uses while nobody asks anything. */
+/** What each process holds and uses while nobody asks anything, and all of them together. */
 export async function measureIdle(
-  target: Pick<Target, 'processes'>,
+  named: Readonly<Record<string, ProcessIdentity>>,
 ): Promise<Readonly<Record<string, IdleFigures>>> {
   await sleep(SETTLE_MS)
-  const processes = Object.entries(target.processes)
+  const processes = Object.entries(named)
   const before = processes.map(([, each]) => cpuSeconds([each]))
   await sleep(WATCH_MS)
-  return Object.fromEntries(
+  const figures = Object.fromEntries(
     processes.map(([name, each], place) => {
       const used = cpuSeconds([each]) - before[place]!
       return [name, { pssMiB: pssMiB(each), cpuPercent: (used * 100_000) / WATCH_MS }]
     }),
   )
+  return { ...figures, all: sumOf(Object.values(figures)) }
+}
+
+function sumOf(figures: readonly IdleFigures[]): IdleFigures {
+  const sum = (of: (each: IdleFigures) => number) =>
+    figures.reduce((total, each) => total + of(each), 0)
+  return { pssMiB: sum((each) => each.pssMiB), cpuPercent: sum((each) => each.cpuPercent) }
 }

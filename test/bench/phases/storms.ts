@@ -4,7 +4,7 @@ import { eachOnce } from '../each-once.ts'
 import { percentile } from '../statistics.ts'
 import type { ServerCount, Target } from '../target.ts'
 
-const CONCURRENCY = 16
+export const CONCURRENCY = 16
 const LIMIT_MS = 120_000
 /** Between two looks at how far it is: a count by index, cheap for the database and free for the processes. */
 const LOOK_EVERY_MS = 15
@@ -12,6 +12,8 @@ const LOOK_EVERY_MS = 15
 /** Who is asked for servers, and says how many there are. */
 export interface Booter extends Pick<Target, 'name' | 'origin' | 'count'> {
   readonly requests: Pick<Target['requests'], 'create'>
+  /** Requests at a time; absent: 16. */
+  readonly concurrency?: number
 }
 
 /** Servers made at once until they run, and removed at once until they are gone, on both sides in turns. */
@@ -60,12 +62,16 @@ export async function deleteStorm(target: Target, ids: readonly string[]): Promi
 }
 
 async function storm(
-  target: Pick<Target, 'name' | 'origin' | 'count'>,
+  target: Pick<Booter, 'name' | 'origin' | 'count' | 'concurrency'>,
   requests: readonly Buffer[],
   isOver: (count: ServerCount) => boolean,
 ) {
   const startedAt = performance.now()
-  const { answers, latencies } = await eachOnce(target.origin, requests, CONCURRENCY)
+  const { answers, latencies } = await eachOnce(
+    target.origin,
+    requests,
+    target.concurrency ?? CONCURRENCY,
+  )
   while (!isOver(await target.count())) {
     if (performance.now() - startedAt > LIMIT_MS)
       throw new Error(`${target.name}: ${JSON.stringify(await target.count())} in ${LIMIT_MS} ms`)

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { createNetwork, createPort, createSubnet } from '#test/env/network-objects.ts'
+import { deletePort } from './delete-port.ts'
+import { FreeAddresses } from './free-addresses.ts'
+import type { Networks } from './networks.ts'
+
+const requester = { projectId: 'a'.repeat(32), isAdmin: true }
+let db: Database
+let networks: Networks
+
+beforeAll(async () => {
+  const url = await freshDatabase('free-addresses')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  db = new Database({ url, connectionsMax: 4 })
+  const freeAddresses = new FreeAddresses(systemClock)
+  networks = { db, clock: systemClock, freeAddresses, mtuMax: 1500 }
+})
+
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+async function subnetOf(cidr: string, ip_version: 4 | 6 = 4) {
+  const { id } = await createNetwork(networks, requester, {})
+  return createSubnet(networks, requester, { network_id: id, cidr, ip_version })
+}
+
+test('addresses are told once, and never one that a port has or had just now', async () => {
+  const subnet = await subnetOf('10.1.0.0/29')
+  const draft = { network_id: subnet.networkId }
+  const taken = await createPort(networks, requester, draft)
+  const given = await createPort(networks, requester, draft)
+  await deletePort(networks, requester, given.id)
+  const gone = [taken, given].map(({ fixedIps }) => fixedIps[0]!.address)
+
+  const told: string[] = []
+  for (let left = 3; left > 0; left -= 1) {
+    const [free] = (await networks.freeAddresses.take(db, subnet, 1)) ?? []
+    if (free !== undefined) told.push(free.address)
+  }
+
+  expect(new Set(told).size).toBe(told.length)
+  expect(told.length).toBeGreaterThan(0)
+  for (const address of told) {
+    expect(address).toMatch(/^10\.1\.0\.[2-6]$/)
+    expect(gone).not.toContain(address)
+  }
+})
+
+test('more than one question finds are not told of, nor those of a subnet that is full', async () => {
+  const wide = await subnetOf('10.2.0.0/16')
+  const full = await subnetOf('10.3.0.0/30')
+  await createPort(networks, requester, { network_id: full.networkId })
+
+  expect(await networks.freeAddresses.take(db, wide, 1_000)).toBeUndefined()
+  expect(await networks.freeAddresses.take(db, full, 1)).toBeUndefined()
+})
+
+test('many who ask at once share the question, and get an address each', async () => {
+  const subnet = await subnetOf('fd00:1:2:3::/64', 6)
+
+  const told = await Promise.all(
+    Array.from({ length: 20 }, () => networks.freeAddresses.take(db, subnet, 2)),
+  )
+
+  const addresses = told.flatMap((each) => each?.map(({ address }) => address) ?? [])
+  expect(new Set(addresses).size).toBe(40)
+})

@@ -1,0 +1,65 @@
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Clock, systemClock } from '#common/clock.ts'
+import { Database, type Executor } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { WORK_KINDS, type WorkKind } from '../../db/waiting-work.ts'
+import { watchWork } from './watch-work.ts'
+
+let db: Database
+
+beforeAll(async () => {
+  const url = await freshDatabase('watch-work')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  db = new Database({ url, connectionsMax: 2 })
+})
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+/** A watch, whom it has woken, and how many statements that took. */
+function watching() {
+  const seen = { woken: [] as WorkKind[], statements: 0, now: 0 }
+  const counting: Executor = {
+    orm: db.orm,
+    run: (...call) => db.run(...call),
+    rows: (...call) => {
+      seen.statements += 1
+      return db.rows(...call)
+    },
+  }
+  const clock: Clock = { ...systemClock, elapsed: () => seen.now }
+  const wake = Object.fromEntries(
+    WORK_KINDS.map((kind) => [kind, () => seen.woken.push(kind)]),
+  ) as unknown as Record<WorkKind, () => void>
+  const reconciler = watchWork({ db: counting, clock }, wake)
+  const round = async () => {
+    seen.woken = []
+    await reconciler.round(new AbortController().signal)
+    return seen.woken
+  }
+  return { seen, round }
+}
+
+test('while there is nothing to do, one statement says so and nobody is woken', async () => {
+  const { seen, round } = watching()
+
+  expect(await round()).toEqual([])
+  expect(seen.statements).toBe(1)
+})
+
+test('who sees to what waits is woken at once, and then as often as it is looked for', async () => {
+  const { seen, round } = watching()
+  await db.orm.execute(sql`insert into event_inbox (type, at, details) values ('x', now(3), '{}')`)
+  await db.orm.execute(sql`insert into server_intents (id, server_id, wish, user_id, project_id, work, created_at)
+    values ('i', 's', 'start', 'u', 'p', '{}', now(3))`)
+
+  expect(await round()).toEqual(['events', 'intents'])
+  seen.now += 200
+  expect(await round()).toEqual(['events'])
+  seen.now += 400
+  expect(await round()).toEqual(['events', 'intents'])
+  await db.orm.execute(sql`delete from event_inbox`)
+  await db.orm.execute(sql`delete from server_intents`)
+  seen.now += 1_000
+  expect(await round()).toEqual([])
+})

@@ -1,0 +1,22 @@
+import { sql } from 'drizzle-orm'
+import type { Executor } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+
+/** What may wait for a gateway to see to it. */
+export const WORK_KINDS = ['events', 'intents', 'resizes', 'kept', 'snapshots', 'drains'] as const
+export type WorkKind = (typeof WORK_KINDS)[number]
+
+/** One question for all of them, by keys of which hardly any row has the value: an idle gateway asks hardly anything else. */
+const WAITING = sqlStatement(sql`
+  select exists (select 1 from event_inbox) as events,
+    exists (select 1 from server_intents) as intents,
+    exists (select 1 from instance_mappings where is_resizing = true) as resizes,
+    exists (select 1 from instance_mappings where is_kept = true) as kept,
+    exists (select 1 from images where snapshot_of > '') as snapshots,
+    exists (select 1 from operations where state = 'running') as drains`)
+
+/** The kinds of which there is some, due or not. */
+export async function waitingWork(db: Executor): Promise<readonly WorkKind[]> {
+  const [row] = await db.rows<Readonly<Record<WorkKind, number>>>(WAITING, {})
+  return WORK_KINDS.filter((kind) => row?.[kind] === 1)
+}

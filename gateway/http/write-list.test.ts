@@ -1,0 +1,46 @@
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { writeList } from './write-list.ts'
+
+const body = { links: [{ href: 'http://x?a="servers":[]' }] }
+const entries = Array.from({ length: 10 }, (_, id) => ({ id, name: `"${id}" ]} ü` }))
+const sliced = (size: number) =>
+  Array.from({ length: Math.ceil(entries.length / size) }, (_, index) => () => {
+    return entries.slice(index * size, (index + 1) * size)
+  })
+const serialize = (value: unknown) => JSON.stringify(value)
+
+test.each([1, 3, 10, 20])('slices of %d are written as all at once', async (size) => {
+  const written = await writeList(body, { name: 'servers', slices: sliced(size) }, serialize)
+
+  const text = typeof written === 'string' ? written : Buffer.from(written).toString()
+  expect(text).toBe(serialize({ ...body, servers: entries }))
+})
+
+test('an empty list is written as such', async () => {
+  expect(await writeList(body, { name: 'servers', slices: [] }, serialize)).toBe(
+    serialize({ ...body, servers: [] }),
+  )
+})
+
+test('each slice is made and written in a turn of the event loop of its own', async () => {
+  let turns = 0
+  let isOver = false
+  const counting = (async () => {
+    while (!isOver) {
+      await setImmediate()
+      turns += 1
+    }
+  })()
+  const madeAt: number[] = []
+  const slices = sliced(2).map((slice) => () => {
+    madeAt.push(turns)
+    return slice()
+  })
+
+  await writeList(body, { name: 'servers', slices }, serialize)
+  isOver = true
+  await counting
+
+  expect(new Set(madeAt).size).toBe(slices.length)
+})
