@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { connectBus } from '#common/bus/connect.ts'
+import { renewWithSeed } from '#common/bus/keep-credential.ts'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
@@ -184,10 +185,12 @@ async function openBus(
   log: Logger,
   open: (nats: NatsConnection) => Promise<RunningCompute>,
 ): Promise<RunningCompute> {
-  const { natsUrl: url, natsCredentialsFile: credentialsFile, processName: name } = config
+  const { natsUrl: url, natsCredentialsFile: credentialsFile, natsAccountSeed } = config
+  const { processName: name } = config
+  const renew = natsAccountSeed === undefined ? undefined : renewWithSeed(natsAccountSeed)
   let opened: RunningCompute | undefined
   const onReconnect = () => opened?.reconnected()
-  const nats = await connectBus({ url, credentialsFile, name, onReconnect }, log)
+  const nats = await connectBus({ url, credentialsFile, renew, name, onReconnect }, log)
   parts.defer(() => nats.close())
   opened = parts.use(await open(nats))
   return opened

@@ -14,11 +14,13 @@ import { listHostServers } from './hosts/list-host-servers.ts'
 import { listHosts } from './hosts/list-hosts.ts'
 import { listStrangers } from './hosts/list-strangers.ts'
 import { showHost } from './hosts/show-host.ts'
+import { shutOutHost } from './hosts/shut-out-host.ts'
 import { updateHost } from './hosts/update-host.ts'
 import { listImageCopies } from './images/list-image-copies.ts'
 import { cancelIntent } from './intents/cancel-intent.ts'
 import { listIntents } from './intents/list-intents.ts'
 import { join } from './join/join.ts'
+import { renewCredential } from './join/renew-credential.ts'
 import { addNode } from './nodes/add-node.ts'
 import { inspectNode } from './nodes/inspect-node.ts'
 import { listNodeSensors } from './nodes/list-node-sensors.ts'
@@ -74,6 +76,7 @@ export const federationHandlers: Handlers = {
   listStrangers,
   listVersions,
   removeNode,
+  renewCredential,
   repairServer,
   showCell,
   showChain,
@@ -82,6 +85,7 @@ export const federationHandlers: Handlers = {
   showNode,
   showOperation,
   showTrace,
+  shutOutHost,
   updateCell,
   updateHost,
   updateNode,

@@ -13,6 +13,7 @@ export const FEDERATION_POLICY = {
   'federation:hosts:adopt': 'admin',
   'federation:hosts:drain': 'admin',
   'federation:hosts:list': 'system-reader',
+  'federation:hosts:shut-out': 'admin',
   'federation:hosts:servers': 'admin',
   'federation:hosts:strangers': 'admin',
   'federation:hosts:show': 'system-reader',

@@ -15,9 +15,14 @@ export function addTokenCommands(cell: Command, operator: Operator): void {
     withView(token.command('create <name>')),
     './weir cell token create west --expires 30m',
     './weir cell token create west --host west-3',
+    './weir cell token create west --host west-3 --renew',
   )
     .description('the line to run on the machine of a new cell, or of one more host of a cell')
     .option('--host <name>', 'of a new host: it joins the cell, which is there already')
+    .option(
+      '--renew',
+      'for one that is there already and whose credential has ended or was shut out',
+    )
     .option('--expires <time>', 'such as 30m, 2h or 1d (default: 1h)', duration)
     .action(async (cell: string, options: TokenOptions) => {
       const { createToken } = await import('../tokens/create-token.ts')
