@@ -1,5 +1,6 @@
 import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
+import { endOnEscape } from '#common/escaped.ts'
 import { settleIn } from '#common/settle-in.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
@@ -8,6 +9,7 @@ import { startCell } from './context.ts'
 /** A process of a cell from its start to its end, which a signal asks for. */
 export async function run(env: Env): Promise<void> {
   await using running = await startCell(configFromEnv(env))
+  endOnEscape(running.cell.conductor.log)
   keepLogBounded()
   settleIn()
   await untilSignal()

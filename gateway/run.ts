@@ -1,5 +1,6 @@
 import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
+import { endOnEscape } from '#common/escaped.ts'
 import { settleIn } from '#common/settle-in.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
@@ -10,6 +11,7 @@ import { listen } from './listen.ts'
 export async function run(env: Env): Promise<void> {
   const config = configFromEnv(env)
   await using gateway = await createGateway(config)
+  endOnEscape(gateway.log)
   await using listening = await listen(gateway)
   gateway.log.info({ host: listening.host, port: listening.port }, 'gateway listens')
   keepLogBounded()

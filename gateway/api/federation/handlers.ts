@@ -29,6 +29,7 @@ import { removeNode } from './nodes/remove-node.ts'
 import { showNode } from './nodes/show-node.ts'
 import { updateNode } from './nodes/update-node.ts'
 import { cancelOperation } from './operations/cancel-operation.ts'
+import { continueOperation } from './operations/continue-operation.ts'
 import { listOperations } from './operations/list-operations.ts'
 import { showOperation } from './operations/show-operation.ts'
 import { adoptOrphan } from './orphans/adopt-orphan.ts'
@@ -51,6 +52,7 @@ export const federationHandlers: Handlers = {
   addNode,
   cancelIntent,
   cancelOperation,
+  continueOperation,
   createJoinToken,
   declareCellLost,
   deleteCell,

@@ -29,6 +29,7 @@ export const FEDERATION_POLICY = {
   'federation:nodes:show': 'system-reader',
   'federation:nodes:update': 'admin',
   'federation:operations:cancel': 'admin',
+  'federation:operations:continue': 'admin',
   'federation:operations:list': 'system-reader',
   'federation:operations:show': 'system-reader',
   'federation:placements:explain': 'admin',
