@@ -43,6 +43,7 @@ export interface Gateway extends AsyncDisposable {
   /** Of this software, as in package.json. */
   readonly version: string
   readonly db: Database
+  readonly nats: NatsConnection
   /** Of the identity service in here. */
   readonly identity: Identity
   /** Whose tokens count: those of `identity`, or of a Keystone elsewhere. */
@@ -82,7 +83,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const events = parts.use(
     new EventTail({ db, clock: systemClock, log, watchersMax, projectWatchersMax }),
   )
-  const compute = await openBus(parts, config, log, (nats) =>
+  const { nats, compute } = await openBus(parts, config, log, (nats) =>
     openCompute({
       db,
       nats,
@@ -116,6 +117,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     metrics,
     version: readRelease(),
     db,
+    nats,
     identity,
     verifier,
     images,
@@ -184,7 +186,7 @@ async function openBus(
   config: GatewayConfig,
   log: Logger,
   open: (nats: NatsConnection) => Promise<RunningCompute>,
-): Promise<RunningCompute> {
+): Promise<{ readonly nats: NatsConnection; readonly compute: RunningCompute }> {
   const { natsUrl: url, natsCredentialsFile: credentialsFile, natsAccountSeed } = config
   const { processName: name } = config
   const renew = natsAccountSeed === undefined ? undefined : renewWithSeed(natsAccountSeed)
@@ -193,5 +195,5 @@ async function openBus(
   const nats = await connectBus({ url, credentialsFile, renew, name, onReconnect }, log)
   parts.defer(() => nats.close())
   opened = parts.use(await open(nats))
-  return opened
+  return { nats, compute: opened }
 }

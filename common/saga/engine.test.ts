@@ -10,7 +10,7 @@ import { migrateDatabase } from '../db/migrate.ts'
 import { builder, statement } from '../db/statement.ts'
 import { Failure } from '../errors.ts'
 import { setOwnTaskAside } from '../escaped.ts'
-import { newId, type SagaId } from '../ids.ts'
+import { newId } from '../ids.ts'
 import { createLogger } from '../log.ts'
 import { SagaEngine } from './engine.ts'
 import { seizeLease } from './lease.ts'
@@ -322,9 +322,8 @@ test('an undo that fails for good leaves the saga stuck for an operator', async 
   expect(await continueSaga(db, row!.id)).toBe(false)
   await using next = await open(saga, db, row!.owner)
   await next.recover()
-  const stateOf = async () =>
-    (await db.orm.select().from(sagas).where(eq(sagas.subject, id)))[0]?.state
-  await expect.poll(stateOf, { timeout: 5_000 }).toBe('unwound')
+  const after = () => db.orm.select().from(sagas).where(eq(sagas.subject, id))
+  await expect.poll(async () => (await after())[0]?.state, { timeout: 5_000 }).toBe('unwound')
 })
 
 test('a saga from which an exception escapes is set aside before its process ends', async () => {

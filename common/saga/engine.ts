@@ -155,7 +155,8 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   async #setEscapedAside(record: SagaRecord): Promise<void> {
     const { clock } = this.#options
     this.#stop.abort()
-    await settledWithin(clock, LAST_STEP_MS, this.#running.get(record.id) ?? Promise.resolve())
+    const running = this.#running.get(record.id)
+    if (running !== undefined) await settledWithin(clock, LAST_STEP_MS, running)
     await this.#setAside(record, 'an exception escaped from it')
   }
 
