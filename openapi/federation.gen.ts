@@ -960,7 +960,7 @@ export interface components {
             /** @description Its place among all events; a later event has a larger one. */
             readonly id: string;
             /**
-             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (alive, dark, enabled, disabled); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota differed from what there is, and was corrected.
+             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (alive, dark, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota differed from what there is, and was corrected.
              * @enum {string}
              */
             readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state" | "quota.repaired";

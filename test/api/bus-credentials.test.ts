@@ -197,3 +197,18 @@ test('the credential of a cell is made again for the same cell, if there is one'
   expect(again.answer.cell).toEqual(answer.cell)
   await (await connectAs(again.answer, again.key)).flush()
 })
+
+test('a cell that is let in and one that has left are events', async () => {
+  const { answer } = await joined({ cell: 'west' })
+  expect((await remove('/v1/cells/west?forget=true')).status).toBe(204)
+
+  const states = async () => {
+    const { body } = await admin.get<{
+      events: readonly { cell_id: string; state: string | null }[]
+    }>('/federation/v1/events?type=cell.state')
+    return body.events.filter((each) => each.cell_id === answer.cell.id).map(({ state }) => state)
+  }
+  await expect
+    .poll(states, { timeout: QUICK_MS })
+    .toEqual(expect.arrayContaining(['joined', 'left']))
+})

@@ -7,6 +7,7 @@ import type { CellAccess } from '../../cells/cell-access.ts'
 import { registerCell } from '../../cells/register-cell.ts'
 import { isShutOut, recordBusKey } from '../../db/bus-keys.ts'
 import { type CellAccountRecord, findCellAccount } from '../../db/cell-accounts.ts'
+import { addEvents } from '../../db/event-inbox.ts'
 import {
   findJoinToken,
   findJoinTokenBySecret,
@@ -100,6 +101,8 @@ async function admitted(
     const isKnown = token.hostId !== null || token.usedBy !== null
     if (isKnown || (await findCellAccount(tx, token.cellId)) !== undefined) return
     await registerCell(tx, { id: token.cellId, name: token.cellName })
+    const details = { state: 'joined', message: `Cell ${token.cellName} was let in.` }
+    addEvents(tx, [{ type: 'cell.state', cellId: token.cellId, details }])
     await access.admit(tx, token.cellId, fresh)
   })
   const account = await findCellAccount(db, token.cellId)
