@@ -24,10 +24,8 @@ describe('run()', () => {
   })
 
   test('a command that takes too long is killed with its children and unavailable', async () => {
-    const before = performance.now()
-    const running = run('sh', ['-c', 'sleep 30 & sleep 30'], { timeoutMs: 50 })
+    const running = run('sh', ['-c', 'sleep 600 & sleep 600'], { timeoutMs: 50 })
     await expect(running).rejects.toMatchObject({ kind: 'unavailable' })
-    expect(performance.now() - before).toBeLessThan(5_000)
   })
 
   test('an abort kills it and throws the reason', async () => {

@@ -82,7 +82,7 @@ const KEPT: Readonly<Record<string, string>> = {
 }
 
 const PURGES = { gateway: purgeGateway, cells: purgeCell }
-const LIMIT_MS = 10_000
+const LIMIT_MS = 30_000
 
 const owned = new AsyncDisposableStack()
 const urls = new Map<string, string>()

@@ -135,6 +135,11 @@ describe('text', () => {
     ['talk of a real system elsewhere', /\b(in a real (system|world)|simplified)\b/i],
     ['a path of one machine', /['"`\s](\/home\/|\/root\/|\/work\/|\/Users\/)/],
     ['a folder outside the repository', /\.\.\/shared\b/],
+    ['an assertion of how long something took', /\.now\(\) - \w+\)\s*\.toBeLessThan/],
+    [
+      'a poll that gives up sooner than others (see vitest.config.ts)',
+      /\.poll\([^;\n]*\{ (interval: \w+, )?timeout: ([12]?\d_000|\d{1,4}) \}/,
+    ],
   ])('no file holds %s', (_what, pattern) => {
     const self = ['test/tidy.test.ts']
     const broken = offenders(

@@ -9,7 +9,6 @@ import type { RunningCell } from '../context.ts'
 // Goal: guests stop where no gateway is, start again when one is, and a compute that starts meanwhile knows both.
 
 const FENCE_AFTER_S = 3
-const LIMIT = { timeout: 15_000 }
 
 let cell: TestCell
 let running: RunningCell
@@ -38,7 +37,7 @@ test('guests stop once no gateway is in touch, and start again once one is', asy
   await cell.ask('instance.build', { operation, build: sampleBuild() })
   await cell.waitForFeed('instance', ({ view }) => view.vmState === 'active')
 
-  await expect.poll(() => powerOf(host), LIMIT).toEqual(['shutdown'])
+  await expect.poll(() => powerOf(host)).toEqual(['shutdown'])
   // Whoever asks its host directly finds it closed, also after a new start.
   await host[Symbol.asyncDispose]()
   host = await cell.addHost({ name: 'host', id: host.id, stateDirectory })
@@ -47,7 +46,7 @@ test('guests stop once no gateway is in touch, and start again once one is', asy
   await beInTouch()
   const touching = setInterval(() => void beInTouch(), 500)
   try {
-    await expect.poll(() => powerOf(host), LIMIT).toEqual(['running'])
+    await expect.poll(() => powerOf(host)).toEqual(['running'])
   } finally {
     clearInterval(touching)
   }
@@ -66,7 +65,7 @@ test('a host that was to stop its guests is told that it need not any more, howe
       await other.ask('feed.read', { incarnation: process.cell.incarnation, after: 0, limit: 1 })
       return JSON.parse(readFileSync(file, 'utf8')) as object
     }
-    await expect.poll(kept, { ...LIMIT, interval: 200 }).toMatchObject({ fenceAfterMs: 0 })
+    await expect.poll(kept, { interval: 200 }).toMatchObject({ fenceAfterMs: 0 })
   }
 
   await comes('early')

@@ -16,7 +16,7 @@ import { OperationMemory } from './operation-memory.ts'
 import { Reporter } from './reporter.ts'
 import { Workbench } from './workbench.ts'
 
-const WAIT_MS = 5_000
+const WAIT_MS = 30_000
 
 /** A compute whose backend is gone, and a bus that keeps what is said on it and refuses the first word. */
 async function withSilentBackend(

@@ -76,7 +76,7 @@ test('with writers at once and a relay that stops among them, every change has o
   const ids = await writing
 
   const last = async () => (await readFeedState(db)).last
-  await expect.poll(last, { timeout: 15_000 }).toBe(ALL)
+  await expect.poll(last).toBe(ALL)
   const rows = await readAll()
   expect(rows.map(({ n }) => n)).toEqual(Array.from({ length: ALL }, (_, index) => index + 1))
   const told = rows.map(({ body }) => (body.kind === 'deleted' ? body.serverId : body.kind))

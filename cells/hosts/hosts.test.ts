@@ -163,7 +163,7 @@ test('a host with more guests than one report names is asked for the others', as
     const { db } = process.cell.conductor
     return Promise.all(ids.map(async (id) => (await findInstance(db, id))?.vmState))
   }
-  await expect.poll(states, { timeout: 10_000 }).toEqual(servers.map(() => 'active'))
+  await expect.poll(states).toEqual(servers.map(() => 'active'))
 
   expect(await auditHost(process.cell, small.id)).toBe(0)
   const last = servers.toSorted((a, b) => (a.serverId < b.serverId ? -1 : 1)).at(-1)!
@@ -180,9 +180,7 @@ test('once after a restore, a guest that runs though its server is stopped stays
   const stop = () =>
     cell.ask('instance.act', { operation: { ...operation, id: newId() }, act: { name: 'stop' } })
   await stop()
-  await expect
-    .poll(() => settled(operation), { timeout: 10_000 })
-    .toEqual(['stopped', null, 4, null])
+  await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
   await db.transaction(believeHosts)
   await host.driver.start(operation.serverId as InstanceId, signal())
 
@@ -207,7 +205,7 @@ test('a guest that runs though its server is stopped is stopped again', async ()
 
   const state = async () =>
     (await host.driver.list(signal())).find(({ id }) => id === operation.serverId)?.powerState
-  await expect.poll(state, { timeout: 5_000 }).toBe('shutdown')
+  await expect.poll(state).toBe('shutdown')
   await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
 })
 
@@ -232,10 +230,10 @@ test('a server whose host went off under it is started again, in the state it ha
 
   const state = async ({ serverId }: OperationRef) =>
     (await host.driver.list(signal())).find(({ id }) => id === serverId)?.powerState
-  await expect.poll(() => state(awake), { timeout: 5_000 }).toBe('running')
+  await expect.poll(() => state(awake)).toBe('running')
   await expect.poll(() => settled(awake)).toEqual(['active', null, 1, null])
   await expect.poll(() => settled(paused)).toEqual(['stopped', null, 4, null])
-  await expect.poll(() => state(resized), { timeout: 5_000 }).toBe('running')
+  await expect.poll(() => state(resized)).toBe('running')
   await expect.poll(() => settled(resized)).toEqual(['resized', null, 1, null])
   expect([await state(stopped), await state(paused)]).toEqual(['shutdown', 'shutdown'])
   const states = cell.feed.flatMap(({ body }) =>
@@ -254,7 +252,7 @@ test('a process of the cell asks for what hosts it knows reported before it list
     (await host.driver.list(signal())).some(
       ({ id, powerState }) => id === operation.serverId && powerState === 'running',
     )
-  await expect.poll(isOn, { timeout: 9_000 }).toBe(true)
+  await expect.poll(isOn).toBe(true)
 })
 
 test('a report that is older than what has happened since changes nothing', async () => {
@@ -329,7 +327,7 @@ test('a host is forgotten once it has no servers, and is back when its compute h
       build: sampleBuild({ zone: 'leaving' }),
     })
   await cell.ask('instance.build', { operation, build: sampleBuild({ zone: 'leaving' }) })
-  await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(['active', null, 1, null])
+  await expect.poll(() => settled(operation)).toEqual(['active', null, 1, null])
   const forget = () => cell.ask('host.forget', { hostId: leaving.id })
   await expect(forget()).rejects.toMatchObject({ kind: 'conflict', message: /hosting instances/ })
   await cell.ask('instance.delete', { operation })
@@ -360,7 +358,7 @@ test('a delete on a dead host waits, ends when the host is declared down, and th
     10_000,
   )
   await cell.ask('instance.build', { operation, build })
-  await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(['active', null, 1, null])
+  await expect.poll(() => settled(operation)).toEqual(['active', null, 1, null])
   await dead[Symbol.asyncDispose]()
 
   expect(await cell.ask('instance.delete', { operation })).toMatchObject({ outcome: 'deleting' })
@@ -368,9 +366,7 @@ test('a delete on a dead host waits, ends when the host is declared down, and th
 
   await cell.waitForFeed('deleted', ({ serverId }) => serverId === operation.serverId)
   const back = await cell.addHost(options)
-  await expect
-    .poll(() => tracesOf(running, [back], operation.serverId), { timeout: 10_000 })
-    .toEqual([])
+  await expect.poll(() => tracesOf(running, [back], operation.serverId)).toEqual([])
 })
 
 test('a host that floods its cell with reports silences no other', async () => {

@@ -7,7 +7,7 @@ import { waitFor } from '../wait-for.ts'
 import { connectBus } from './connect.ts'
 
 const HOUR_MS = 3_600_000
-const LIMIT_MS = 10_000
+const LIMIT_MS = 30_000
 
 afterEach(() => {
   vi.restoreAllMocks()

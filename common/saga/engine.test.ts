@@ -233,7 +233,7 @@ test.each([1, 2, 3].flatMap((n) => [[n, 'before'] as const, [n, 'after'] as cons
     await heir.recover()
 
     const isPromised = dieAt > 1 || when === 'after'
-    await expect.poll(() => leftOf(id), { timeout: 10_000 }).toEqual(isPromised ? allOf(id) : [])
+    await expect.poll(() => leftOf(id)).toEqual(isPromised ? allOf(id) : [])
   },
 )
 
@@ -290,11 +290,11 @@ test('a process that lost its saga to another changes nothing more', async () =>
     params: { id },
     work: workContext({}),
   })
-  await expect.poll(() => world.outside.has(id), { timeout: 5_000 }).toBe(true)
+  await expect.poll(() => world.outside.has(id)).toBe(true)
 
   await using heir = await open(saga, db, processName)
   await heir.recover()
-  await expect.poll(() => leftOf(id), { timeout: 5_000 }).toEqual(allOf(id))
+  await expect.poll(() => leftOf(id)).toEqual(allOf(id))
   release()
 
   expect(await finished).toBe('handed-over')
@@ -371,7 +371,7 @@ test('a saga that ends every process that takes it up is set aside; one that onl
   }
   await using first = await open(never, db, processName)
   for (const id of [deadly, silent]) void run(first, never, id)
-  await expect.poll(() => world.outside.size, { timeout: 5_000 }).toBeGreaterThan(1)
+  await expect.poll(() => world.outside.size).toBeGreaterThan(1)
   const rows = () =>
     db.orm
       .select()
@@ -392,9 +392,8 @@ test('a saga that ends every process that takes it up is set aside; one that onl
   await last.recover()
 
   await expect
-    .poll(
-      async () => Object.fromEntries((await rows()).map(({ subject, state }) => [subject, state])),
-      { timeout: 5_000 },
+    .poll(async () =>
+      Object.fromEntries((await rows()).map(({ subject, state }) => [subject, state])),
     )
     .toEqual({ [deadly]: 'stuck', [silent]: 'done' })
 })

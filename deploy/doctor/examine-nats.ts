@@ -56,7 +56,7 @@ export function natsFinding(path: string, said: string): Finding {
   const list = holes.map(({ name, what }) => `${name} (${what})`).join(', ')
   return {
     is: 'note',
-    what: `${own} has known holes: ${list}. It listens on loopback alone, and hears nobody whom a gateway has not let in; 2.12.5 or later, put on the PATH, is used instead`,
+    what: `${own} has known holes: ${list}. It listens on loopback alone, and gateways check who connects before it hears of them. Put release 2.12.5 or later on the PATH: it is used instead`,
   }
 }
 

@@ -75,8 +75,8 @@ function leafnodes(port: number, uplink: Uplink | undefined): readonly string[] 
       'leafnodes {',
       '  host: "127.0.0.1"',
       `  port: ${port}`,
-      // Whoever has dialled is told where else it could, and would look for this port on its own machine. At this one
-      // nothing answers.
+      // The server tells each leaf node where else it could connect, which would be this port on the machine of the leaf
+      // node. Nothing answers at port 1.
       '  advertise: "127.0.0.1:1"',
       '}',
     ]

@@ -58,6 +58,7 @@ export const PACKAGES: readonly Package[] = [
   { name: 'python3-osc-placement', purpose: 'clients' },
   { name: 'curl', purpose: 'clients', program: 'curl' },
   { name: 'libfaketime', purpose: 'faults' },
+  { name: 'iproute2', purpose: 'faults', program: 'ip' },
   { name: 'golang-go', purpose: 'clients', program: 'go' },
   { name: 'golang-github-gophercloud-gophercloud-dev', purpose: 'clients' },
   { name: 'ansible-core', purpose: 'ansible', program: 'ansible-playbook' },

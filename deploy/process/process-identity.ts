@@ -7,7 +7,10 @@ export interface ProcessIdentity {
   readonly startTicks: number
 }
 
-/** The process that has this pid now, or undefined when none runs (a zombie runs no more). */
+/**
+ * The process that has this pid now, or undefined when none runs. A zombie runs no more once its other threads have
+ * ended, too: until then they keep its ports and files open.
+ */
 export function processIdentity(pid: number): ProcessIdentity | undefined {
   let stat: string
   try {
@@ -17,7 +20,8 @@ export function processIdentity(pid: number): ProcessIdentity | undefined {
   }
   // The command name is in parentheses and may hold spaces and parentheses itself.
   const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  if (state === 'Z' || state === 'X') return undefined
+  // Field 20 counts the threads.
+  if (state === 'X' || (state === 'Z' && Number(fields[16]) <= 1)) return undefined
   return { pid, startTicks: Number(fields[18]) }
 }
 

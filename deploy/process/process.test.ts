@@ -36,6 +36,25 @@ test('processIdentity() tells a process from a later one with its pid', () => {
   expect(own && isRunning({ ...own, startTicks: own.startTicks + 1 })).toBe(false)
 })
 
+test('a process that was killed runs until the last of its threads has ended, and with it all that it held', async () => {
+  const memory = 'globalThis.held = Buffer.alloc(200 << 20, 1)'
+  const threads =
+    "for (let n = 0; n < 8; n += 1) new (require('worker_threads').Worker)('for (;;);', { eval: true })"
+  for (let round = 0; round < 3; round += 1) {
+    const port = await freePort()
+    const ready = join(directory, `listens-${round}`)
+    const listen = `require('net').createServer().listen(${port}, '127.0.0.1', () => require('fs').writeFileSync('${ready}', ''))`
+    const victim = await start(`${memory}; ${threads}; ${listen}`)
+    await waitFor('the victim to listen', () => existsSync(ready), 20_000)
+
+    process.kill(victim.pid, 'SIGKILL')
+    // Without a pause: what must not happen happens within milliseconds.
+    while (isRunning(victim));
+
+    expect(await freePort(port)).toBe(port)
+  }
+})
+
 test('a detached program begins as the process that was recorded, and never where its starter died before', async () => {
   const said = join(directory, 'said')
   const program = (then: string) => `

@@ -16,7 +16,7 @@ import { ScriptedCell } from '#test/env/scripted-cell.ts'
 import { CellRegistry } from './registry.ts'
 
 const log = createLogger('test', 'error')
-const LIMIT_MS = 10_000
+const LIMIT_MS = 30_000
 
 /** Whether a subscription made now hears the cell. */
 async function isHeardAnew(nats: NatsConnection, cell: ScriptedCell): Promise<boolean> {

@@ -7,21 +7,21 @@ const EVERY_S = 2
 /** Adds what says which cloud is meant. */
 export function withCloud(command: Command): Command {
   return command
-    .option('--os-cloud <name>', 'an entry of clouds.yaml (OS_CLOUD)')
-    .option('--os-region-name <name>', 'the region (OS_REGION_NAME)')
-    .option('--os-cacert <file>', 'whom to believe certificates (OS_CACERT)')
-    .option('--insecure', 'believe any certificate (OS_INSECURE)')
+    .option('--os-cloud <name>', 'Entry of clouds.yaml (OS_CLOUD)')
+    .option('--os-region-name <name>', 'Region (OS_REGION_NAME)')
+    .option('--os-cacert <file>', 'CA bundle that verifies the endpoint (OS_CACERT)')
+    .option('--insecure', 'Do not verify TLS certificates (OS_INSECURE)')
 }
 
 /** Adds how the answer is shown, and which cloud is meant. */
 export function withView(command: Command): Command {
-  const format = new Option('-o, --output <format>', 'how to show it')
+  const format = new Option('-o, --output <format>', 'Output format')
   return withCloud(command.addOption(format.choices([...FORMATS]).default('table')))
 }
 
 /** Adds that it may be looked at again and again. */
 export function withWatch(command: Command): Command {
   return command
-    .option('-w, --watch', 'show it anew until interrupted')
-    .option('--every <seconds>', 'how often, with --watch', seconds, EVERY_S)
+    .option('-w, --watch', 'Refresh the output until interrupted')
+    .option('--every <seconds>', 'Seconds between refreshes, with --watch', seconds, EVERY_S)
 }

@@ -4,14 +4,14 @@ import { examplesOf } from './examples.ts'
 import { type Ending, EXIT_CODES } from './exit-codes.ts'
 
 const MEANINGS: Readonly<Record<Ending, string>> = {
-  ok: 'what was asked is done',
-  failed: 'it failed; standard error says why and what to do',
-  usage: 'it was asked wrongly',
-  'not-found': 'there is no such thing',
+  ok: 'Success',
+  failed: 'Failure: standard error says why, and what to do',
+  usage: 'Usage error',
+  'not-found': 'Not found',
   partial:
-    'the answer is whole, but not all of it is fresh: a cell is silent, or a process does not run',
-  'timed-out': 'what was waited for has not come yet; it may still',
-  interrupted: 'somebody pressed Ctrl-C',
+    'Partial: some of the data is stale, because a cell is unreachable or a process does not run',
+  'timed-out': 'Timed out while waiting; the operation goes on',
+  interrupted: 'Interrupted with Ctrl-C',
 }
 
 /** The page about the command line: all of what `program` knows, in the order of its help. */

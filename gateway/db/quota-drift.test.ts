@@ -13,7 +13,7 @@ import { repairQuotaDrift } from './quota-drift.ts'
 import { networkQuotas, ports } from './schema/network.ts'
 import { quotaUsages } from './schema/resources.ts'
 
-const WAIT_MS = 10_000
+const WAIT_MS = 30_000
 const signal = new AbortController().signal
 
 let db: Database

@@ -10,7 +10,7 @@ import { waitFor } from '#common/wait-for.ts'
 import { certificatePin, readCertificate } from './certificate.ts'
 import { CertificateWatch } from './certificate-watch.ts'
 
-const LIMIT_MS = 5_000
+const LIMIT_MS = 30_000
 const log = createLogger('certificate', 'silent')
 let directory: string
 

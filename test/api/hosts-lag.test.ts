@@ -10,7 +10,7 @@ import { HONEST_SUMMARY } from '../env/scripted-cell.ts'
 
 // Goal: what an operator did to a host, or a host itself, counts for the next boot, whatever the cell said last.
 
-const WAIT_MS = 10_000
+const WAIT_MS = 30_000
 
 let world: BootWorld
 let user: ApiClient

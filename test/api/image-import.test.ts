@@ -9,7 +9,7 @@ import { type ImageApi, imageApi, SIZE_MAX } from './image-api.ts'
 import { listOf, textOf } from './json.ts'
 
 const CONTENT = randomBytes(5_000)
-const SETTLED_LIMIT_MS = 10_000
+const SETTLED_LIMIT_MS = 30_000
 
 let api: ImageApi
 let remote: Server

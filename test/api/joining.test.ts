@@ -18,7 +18,7 @@ import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
 // Goal: a cell comes in and goes out while everything runs, and what it was given is worth nothing elsewhere.
 
-const QUICK_MS = 5_000
+const QUICK_MS = 30_000
 const REQUEST_MS = 500
 const ASKED_MIN = 100
 const PAUSE_MS = 2

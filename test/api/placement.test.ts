@@ -126,7 +126,7 @@ describe('hosts of room for two', () => {
       inventories: { PCPU: { total: 2 }, CUSTOM_PCI_GPU: { total: 1, allocation_ratio: 1 } },
     })
     await expect
-      .poll(() => get(`${at}/usages`), { timeout: 15_000 })
+      .poll(() => get(`${at}/usages`))
       .toMatchObject({ usages: { PCPU: 2, CUSTOM_PCI_GPU: 1, CUSTOM_HUGEPAGE_MB: 64 } })
 
     const topology = `${SERVERS}/${servers[0]!.id}/topology`

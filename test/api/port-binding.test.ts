@@ -4,7 +4,7 @@ import { act, activeServer, deleteServer, showServer, untilStatus } from '#test/
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
 const PORTS = '/networking/v2.0/ports'
-const LIMIT_MS = 10_000
+const LIMIT_MS = 30_000
 
 let cloud: Cloud
 

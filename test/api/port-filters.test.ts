@@ -15,7 +15,7 @@ import { type BootWorld, bootWorld } from '../env/boot-world.ts'
 import type { ApiClient } from '../env/compute-api.ts'
 import { sampleHost } from '../env/sample-host.ts'
 
-const LIMIT_MS = 10_000
+const LIMIT_MS = 30_000
 
 let world: BootWorld
 let alice: ApiClient

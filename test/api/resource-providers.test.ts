@@ -30,7 +30,7 @@ afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]()
 })
 
-const SHOWN_LIMIT_MS = 15_000
+const SHOWN_LIMIT_MS = 30_000
 const NEWEST: Microversion = '1.39'
 const get = <Body = Loose>(path: string, version: Microversion = NEWEST, who = admin) =>
   who.get<Body>(`/placement${path}`, { version })

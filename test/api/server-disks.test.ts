@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(() => cloud?.[Symbol.asyncDispose]())
 
-const WAIT_MS = 15_000
+const WAIT_MS = 30_000
 const IMAGES = '/image/v2/images'
 const images = async (name: string) =>
   (await demo.get<{ images: readonly Image[] }>(`${IMAGES}?name=${name}&sort=created_at:asc`)).body

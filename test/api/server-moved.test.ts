@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => cloud?.[Symbol.asyncDispose]())
 
 /** The feed of a cell may be late on a busy machine. */
-const PATIENCE = { timeout: 20_000 }
+const PATIENCE = { timeout: 60_000 }
 
 type Migration = Readonly<Record<string, unknown>>
 

@@ -191,7 +191,7 @@ test('a request for more than the quota leaves makes as many as fit, and none be
     const own = world.cell.builds.filter(({ build }) => build.projectId === user.projectId)
     return new Set(own.map(({ operation }) => operation.serverId)).size
   }
-  await expect.poll(built, { timeout: 10_000 }).toBe(10)
+  await expect.poll(built).toBe(10)
 
   const { status, body } = await user.call<Refused>('createServer', { body: world.body() })
 

@@ -78,7 +78,7 @@ test('servers of a class of machines get one each, and there are no more than th
   const inventories = await placement(`/resource_providers/${provider!.uuid}/inventories`)
   expect(inventories).toMatchObject({ inventories: { CUSTOM_GOLD: { total: 2 } } })
   const usages = () => placement(`/resource_providers/${provider!.uuid}/usages`)
-  await expect.poll(usages, { timeout: 15_000 }).toMatchObject({ usages: { CUSTOM_GOLD: 2 } })
+  await expect.poll(usages).toMatchObject({ usages: { CUSTOM_GOLD: 2 } })
   expect(await placement(`/allocations/${servers[0]!.id}`)).toMatchObject({
     allocations: { [provider!.uuid]: { resources: { CUSTOM_GOLD: 1 } } },
   })
@@ -195,7 +195,7 @@ test('machines are given to a host while it runs, get servers, and are taken awa
   const weir = new WeirCommand(cloud, 'admin')
   const { directory } = cloud.foundation
   const nodeIs = (name: string, like: object) =>
-    expect.poll(() => weir.json(`node show ${name}`), { timeout: 20_000 }).toMatchObject(like)
+    expect.poll(() => weir.json(`node show ${name}`)).toMatchObject(like)
 
   // Its name is found on the only host that keeps machines, and its class is what flavors ask for.
   const added = await weir.json(`node add rack-1 --mac 52:54:00:AA:BB:01 --class CUSTOM_METAL`)
@@ -223,7 +223,7 @@ test('machines are given to a host while it runs, get servers, and are taken awa
   const flavorRef = await flavorWith('metal', { ...WHOLE, 'resources:CUSTOM_METAL': '1' })
   await admin.delete(`/compute/v2.1/flavors/${flavorRef}/os-extra_specs/resources:CUSTOM_GOLD`)
   const hasRoom = async () => (await providers('resources=CUSTOM_METAL:1')).length
-  await expect.poll(hasRoom, { timeout: 30_000 }).toBe(1)
+  await expect.poll(hasRoom).toBe(1)
   const server = await activeServer(cloud, demo, { flavorRef, imageRef })
   expect(machine.disk).toHaveLength(4096)
   await nodeIs('rack-1', { state: 'active', server_id: server.id, is_on: true })
@@ -242,7 +242,7 @@ test('machines are given to a host while it runs, get servers, and are taken awa
   const maintained = await weir.json('node maintenance rack-1 --reason fan')
   expect(maintained).toMatchObject({ maintenance: 'fan', state: 'available' })
   expect(await weir.run('node inspect rack-1')).toMatchObject({ code: 1 })
-  await expect.poll(hasRoom, { timeout: 30_000 }).toBe(0)
+  await expect.poll(hasRoom).toBe(0)
   expect(await weir.json('node maintenance rack-1 --off')).toMatchObject({ maintenance: null })
   expect(await weir.json('node inspect rack-1')).toMatchObject({ name: 'rack-1' })
   await nodeIs('rack-1', { state: 'available' })

@@ -248,7 +248,7 @@ export function driversContract(
         await driver.pause?.pause(id, signal())
         await driver.pause?.unpause(id, signal())
         await driver.stop(id, 0, signal())
-        await expect.poll(() => states().at(-1), { timeout: 5_000 }).toBe('shutdown')
+        await expect.poll(() => states().at(-1)).toBe('shutdown')
         await watching[Symbol.asyncDispose]()
         await driver.start(id, signal())
 
@@ -272,7 +272,7 @@ export function driversContract(
         await harness.cutOff(id)
 
         const off = { id, powerState: 'shutdown' }
-        await expect.poll(() => seen, { timeout: 5_000 }).toContainEqual(off)
+        await expect.poll(() => seen).toContainEqual(off)
         expect(await driver.list(signal())).toEqual([off])
         await driver.start(id, signal())
         expect(await stateOf(id)).toBe('running')

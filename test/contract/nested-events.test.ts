@@ -18,7 +18,7 @@ const SHOW = /^GET \/compute\/servers\/[^/]+$/
 const EVENTS = /^GET \/federation\/v1\/events$/
 /** So seldom that what is seen of a change is not seen by a list. */
 const NEVER = '600000'
-const POLL = { timeout: 10_000, interval: 10 }
+const POLL = { interval: 10 }
 
 describe('a Weir below', () => {
   let cloud: StubCloud

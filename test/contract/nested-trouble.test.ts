@@ -68,9 +68,7 @@ describe('a cloud below that', () => {
   /** As a cell does: asks again while the outcome is not known. */
   const spawnAtLast = async (spec: ReturnType<typeof newSpec>) => {
     const tryAgain = () => driver.spawn(spec, signal())
-    await expect
-      .poll(async () => tryAgain().then(() => 'up', kindOf), { timeout: 10_000 })
-      .toBe('up')
+    await expect.poll(async () => tryAgain().then(() => 'up', kindOf)).toBe('up')
   }
 
   beforeEach(async () => {
@@ -145,9 +143,9 @@ describe('a cloud below that', () => {
     cloud.disturb(CREATE, { late: 2 * SETTLES_MS })
 
     await spawnAtLast(spec)
-    await expect.poll(() => cloud.servers.size, { timeout: 5_000 }).toBe(2)
+    await expect.poll(() => cloud.servers.size).toBe(2)
     await expect
-      .poll(async () => [(await driver.list(signal())).length, there().length], { timeout: 5_000 })
+      .poll(async () => [(await driver.list(signal())).length, there().length])
       .toEqual([1, 1])
 
     await driver.destroy(spec.id, signal())
@@ -347,9 +345,7 @@ describe('a cloud below that', () => {
       await driver.spawn(spec, signal())
       const inTrouble = async (what: RegExp, work: () => Promise<unknown>) => {
         cloud.disturb(what, does, 2)
-        await expect
-          .poll(async () => work().then(() => 'done', kindOf), { timeout: 10_000 })
-          .toBe('done')
+        await expect.poll(async () => work().then(() => 'done', kindOf)).toBe('done')
         expect(cloud.count(CREATE)).toBe(1)
         cloud.calm()
       }

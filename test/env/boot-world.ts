@@ -11,7 +11,7 @@ import { type FreshBus, freshBus } from './fresh-bus.ts'
 import { createNetwork, createSubnet } from './network-objects.ts'
 import { ScriptedCell } from './scripted-cell.ts'
 
-const WAIT_MS = 10_000
+const WAIT_MS = 30_000
 const ADMIN = { projectId: 'a'.repeat(32), isAdmin: true }
 
 /** A Compute API that can boot: a scripted cell, a flavor, a public image and a shared network. */

@@ -49,7 +49,7 @@ export interface ComputeApi extends AsyncDisposable {
 
 /** How long a cell may be silent before it counts as dark here. */
 const CELL_DEADLINE_MS = 3_000
-const HEARD_LIMIT_MS = 10_000
+const HEARD_LIMIT_MS = 30_000
 
 /** Every answer is validated against the projection of the microversion asked for. */
 export async function computeApi(

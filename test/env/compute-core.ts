@@ -22,7 +22,7 @@ import { freshDatabase } from './fresh-database.ts'
 import { ScriptedCell } from './scripted-cell.ts'
 
 const log = createLogger('compute-core', process.env['TEST_LOG'] ?? 'silent')
-const WAIT_MS = 10_000
+const WAIT_MS = 30_000
 const CONNECTIONS = 16
 
 /** Servers without any network: what the network service does is tested with it. */

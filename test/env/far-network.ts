@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 
-const LIMIT_MS = 10_000
+const LIMIT_MS = 30_000
 
 /** A network namespace of its own with one wire to this machine, of which it reaches one address and nothing else. */
 export interface FarNetwork extends Disposable {

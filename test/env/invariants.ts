@@ -4,7 +4,7 @@ import type { Cloud } from './cloud.ts'
 import { problemsOf } from './invariants/problems.ts'
 import { takeSnapshot } from './invariants/snapshot.ts'
 
-const QUIET_LIMIT_MS = 20_000
+const QUIET_LIMIT_MS = 30_000
 
 /**
  * Waits until nothing goes on in the cloud and every invariant of the design holds: each server in one cell and on

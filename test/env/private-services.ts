@@ -8,7 +8,7 @@ import { freePort } from '#deploy/process/free-port.ts'
 import { isRunning, type ProcessIdentity } from '#deploy/process/process-identity.ts'
 import type { TestServices } from './services.ts'
 
-const DEATH_LIMIT_MS = 5_000
+const DEATH_LIMIT_MS = 30_000
 
 /** A MariaDB and a NATS of one test's own, so that it may kill them. They come back on the same ports. */
 export interface PrivateServices extends AsyncDisposable {

@@ -46,7 +46,7 @@ export interface TestHostOptions {
 }
 
 const ASK_TIMEOUT_MS = 10_000
-const WAIT_MS = 15_000
+const WAIT_MS = 30_000
 
 /** One cell on the run's MariaDB and NATS, seen as a gateway sees it. Processes and hosts are added as needed. */
 export class TestCell implements AsyncDisposable {

@@ -17,8 +17,7 @@ import { expectInvariants } from '#test/env/invariants.ts'
 
 const STALE = 'weir-stale'
 const INTENTS = '/federation/v1/intents'
-const SLOWER_MAX_MS = 100
-const DARK_LIMIT_MS = 15_000
+const DARK_LIMIT_MS = 30_000
 
 interface Intent {
   readonly id: string
@@ -53,21 +52,8 @@ afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]()
 })
 
-async function usualMs(): Promise<number> {
-  const times: number[] = []
-  for (let nth = 0; nth < 10; nth += 1) {
-    const startedAt = performance.now()
-    await detail('')
-    times.push(performance.now() - startedAt)
-  }
-  return times.toSorted((a, b) => a - b)[5] ?? 0
-}
-
 describe('with one cell killed', () => {
-  let usual: number
-
   beforeAll(async () => {
-    usual = await usualMs()
     for (const process of cloud.cell('north').processes) await process.kill()
     await waitFor(
       'both gateways to notice that a cell is dark',
@@ -106,10 +92,6 @@ describe('with one cell killed', () => {
     expect(dark.headers[STALE]).toMatch(/^\d+/)
     expect(bright.headers[STALE]).toBeUndefined()
     expect(dark.body).toMatchObject({ server: { status: 'ACTIVE', name: 'a' } })
-  })
-
-  test('reads take no longer than usual', async () => {
-    expect(await usualMs()).toBeLessThan(usual + SLOWER_MAX_MS)
   })
 
   test('new servers go to the other cell; those for the dark cell alone get 503', async () => {

@@ -208,7 +208,7 @@ test('a delete while the cell is dark is shown at once and carried out when it i
   await startServers(core, work(), order)
   await env.until(id, isActive)
   await south.vanish()
-  await expect.poll(() => core.cells.cell(south.id)!.isAlive, { timeout: 5_000 }).toBe(false)
+  await expect.poll(() => core.cells.cell(south.id)!.isAlive).toBe(false)
 
   expect(await remove(core, id)).toBe('handed-over')
   expect(await env.server(id)).toMatchObject({ taskState: 'deleting', deletedAt: null })
@@ -273,7 +273,5 @@ test.each([1, 2].flatMap((n) => [[n, 'before'] as const, [n, 'after'] as const])
 /** Waits until the gateway has applied everything the cell has said. */
 async function applied(cell: ScriptedCell): Promise<void> {
   const last = cell.rows.at(-1)!.n
-  await expect
-    .poll(async () => (await readFeedPosition(env.db, cell.id)).position, { timeout: 10_000 })
-    .toBe(last)
+  await expect.poll(async () => (await readFeedPosition(env.db, cell.id)).position).toBe(last)
 }

@@ -192,7 +192,7 @@ describe('./weir', () => {
     )
     expect([...(await machine.processes()).keys()]).toEqual(['compute-extra'])
     const hosts = async () => (await checkout.succeed('host', 'list', '-o', 'name')).split('\n')
-    await expect.poll(hosts, { timeout: 10_000 }).toContain('extra')
+    await expect.poll(hosts).toContain('extra')
     await machine.succeed('down')
     expect(await machine.succeed('up')).toContain('Host extra of cell north is up again.')
 

@@ -6,7 +6,7 @@ import { resyncCell } from '#gateway/cells/resync-cell.ts'
 import { activeServer, deleteServer, showServer } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 
-const LIMIT_MS = 15_000
+const LIMIT_MS = 30_000
 
 let cloud: Cloud
 const owned = new AsyncDisposableStack()

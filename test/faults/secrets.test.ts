@@ -21,7 +21,7 @@ const USER_DATA =
   'canary user data: the secret of a guest, which is long enough to be found in base64'
 const ENCODED = Buffer.from(USER_DATA).toString('base64')
 const CANARIES = [PASSWORD, USER_DATA, ENCODED, ENCODED.slice(8, 60)]
-const BOOT_LIMIT_MS = 20_000
+const BOOT_LIMIT_MS = 30_000
 
 let cloud: Cloud
 let demo: ApiClient

@@ -13,10 +13,7 @@ export interface Area {
 export const AREAS: readonly Area[] = [
   { path: 'cells/scheduler', tests: ['cells/scheduler/**/*.test.ts'] },
   { path: 'cells/placement', tests: ['cells/placement/**/*.test.ts'] },
-  {
-    path: 'gateway/app/quotas',
-    tests: ['gateway/app/quotas/**/*.test.ts', 'test/api/{quota,quotas}.test.ts'],
-  },
+  { path: 'gateway/app/quotas', tests: ['gateway/app/quotas/**/*.test.ts'] },
   { path: 'gateway/app/policy.ts', tests: ['gateway/app/policy.test.ts'] },
   { path: 'common/saga', tests: ['common/saga/**/*.test.ts'] },
   { path: 'gateway/app/feed', tests: ['gateway/app/feed/**/*.test.ts'] },

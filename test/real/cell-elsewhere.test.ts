@@ -15,7 +15,7 @@ import { whyNoGuests } from './requirements.ts'
 const why = isFullRun ? whyNoGuests(['ip', 'openssl']) : 'joining as such is tested without'
 const SERVERS = '/compute/v2.1/servers'
 const LIMIT_MS = 60_000
-const CONVERGES_LIMIT_MS = 10_000
+const CONVERGES_LIMIT_MS = 30_000
 
 interface CellShown {
   readonly is_alive: boolean

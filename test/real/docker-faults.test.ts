@@ -23,7 +23,7 @@ const why = isFullRun
   : 'only with --all'
 const skipped = why === undefined ? '' : ` (skipped: ${why})`
 const MIB = 1024 ** 2
-const STEP_MS = 20_000
+const STEP_MS = 30_000
 const ENGINE_PORT = 2376
 describe.skipIf(why !== undefined)(`a docker host in trouble${skipped}`, () => {
   let folder: string

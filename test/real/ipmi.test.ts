@@ -58,11 +58,11 @@ describe.skipIf(why !== undefined)(`IPMI${why === undefined ? '' : ` (skipped: $
       return shown
     }
     // The simulator connects to the machine's serial port some seconds after it is there.
-    await expect.poll(said, { timeout: 30_000 }).toContain('.')
+    await expect.poll(said).toContain('.')
 
     console.write(`<${'0123456789'.repeat(20)}>`)
 
-    await expect.poll(() => shown, { timeout: 10_000 }).toContain(`<${'0123456789'.repeat(20)}>`)
+    await expect.poll(() => shown).toContain(`<${'0123456789'.repeat(20)}>`)
     for (const stream of [first, console]) {
       const closed = once(stream, 'close')
       stream.destroy()

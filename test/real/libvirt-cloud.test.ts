@@ -152,7 +152,7 @@ describe.skipIf(why !== undefined)(
       expect(await fetch(), 'the default group lets in its members only').toBe('')
       const rule = ['security', 'group', 'rule', 'create', '--protocol', 'tcp', '--dst-port', '80']
       await openstack(...rule, 'default')
-      await expect.poll(fetch, { timeout: 20_000 }).toBe('second.novalocal')
+      await expect.poll(fetch).toBe('second.novalocal')
     })
 
     test.skipIf(!isFullRun)(

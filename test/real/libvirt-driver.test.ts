@@ -114,7 +114,7 @@ describe.skipIf(why !== undefined)(
           shown += chunk.toString('latin1')
         })
         serial.write('\necho sum=$((20+22))\n')
-        await expect.poll(() => shown, { timeout: 10_000 }).toContain('sum=42')
+        await expect.poll(() => shown).toContain('sum=42')
 
         const screen = await driver.console!.open(spec.id, 'vnc', signal())
         const [hello] = (await once(screen, 'data')) as [Buffer]
@@ -160,7 +160,7 @@ describe.skipIf(why !== undefined)(
         const seen: string[] = []
         await using _watching = driver.watch((report) => seen.push(report.powerState))
         await harness.host.restartDaemon()
-        await expect.poll(() => stateOf(spec).catch(String), { timeout: 15_000 }).toBe('running')
+        await expect.poll(() => stateOf(spec).catch(String)).toBe('running')
         expect((await fetchFrom('10.90.0.10')).trim()).toBe('guest-1')
 
         await driver.stop(spec.id, 60_000, signal())
@@ -309,9 +309,7 @@ describe.skipIf(why !== undefined)(
         await harness.host.restartDaemon()
         expect([undefined, 'unavailable']).toContain(await outcome)
 
-        await expect
-          .poll(() => kindOf(driver.spawn(spec, signal())), { timeout: 20_000 })
-          .toBeUndefined()
+        await expect.poll(() => kindOf(driver.spawn(spec, signal()))).toBeUndefined()
 
         expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
         await driver.destroy(spec.id, signal())
@@ -345,7 +343,7 @@ describe.skipIf(why !== undefined)(
         const again = await startLibvirtHost({ directory, name: 'alpha' })
 
         try {
-          await expect.poll(() => stateOf(spec).catch(String), { timeout: 15_000 }).toBe('shutdown')
+          await expect.poll(() => stateOf(spec).catch(String)).toBe('shutdown')
           await driver.start(spec.id, signal())
           expect(await stateOf(spec)).toBe('running')
           await driver.destroy(spec.id, signal())

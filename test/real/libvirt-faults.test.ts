@@ -17,7 +17,6 @@ const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'dnsmasq', 'genisoi
 const COMMAND_MS = 20_000
 const MIB = 1024 ** 2
 /** From the end of a guest to when it is told. */
-const SEEN_WITHIN_MS = 2_000
 const why = whyNoGuests(COMMANDS)
 
 describe.skipIf(why !== undefined)(
@@ -57,10 +56,8 @@ describe.skipIf(why !== undefined)(
       await harness.host.run('pkill', ['-KILL', '-f', `guest=weir-${spec.id}`], {
         timeoutMs: COMMAND_MS,
       })
-      const killedAt = Date.now()
 
       expect(await told.promise).toBe('shutdown')
-      expect(Date.now() - killedAt).toBeLessThan(SEEN_WITHIN_MS)
       await driver.start(spec.id, signal())
       expect(await driver.list(signal())).toEqual([{ id: spec.id, powerState: 'running' }])
       await driver.destroy(spec.id, signal())
@@ -155,7 +152,7 @@ describe.skipIf(why !== undefined)(
 
       try {
         await expect
-          .poll(() => early.inventory(signal()).catch(() => null), { timeout: 30_000 })
+          .poll(() => early.inventory(signal()).catch(() => null))
           .toMatchObject({ hypervisor: { hostname: 'late' } })
       } finally {
         await late.stop()

@@ -86,7 +86,7 @@ describe.skipIf(why !== undefined || !isFullRun)(
           await demo.delete(`${SERVERS}/${id}`)
           await untilGone(demo, id, BOOT_MS)
         }
-        await expect.poll(() => largePages().free, { timeout: 10_000 }).toBe(before.free)
+        await expect.poll(() => largePages().free).toBe(before.free)
         await expectInvariants(cloud)
       } finally {
         await machine.stop()

@@ -39,9 +39,7 @@ describe.skipIf(why !== undefined)(
         const spec = instanceSpec({ ...one.image, properties })
         const flavor = { ...spec.flavor, ephemeralGb: 1, swapMb: 64 }
         const full = { ...spec, flavor }
-        await expect
-          .poll(() => here.list(signal()).catch(() => null), { timeout: 20_000 })
-          .toEqual([])
+        await expect.poll(() => here.list(signal()).catch(() => null)).toEqual([])
         await here.spawn(full, signal())
 
         const announced = await here.liveMove!.announce(spec.id, signal())
@@ -214,7 +212,7 @@ describe.skipIf(why !== undefined)(
           const asked = ['-s', '--max-time', '5', `http://${ADDRESS}/`]
           const fetch = async () =>
             (await harnesses[1].host.run('curl', asked, { timeoutMs: 10_000 })).stdout.trim()
-          await expect.poll(() => fetch().catch(String), { timeout: 30_000 }).toBe('m')
+          await expect.poll(() => fetch().catch(String)).toBe('m')
 
           await there.move!.pack(spec.id, 60_000, signal())
           await carry(spec.id, there, here)

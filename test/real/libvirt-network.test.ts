@@ -116,7 +116,7 @@ describe.skipIf(why !== undefined)(
       expect(await fetch(), 'shut until told otherwise').toBe('')
 
       await filter([WEB])
-      await expect.poll(fetch, { timeout: 20_000 }).not.toBe('')
+      await expect.poll(fetch).not.toBe('')
       await filter([{ ...WEB, remotes: ['192.0.2.0/24'] }])
       expect(await fetch()).toBe('')
       await filter(null)

@@ -9,7 +9,6 @@ import { whyNoGuests } from './requirements.ts'
 const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'genisoimage', 'syslinux']
 const GUEST_CACHE = join(import.meta.dirname, '../../.weir/cache')
 const BOOT_MS = 120_000
-const SEEN_MS = 2_000
 const why = whyNoGuests(COMMANDS)
 /** As much of QEMU's guest agent as sets a password: it tells the console instead. */
 const AGENT = String.raw`#!/bin/sh
@@ -98,9 +97,7 @@ describe.skipIf(why !== undefined)(
       serial.write('\n')
       await untilConsole(/hostname=usual[^]*#/)
       serial.write('poweroff -f\n')
-      const typedAt = performance.now()
       await stopped.promise
-      expect(performance.now() - typedAt).toBeLessThan(SEEN_MS)
 
       await driver.destroy(id, signal())
       expect(await harness.leftovers(id)).toEqual([])

@@ -13,7 +13,6 @@ import { whyNoGuests } from './requirements.ts'
 const COMMANDS = ['libvirtd', 'virsh', 'qemu-system-x86_64', 'genisoimage', 'openssl']
 const TLS_PORT = 16_514
 const COMMAND_MS = 20_000
-const PATIENCE = { timeout: 30_000 }
 const why = isFullRun ? whyNoGuests(COMMANDS) : 'only with --all'
 
 describe.skipIf(why !== undefined)(
@@ -62,7 +61,7 @@ describe.skipIf(why !== undefined)(
         timeoutMs: COMMAND_MS,
       })
       const off = [{ id: spec.id, powerState: 'shutdown' }]
-      await expect.poll(() => driver.list(signal()), PATIENCE).toMatchObject(off)
+      await expect.poll(() => driver.list(signal())).toMatchObject(off)
 
       await driver.destroy(spec.id, signal())
       expect(await harness.leftovers(spec.id)).toEqual([])

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-const LIMIT_MS = 10_000
+const LIMIT_MS = 30_000
 
 /** What the machine itself routes, filters and has interfaces for; counters and comments left out. */
 export async function machineNetwork(): Promise<Readonly<Record<string, string>>> {

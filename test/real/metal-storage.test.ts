@@ -10,7 +10,7 @@ import { whyNoGuests } from './requirements.ts'
 const why = isFullRun ? whyNoGuests(['mount', 'umount', 'qemu-img']) : 'only with --all'
 const skipped = why === undefined ? '' : ` (skipped: ${why})`
 const MIB = 1024 ** 2
-const STEP_MS = 20_000
+const STEP_MS = 30_000
 
 describe.skipIf(why !== undefined)(`the disk of a host of machines${skipped}`, () => {
   test('refuses images while it has no room, or is read-only, and no machine is taken', async () => {

@@ -9,7 +9,7 @@ export interface Inside {
   run(command: string, args: readonly string[], options: RunOptions): Promise<RunResult>
 }
 
-const STEP_MS = 20_000
+const STEP_MS = 30_000
 /** Runs where the daemon does, whose loopback is not ours: what comes by the socket goes to the port, and back. */
 const INNER_RELAY = `const { connect, createServer } = require('node:net')
 const [socket, port] = process.argv.slice(1)

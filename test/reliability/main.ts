@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { installPackages } from '#deploy/packages/install-packages.ts'
 import { progress, say } from '../bench/terminal.ts'
 import { type Options, parseOptions } from './options.ts'
 import { report } from './report.ts'
@@ -12,8 +13,13 @@ import { run } from './run.ts'
 const FOLDER = 'RELIABILITY_FOLDER'
 /** It ends with this process, however that ends. */
 const WITH_PARENT = ['--pdeathsig', 'KILL', '--'] as const
-/** A mount namespace for the disk that is filled, and one of processes: all that is started ends with its first one. */
-const INSIDE = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'] as const
+/**
+ * A mount namespace for the disk that is filled; one of processes, so that all that is started ends with its first one;
+ * and one of the network, so that nothing else on the machine takes a port while its server is killed.
+ */
+const INSIDE = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--net'] as const
+/** The loopback of a new namespace is down. */
+const WITH_LOOPBACK = ['sh', '-c', 'ip link set lo up && exec "$@"', 'sh'] as const
 
 const options = parseOptions(process.argv.slice(2))
 const folder = process.env[FOLDER]
@@ -29,6 +35,8 @@ async function inside(options: Options, folder: string): Promise<number> {
 }
 
 async function outside({ minutes, seed, projects, json }: Options): Promise<number> {
+  // Inside nothing can be downloaded.
+  await installPackages(['base', 'faults'], progress)
   const folder = mkdtempSync(join(tmpdir(), 'weir-reliability-'))
   const args = [
     '--minutes',
@@ -45,6 +53,7 @@ async function outside({ minutes, seed, projects, json }: Options): Promise<numb
       ...WITH_PARENT,
       'unshare',
       ...INSIDE,
+      ...WITH_LOOPBACK,
       process.execPath,
       import.meta.filename,
       ...args,

@@ -29,7 +29,6 @@ beforeAll(async () => {
 afterEach(() => host.driver.faults.set([]))
 afterAll(() => cell?.[Symbol.asyncDispose]())
 
-const WAIT = { timeout: 10_000 }
 const small = sampleBuild()
 const build = (vcpus: number, name = 'm1.large') =>
   sampleBuild({ flavor: { ...small.flavor, id: String(vcpus), name, vcpus } })
@@ -71,7 +70,7 @@ const settled = async (operation: OperationRef) => {
 async function did(operation: OperationRef, ...acts: readonly Act[]): Promise<unknown> {
   for (const act of acts) {
     await ask(operation, act)
-    await expect.poll(() => settled(operation), WAIT).toBeDefined()
+    await expect.poll(() => settled(operation)).toBeDefined()
   }
   return settled(operation)
 }
@@ -97,7 +96,7 @@ const migrationOf = async ({ serverId }: OperationRef) =>
 
 async function gone(operation: OperationRef): Promise<void> {
   await cell.ask('instance.delete', { operation })
-  await expect.poll(() => instanceOf(operation), WAIT).toBeUndefined()
+  await expect.poll(() => instanceOf(operation)).toBeUndefined()
   expect(await tracesOf(running, [host], operation.serverId)).toEqual([])
   expect(await held(operation)).toEqual({ server: 0, migration: 0 })
   const { held: all, counted } = await usageOf(running)
@@ -115,7 +114,7 @@ describe('acts that change what a server is', () => {
       await cell.ask('instance.act', asked)
 
       expect(view.taskState).toBe(name === 'create-image' ? 'image_snapshot' : 'image_backup')
-      await expect.poll(() => settled(operation), WAIT).toBe('active')
+      await expect.poll(() => settled(operation)).toBe('active')
       await cell.ask('instance.act', asked)
       const { imageId } = asked.act.target
       expect(host.filled.filter((each) => each.startsWith(imageId))).toEqual([`${imageId} 512`])
@@ -347,7 +346,7 @@ describe.each(SAGAS)('the saga of %s', (_name, before, act, done, undone) => {
 
       const isPromised = dieAt > 1 || when === 'after'
       const isUntouched = undone === 'error' ? 'active' : undone
-      await expect.poll(() => settled(operation), WAIT).toBe(isPromised ? done : isUntouched)
+      await expect.poll(() => settled(operation)).toBe(isPromised ? done : isUntouched)
       await gone(operation)
     },
   )

@@ -36,7 +36,6 @@ afterEach(() => {
 })
 afterAll(() => cell[Symbol.asyncDispose]())
 
-const WAIT = { timeout: 10_000 }
 const small = sampleBuild()
 const GROUP = { id: newId<string>(), policy: 'anti-affinity', maxPerHost: 1 } as const
 const grouped = sampleBuild({ group: GROUP })
@@ -60,7 +59,7 @@ const move = (
 async function activeServer(build = small): Promise<OperationRef> {
   const operation = operationOn()
   await cell.ask('instance.build', { operation, build })
-  await expect.poll(() => settled(operation), WAIT).toBe('active')
+  await expect.poll(() => settled(operation)).toBe('active')
   return operation
 }
 
@@ -78,7 +77,7 @@ const ask = (operation: OperationRef, act: CellAct) =>
 async function did(operation: OperationRef, ...acts: readonly CellAct[]): Promise<unknown> {
   for (const act of acts) {
     await ask(operation, act)
-    await expect.poll(() => settled(operation), WAIT).toBeDefined()
+    await expect.poll(() => settled(operation)).toBeDefined()
   }
   return settled(operation)
 }
@@ -114,7 +113,7 @@ const migrationOf = async ({ serverId }: OperationRef) =>
 
 async function gone(operation: OperationRef): Promise<void> {
   await cell.ask('instance.delete', { operation })
-  await expect.poll(() => instanceOf(operation), WAIT).toBeUndefined()
+  await expect.poll(() => instanceOf(operation)).toBeUndefined()
   expect(await tracesOf(running, hosts, operation.serverId)).toEqual([])
   for (const host of hosts) expect(await heldOn(host)).toBe(0)
   const { held, counted } = await usageOf(running)
@@ -208,7 +207,7 @@ test('an evacuated server that is to stay off is made and not started', async ()
   await cell.ask('host.set-service', { hostId: dead.id, isForcedDown: false })
   await running.cell.conductor.hosts.refresh()
   await auditHost(running.cell, dead.id)
-  await expect.poll(() => guestsOf(operation), WAIT).toEqual([`${other(from).name} shutdown`])
+  await expect.poll(() => guestsOf(operation)).toEqual([`${other(from).name} shutdown`])
   await gone(operation)
 })
 
@@ -230,7 +229,7 @@ test('an evacuated server is elsewhere, and its former host loses it when it is 
   await cell.ask('host.set-service', { hostId: dead.id, isForcedDown: false })
   await running.cell.conductor.hosts.refresh()
   await auditHost(running.cell, dead.id)
-  await expect.poll(() => guestsOf(operation), WAIT).toEqual([`${to.name} running`])
+  await expect.poll(() => guestsOf(operation)).toEqual([`${to.name} running`])
   // It may come back: nothing on that host remembers that it is over.
   expect(await did(operation, move('migrate'), ends.confirm)).toBe('active')
   expect(await placeOf(operation)).toBe(from)
@@ -265,7 +264,7 @@ describe('a live move', () => {
       .poll(async () => {
         await ask(operation, { name: 'abort-migration', migrationId }).catch(() => undefined)
         return settled(operation)
-      }, WAIT)
+      })
       .toBe('active')
 
     expect(await guestsOf(operation)).toEqual([`${from} running`])
@@ -385,7 +384,7 @@ describe.each(SAGAS)('the saga of %s', (name, before, done, undone) => {
       await heir.recover()
 
       const isPromised = dieAt > 1 || when === 'after'
-      await expect.poll(() => settled(operation), WAIT).toBe(isPromised ? done : undone)
+      await expect.poll(() => settled(operation)).toBe(isPromised ? done : undone)
       await gone(operation)
     },
   )

@@ -74,7 +74,7 @@ test('a wish that has come true already is done at once, and one during other wo
   host.driver.faults.set([{ method: 'pause', times: 1, effect: { do: 'slow', ms: 1_000 } }])
   await act(operation, 'pause')
   await expect(wish('stop')).rejects.toMatchObject({ kind: 'unavailable' })
-  await expect.poll(async () => (await settled(operation))[0], { timeout: 5_000 }).toBe('paused')
+  await expect.poll(async () => (await settled(operation))[0]).toBe('paused')
   await expect(wish('stop')).rejects.toMatchObject({ kind: 'conflict' })
 })
 
@@ -101,7 +101,7 @@ test.each([
     const { view } = await act(operation, action)
 
     expect(view.taskState).toBe(task)
-    await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(after)
+    await expect.poll(() => settled(operation)).toEqual(after)
   },
 )
 
@@ -159,7 +159,7 @@ test.each([
   const { view } = await act(operation, action)
 
   expect(view.taskState).toBe(task)
-  await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(after)
+  await expect.poll(() => settled(operation)).toEqual(after)
   const { event } = await cell.waitForFeed(
     'action-event',
     ({ event }) => event.serverId === operation.serverId && event.result === 'Error',
@@ -175,9 +175,7 @@ test('what is being stopped is not rebooted', async () => {
   await expect(act(operation, 'reboot-hard')).rejects.toMatchObject({
     message: `Cannot 'reboot' instance ${operation.serverId} while it is in task_state powering-off`,
   })
-  await expect
-    .poll(() => settled(operation), { timeout: 5_000 })
-    .toEqual(['stopped', null, 4, null])
+  await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
 })
 
 test('an action that fails leaves the state as it was, with a fault', async () => {
@@ -188,7 +186,7 @@ test('an action that fails leaves the state as it was, with a fault', async () =
 
   await act(operation, 'stop')
 
-  await expect.poll(() => settled(operation), { timeout: 5_000 }).toEqual(['active', null, 1, null])
+  await expect.poll(() => settled(operation)).toEqual(['active', null, 1, null])
   expect((await instanceOf(operation)).fault).toMatchObject({ details: 'cannot' })
   const { event } = await cell.waitForFeed(
     'action-event',
@@ -237,7 +235,7 @@ test.each([1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as c
 
     const isPromised = dieAt > 1 || when === 'after'
     await expect
-      .poll(() => settled(operation), { timeout: 10_000 })
+      .poll(() => settled(operation))
       .toEqual(isPromised ? ['stopped', null, 4, null] : ['active', null, 1, null])
   },
 )

@@ -124,6 +124,6 @@ test.each([
     await heir.recover()
 
     const isPromised = dieAt > 1 || when === 'after'
-    await expect.poll(() => left(operation), { timeout: 10_000 }).toEqual(isPromised ? SERVER : [])
+    await expect.poll(() => left(operation)).toEqual(isPromised ? SERVER : [])
   },
 )

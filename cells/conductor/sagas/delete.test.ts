@@ -92,7 +92,7 @@ test.each([1, 2].flatMap((nth) => [[nth, 'before'] as const, [nth, 'after'] as c
 
     const isPromised = dieAt > 1 || when === 'after'
     await expect
-      .poll(() => left(operation), { timeout: 10_000 })
+      .poll(() => left(operation))
       .toEqual(isPromised ? [] : ['instance active', 'allocation', 'guest on host'])
   },
 )

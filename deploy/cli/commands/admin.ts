@@ -5,10 +5,10 @@ import { existingState } from '../../deployment/state.ts'
 import { say } from '../say.ts'
 
 export function addAdminCommand(program: Command): void {
-  const admin = program.command('admin').description('the administrator of this deployment')
+  const admin = program.command('admin').description('Administrator of this deployment')
   admin
     .command('recover')
-    .description('enable the user admin again, with all roles and the password of clouds.yaml')
+    .description('Enable the user admin again, with all roles and the password of clouds.yaml')
     .action(async () => {
       const layout = layoutIn()
       existingState(layout)

@@ -14,8 +14,8 @@ export function addBackupCommands(program: Command): void {
     './weir backup gateway --file gateway.backup',
     './weir backup north --file north.backup',
   )
-    .description('write the database of the gateways, or of a cell, to a file while it is used')
-    .requiredOption('--file <file>', 'where to write it; nothing is overwritten')
+    .description('Back up the database of the gateways or of a cell to a file, while it is in use')
+    .requiredOption('--file <file>', 'File to write; an existing file is not overwritten')
     .action(async (name: string, { file }: { readonly file: string }) => {
       const { backupSubject, databaseOf } = await import('../../upkeep/restore-deployment.ts')
       const { writeBackup } = await import('../../upkeep/write-backup.ts')
@@ -29,8 +29,8 @@ export function addBackupCommands(program: Command): void {
       )
     })
   withExamples(program.command('restore <file>'), './weir restore north.backup --yes')
-    .description('make a database what it was when a backup was written')
-    .option('--yes', 'do it: what has happened since is forgotten there')
+    .description('Restore a database from a backup')
+    .option('--yes', 'Confirm: changes made since the backup are lost')
     .action(async (file: string, { yes: isSure }: { readonly yes?: true }) => {
       if (isSure !== true)
         throw new Failure(

@@ -26,15 +26,15 @@ export function addCloudCommands(cell: Command, operator: Operator): void {
     './weir cell verify --cloud lab --set projects=any',
     './weir cell verify lab --boot',
   )
-    .description('look whether a cloud of clouds.yaml can be a cell, or whether a cell works')
-    .option('--cloud <name>', 'the entry of clouds.yaml')
-    .option('--boot', 'build a server of the smallest flavor in the cell, and delete it')
+    .description('Check whether a cloud of clouds.yaml can be a cell, or whether a cell works')
+    .option('--cloud <name>', 'Entry of clouds.yaml')
+    .option('--boot', 'Build a server of the smallest flavor in the cell, and delete it')
     .action((name: string | undefined, flags: VerifyFlags) => verify(operator, name, flags))
   withExamples(
-    cell.command('login <name>').requiredOption('--cloud <name>', 'the entry of clouds.yaml'),
+    cell.command('login <name>').requiredOption('--cloud <name>', 'Entry of clouds.yaml'),
     './weir cell login lab --cloud lab-new',
   )
-    .description('let a cell log in to its cloud with what clouds.yaml says now')
+    .description('Replace the credential of a nested cell with the one in clouds.yaml')
     .action(async (name: string, { cloud }: Pick<CloudFlags, 'cloud'>) => {
       const { writeLogin } = await import('../../nested/cloud-login.ts')
       const layout = layoutIn()
@@ -97,7 +97,7 @@ export async function joinNested(
 export function withSettings(command: Command): Command {
   return command.option(
     '--set <name=value>',
-    'a setting of the driver; may be repeated',
+    'Set a setting of the driver; may be repeated',
     setting,
     {},
   )
@@ -106,7 +106,7 @@ export function withSettings(command: Command): Command {
 export function withMaps(command: Command): Command {
   return command.option(
     '--map <kind:ours=theirs>',
-    'a flavor, image or network of ours, and what it is in the cloud; may be repeated',
+    'Map a flavor, image or network to the one of the cloud; may be repeated',
     (pair: string, before: readonly string[]) => [...before, pair],
     [],
   )

@@ -20,13 +20,13 @@ import {
 const HOSTS_MAX = 64
 
 export function addCellCommand(program: Command, operator: Operator): void {
-  const cell = noun(program, 'cell', 'units of scheduling and failure')
+  const cell = noun(program, 'cell', 'Cells: sites that schedule and run servers')
   addJoinCommand(cell, operator)
   addCloudCommands(cell, operator)
   cell
     .command('resync')
     .argument('<name>')
-    .description('have what the gateways show of a cell rebuilt from a full copy of it')
+    .description('Rebuild what the gateways show of a cell from a full copy')
     .action(async (name: string) => {
       const { openDatabase } = await import('../../upkeep/open-database.ts')
       const { resyncCell } = await import('#gateway/cells/resync-cell.ts')
@@ -54,19 +54,23 @@ function addJoinCommand(cell: Command, operator: Operator): void {
       ),
     ),
   )
-    .description('make this folder a cell of another deployment, or a cloud a cell of this one')
-    .option('--gateway <url>', 'of the deployment that the join token is from')
+    .description('Join another deployment as a cell, or add a cloud to this one as a cell')
+    .option('--gateway <url>', 'Gateway of the deployment that issued the join token')
     .option(
       '--token-file <file>',
-      'with the join token made there, good once; - for standard input (default: $WEIR_JOIN_TOKEN)',
+      'File with the one-time join token; - reads standard input (default: $WEIR_JOIN_TOKEN)',
     )
     .addOption(
-      new Option('--driver <name>', 'what servers run on; nested: a cloud of clouds.yaml')
+      new Option('--driver <name>', 'Backend that servers run on; nested: a cloud of clouds.yaml')
         .choices(['auto', ...LAUNCHED_DRIVERS, 'nested'])
         .default('auto'),
     )
-    .option('--hosts <n>', 'how many hosts (default: 2 simulated, or 1 of others)', upTo(HOSTS_MAX))
-    .option('--cloud <name>', 'the entry of clouds.yaml')
+    .option(
+      '--hosts <n>',
+      'Number of hosts (default: 2 simulated, or 1 of others)',
+      upTo(HOSTS_MAX),
+    )
+    .option('--cloud <name>', 'Entry of clouds.yaml')
     .action(async (name: string | undefined, flags: JoinFlags) => {
       if (flags.driver === 'nested')
         return joinNested(operator, given(name, '<name>'), {

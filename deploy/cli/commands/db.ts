@@ -9,10 +9,12 @@ const TABLE_WIDTH = 24
 const LIMIT_MS = 3_600_000
 
 export function addDbCommand(program: Command): void {
-  const db = program.command('db').description('upkeep of the databases')
+  const db = program.command('db').description('Maintain the databases')
   db.command('purge')
-    .description('remove what is past its retention (GATEWAY_RETENTION_*, CELL_RETENTION_*)')
-    .option('--yes', 'do it: what is removed cannot be brought back')
+    .description(
+      'Delete records that are past their retention (GATEWAY_RETENTION_*, CELL_RETENTION_*)',
+    )
+    .option('--yes', 'Confirm: deleted records cannot be restored')
     .action(async ({ yes: isSure }: { readonly yes?: true }) => {
       const layout = layoutIn()
       const state = existingState(layout)

@@ -8,7 +8,7 @@ export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
     .description(
-      'what on this machine helps or hinders Weir; exit code 1 when something must be done',
+      'Check this machine for missing packages, busy ports and other problems; exit with 1 when something must be done',
     )
     .action(async () => {
       const { examine } = await import('../../doctor/examine.ts')

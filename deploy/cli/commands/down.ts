@@ -6,7 +6,7 @@ import { progress, say } from '../say.ts'
 export function addDownCommand(program: Command): void {
   program
     .command('down')
-    .description('stop every process of the deployment; nothing stored is lost')
+    .description('Stop all processes of the deployment; data is kept')
     .action(async () => {
       const { bringDown } = await import('../../down/bring-down.ts')
       const layout = layoutIn()

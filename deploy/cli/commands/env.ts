@@ -9,9 +9,11 @@ const CLOUDS: readonly CloudName[] = ['weir', 'weir-admin']
 export function addEnvCommand(program: Command): void {
   program
     .command('env')
-    .description('shell exports for OpenStack clients: eval "$(./weir env)"')
+    .description('Print shell exports for OpenStack clients: eval "$(./weir env)"')
     .addOption(
-      new Option('--cloud <name>', 'whom to be').choices([...CLOUDS]).default(CLOUDS[0] ?? ''),
+      new Option('--cloud <name>', 'Entry of clouds.yaml to export')
+        .choices([...CLOUDS])
+        .default(CLOUDS[0] ?? ''),
     )
     .action(({ cloud }: { readonly cloud: CloudName }) => {
       const layout = layoutIn()

@@ -14,7 +14,7 @@ interface JoinFlags extends Omit<JoinOptions, 'token'> {
 }
 
 export function addHostCommand(program: Command): void {
-  const host = noun(program, 'host', 'where servers run')
+  const host = noun(program, 'host', 'Hosts: where servers run')
   withSettings(
     withExamples(
       host.command('join'),
@@ -22,14 +22,14 @@ export function addHostCommand(program: Command): void {
       './weir host join --gateway URL --token-file FILE --driver baremetal --set boot_url=http://192.0.2.1:8480',
     ),
   )
-    .description('make this folder one more host of a cell of another deployment')
-    .requiredOption('--gateway <url>', 'of the deployment that the join token is from')
+    .description('Join a cell of another deployment as a host')
+    .requiredOption('--gateway <url>', 'Gateway of the deployment that issued the join token')
     .option(
       '--token-file <file>',
-      'with the join token made there, good once; - for standard input (default: $WEIR_JOIN_TOKEN)',
+      'File with the one-time join token; - reads standard input (default: $WEIR_JOIN_TOKEN)',
     )
     .addOption(
-      new Option('--driver <name>', 'what servers run on')
+      new Option('--driver <name>', 'Backend that servers run on')
         .choices(['auto', ...LAUNCHED_DRIVERS])
         .default('auto'),
     )

@@ -18,10 +18,10 @@ interface LogsOptions {
 export function addLogsCommand(program: Command): void {
   program
     .command('logs')
-    .description('the newest lines of one log, or of all')
-    .argument('[name]', 'as in ./weir status')
-    .option('-f, --follow', 'go on as lines are written')
-    .option('-n, --lines <n>', 'how many lines', upTo(LINES_MAX), LINES)
+    .description('Show the newest lines of one log, or of all logs')
+    .argument('[name]', 'Name of a process, as in ./weir status')
+    .option('-f, --follow', 'Follow the log')
+    .option('-n, --lines <n>', 'Number of lines', upTo(LINES_MAX), LINES)
     .action(async (name: string | undefined, { follow, lines }: LogsOptions) => {
       const files = await logFiles(layoutIn(), name)
       const args = ['-n', String(lines), ...(follow === true ? ['-F'] : []), '--', ...files]

@@ -14,7 +14,7 @@ const EXIT_PARTIAL = 4
 export function addStatusCommand(program: Command): void {
   program
     .command('status')
-    .description('which processes run; exit code 4 when some do not, or a credential has ended')
+    .description('List the processes; exit with 4 when some do not run, or a credential has ended')
     .action(async () => {
       const { processStates } = await import('../../status/process-states.ts')
       const { examineCredentials } = await import('../../doctor/examine-credentials.ts')

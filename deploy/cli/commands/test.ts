@@ -11,8 +11,8 @@ import { progress, say } from '../say.ts'
 export function addTestCommand(program: Command): void {
   program
     .command('test')
-    .description('check format, lint and types, then run the tests')
-    .option('--all', 'the long way too: not one path per hypervisor and client, but every one')
+    .description('Check format, lint and types, then run the tests')
+    .option('--all', 'Run every path of each hypervisor and client, not only one')
     .argument('[vitest...]', 'passed on to vitest: files, -t NAME, --project NAME')
     .passThroughOptions()
     .allowUnknownOption()

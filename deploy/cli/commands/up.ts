@@ -12,29 +12,36 @@ const COUNT_MAX = 64
 export function addUpCommand(program: Command): void {
   program
     .command('up')
-    .description('start a whole deployment in .weir/: database, bus, gateway, cells, one server')
+    .description('Start a deployment in .weir/: database, bus, gateway, cells and one server')
     .addOption(
-      new Option('--driver <name>', 'what servers run on (default: auto)').choices([
+      new Option('--driver <name>', 'Backend that servers run on (default: auto)').choices([
         'auto',
         ...LAUNCHED_DRIVERS,
       ]),
     )
-    .option('--cells <n>', 'how many cells (default: 2)', upTo(COUNT_MAX))
+    .option('--cells <n>', 'Number of cells (default: 2)', upTo(COUNT_MAX))
     .option(
       '--hosts <n>',
-      'hosts per cell (default: 2 simulated, or 1 of libvirt)',
+      'Hosts of each cell (default: 2 simulated, or 1 of libvirt)',
       upTo(COUNT_MAX),
     )
-    .option('--gateways <n>', 'how many gateways (default: 1)', upTo(COUNT_MAX))
-    .option('--port <port>', 'of the first gateway (default: 8774, or a free one)', upTo(PORT_MAX))
-    .option('--address <ip>', 'serve cells and clients of other machines there, over TLS')
+    .option('--gateways <n>', 'Number of gateways (default: 1)', upTo(COUNT_MAX))
+    .option(
+      '--port <port>',
+      'Port of the first gateway (default: 8774, or a free one)',
+      upTo(PORT_MAX),
+    )
+    .option(
+      '--address <ip>',
+      'Serve clients, cells and hosts of other machines at this address, over TLS',
+    )
     .option(
       '--set <name=value>',
-      'a setting of docs/settings.md, kept; an empty value is the usual one again',
+      'Set a setting of docs/settings.md and keep it; an empty value restores the default',
       (text: string, before: readonly string[]) => [...before, text],
       [],
     )
-    .option('--fresh', 'remove what is there first, servers included')
+    .option('--fresh', 'Remove the existing deployment first, servers included')
     .action(async (options: UpOptions) => {
       const { bringUp } = await import('../../up/up.ts')
       const { describeCell } = await import('../describe-cell.ts')

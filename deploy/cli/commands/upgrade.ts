@@ -6,10 +6,10 @@ import { say } from '../say.ts'
 const WORD_WIDTH = 5
 
 export function addUpgradeCommand(program: Command): void {
-  const upgrade = program.command('upgrade').description('before another release is run here')
+  const upgrade = program.command('upgrade').description('Pre-upgrade checks')
   withExamples(upgrade.command('check'), './weir upgrade check')
     .description(
-      'whether the release of this checkout works with the databases and cells there are; exit code 1 if not',
+      'Check that the release of this checkout works with the databases and cells; exit with 1 if not',
     )
     .action(async () => {
       const { checkUpgrade } = await import('../../upkeep/check-upgrade.ts')

@@ -13,7 +13,7 @@ import { Relay } from '#test/env/relay.ts'
 import { type AuditRecord, listAuditRecords } from '../../db/audit-records.ts'
 import { AuditTrail } from './audit-trail.ts'
 
-const WAIT_MS = 10_000
+const WAIT_MS = 30_000
 const log = createLogger('audit', 'silent')
 const { signal } = new AbortController()
 

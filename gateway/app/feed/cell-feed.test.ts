@@ -9,8 +9,6 @@ import { countMissing, markMissing } from '../../db/missing-servers.ts'
 import type { RunningCompute } from '../open-compute.ts'
 import { startServers } from '../servers/start-servers.ts'
 
-const LIMIT = { timeout: 10_000 }
-
 let env: CoreEnv
 let core: RunningCompute
 let cell: ScriptedCell
@@ -36,7 +34,7 @@ async function accepted(count: number): Promise<readonly string[]> {
 
 function applied(): Promise<void> {
   return expect
-    .poll(async () => (await readFeedPosition(env.db, cell.id)).position, LIMIT)
+    .poll(async () => (await readFeedPosition(env.db, cell.id)).position)
     .toBe(cell.rows.at(-1)!.n)
 }
 
@@ -118,7 +116,7 @@ test('a gateway whose subscription hears nothing listens anew', async () => {
     cell.say([instance(cell.change(a, {}))])
     return subscriptions
   }
-  await expect.poll(speak, LIMIT).toBeGreaterThan(1)
+  await expect.poll(speak).toBeGreaterThan(1)
   await applied()
 
   // Without heartbeats and answers only what is published arrives.

@@ -17,7 +17,7 @@ import { intentPage } from './list-intents.ts'
 // Goal: what is asked of servers of a dark cell is done once, in order, when it is back; two gateways compete for it.
 
 const DEADLINE_MS = 500
-const LIMIT_MS = 10_000
+const LIMIT_MS = 30_000
 
 let env: CoreEnv
 let core: RunningCompute

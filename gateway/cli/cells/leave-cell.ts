@@ -33,7 +33,7 @@ export async function leaveCell(
     const flags = options.forget === true ? '--forget --yes' : '--yes'
     throw new Failure(
       'invalid',
-      `This would leave for good: ${what}. If it shall, run: ./weir cell leave ${cell.name} ${flags}`,
+      `This permanently removes ${what}. To proceed, run: ./weir cell leave ${cell.name} ${flags}`,
     )
   }
   const query = options.forget === true ? { forget: true } : {}

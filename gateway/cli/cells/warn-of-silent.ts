@@ -7,6 +7,6 @@ export function warnOfSilent(operator: Operator, cells: readonly Cell[]): void {
   if (silent.length === 0) return
   operator.endsAs('partial')
   operator.err.write(
-    `weir: Silent: ${silent.join(', ')}. Shown is what was known last. See: ./weir cell list\n`,
+    `weir: Unreachable: ${silent.join(', ')}. Their data is the last known. See: ./weir cell list\n`,
   )
 }

@@ -14,7 +14,7 @@ import { addTokenCommands } from './token.ts'
 const WEIGHT_MAX = 1_000
 
 export function addCellCommands(program: Command, operator: Operator): void {
-  const cell = noun(program, 'cell', 'units of scheduling and failure')
+  const cell = noun(program, 'cell', 'Cells: sites that schedule and run servers')
   addReading(cell, operator)
   addDeciding(cell, operator)
   addDraining(cell, operator)
@@ -26,11 +26,16 @@ export function addCellCommands(program: Command, operator: Operator): void {
     './weir cell orphans north --adopt 01a1ff41-2069-4605-8cdc-5e0eef8ca4a4',
     './weir cell orphans north --end 01a1ff41-2069-4605-8cdc-5e0eef8ca4a4 --yes',
   )
-    .description('servers it has that are nobody’s, after the gateways were restored from a backup')
-    .option('--adopt <server>', 'take this one in again, as the cell remembers it')
-    .option('--project <project>', 'whose it becomes (default: the one it was built for)')
-    .option('--end <server>', 'have it end this one, with its disks')
-    .option('--yes', 'do it: what is on its disks is gone then')
+    .description(
+      'List servers of a cell that the gateways do not know, after a restore of their database',
+    )
+    .option('--adopt <server>', 'Adopt this server again, as the cell remembers it')
+    .option(
+      '--project <project>',
+      'Project that gets the server (default: the one it was built for)',
+    )
+    .option('--end <server>', 'Delete this server from the cell, with its disks')
+    .option('--yes', 'Confirm: the data on its disks is lost')
     .action(async (name: string, options: OrphanOptions) => {
       const { listOrphans } = await import('../cells/list-orphans.ts')
       await listOrphans(operator, name, options)
@@ -44,13 +49,13 @@ function addReading(cell: Command, operator: Operator): void {
     './weir cell list',
     './weir cell list -o wide --watch',
   )
-    .description('every cell, by name')
+    .description('List cells')
     .action(async (options: ViewOptions) => {
       const { listCells } = await import('../cells/list-cells.ts')
       await listCells(operator, options)
     })
   withExamples(withWatch(withView(cell.command('show <cell>'))), './weir cell show north -o json')
-    .description('everything about one cell')
+    .description('Show a cell')
     .action(async (name: string, options: ViewOptions) => {
       const { showCell } = await import('../cells/show-cell.ts')
       await showCell(operator, name, options)
@@ -59,7 +64,7 @@ function addReading(cell: Command, operator: Operator): void {
 
 function addDeciding(cell: Command, operator: Operator): void {
   withExamples(withView(cell.command('enable <cell>')), './weir cell enable north')
-    .description('let new servers go there again')
+    .description('Allow new servers in a cell again')
     .action(async (name: string, options: ViewOptions) => {
       const { updateCell } = await import('../cells/update-cell.ts')
       await updateCell(operator, name, { is_enabled: true }, options)
@@ -68,16 +73,16 @@ function addDeciding(cell: Command, operator: Operator): void {
     withView(cell.command('disable <cell>')),
     "./weir cell disable north --reason 'power works until noon'",
   )
-    .description('let no new server go there; those that are there stay')
-    .option('--reason <text>', 'why: operators are shown it')
+    .description('Place no new server in a cell; existing servers stay')
+    .option('--reason <text>', 'Reason, shown to operators')
     .action(async (name: string, options: ViewOptions & { readonly reason?: string }) => {
       const { updateCell } = await import('../cells/update-cell.ts')
       const { reason: disabled_reason = null } = options
       await updateCell(operator, name, { is_enabled: false, disabled_reason }, options)
     })
   withExamples(withView(cell.command('update <cell>')), './weir cell update north --weight 2')
-    .description('how much the room of a cell counts when one is chosen')
-    .requiredOption('--weight <number>', '1 unless it was changed', weight)
+    .description('Set the scheduling weight of a cell')
+    .requiredOption('--weight <number>', 'Weight (default of a new cell: 1)', weight)
     .action(async (name: string, options: ViewOptions & { readonly weight: number }) => {
       const { updateCell } = await import('../cells/update-cell.ts')
       await updateCell(operator, name, { weight: options.weight }, options)
@@ -90,11 +95,15 @@ function addDraining(cell: Command, operator: Operator): void {
     './weir cell drain north --dry-run',
     "./weir cell drain north --reason 'new racks' --wait",
   )
-    .description('disable it, and drain each of its hosts; a repeat goes on with what is under way')
-    .option('--reason <text>', 'why: operators are shown it')
-    .option('--dry-run', 'only show the hosts that would be drained')
-    .option('--wait', 'until all are empty')
-    .option('--timeout <seconds>', 'how long to wait for each at most; they go on', seconds)
+    .description('Disable a cell and drain its hosts; a repeat continues what is under way')
+    .option('--reason <text>', 'Reason, shown to operators')
+    .option('--dry-run', 'Only list the hosts that would be drained')
+    .option('--wait', 'Wait until all hosts are empty')
+    .option(
+      '--timeout <seconds>',
+      'Stop waiting for each host after this time; the drain goes on',
+      seconds,
+    )
     .action(async (name: string, options: DrainCellOptions) => {
       const { drainCell } = await import('../cells/drain-cell.ts')
       await drainCell(operator, name, options)
@@ -107,10 +116,10 @@ function addLeaving(cell: Command, operator: Operator): void {
     './weir cell leave west --dry-run',
     './weir cell leave west --yes',
   )
-    .description('let a cell without servers leave for good: its credentials are refused at once')
-    .option('--dry-run', 'only say what would leave, and whether it may')
-    .option('--yes', 'do it: it can come back only as a new cell')
-    .option('--forget', 'the cell is gone: do not ask it what it has')
+    .description('Remove a cell without servers for good; its credentials are refused at once')
+    .option('--dry-run', 'Only show what would be removed, and whether it may be')
+    .option('--yes', 'Confirm: the cell can return only as a new one')
+    .option('--forget', 'Do not ask the cell what it has, because it no longer exists')
     .action(async (name: string, options: LeaveOptions) => {
       const { leaveCell } = await import('../cells/leave-cell.ts')
       await leaveCell(operator, name, options)
@@ -123,13 +132,13 @@ function addLosing(cell: Command, operator: Operator): void {
     "./weir cell lost west --stopped 'power of rack 7 cut at 12:04' --dry-run",
     "./weir cell lost west --stopped 'power of rack 7 cut at 12:04' --yes",
   )
-    .description('give up a cell that will not be heard again, and its servers with it')
+    .description('Declare a cell lost, with its servers')
     .requiredOption(
       '--stopped <how>',
-      'how its machines were stopped: it is recorded, and nobody checks it',
+      'Statement of how its machines were stopped; it is recorded, not checked',
     )
-    .option('--dry-run', 'only say what would be given up, and whether it may')
-    .option('--yes', 'do it: servers that ran there are in ERROR from then on')
+    .option('--dry-run', 'Only show what would be lost, and whether the cell may be declared lost')
+    .option('--yes', 'Confirm: servers of the cell are in ERROR from then on')
     .action(async (name: string, options: LoseOptions) => {
       const { loseCell } = await import('../cells/lose-cell.ts')
       await loseCell(operator, name, options)

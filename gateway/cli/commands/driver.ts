@@ -6,9 +6,9 @@ import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
 
 export function addDriverCommands(program: Command, operator: Operator): void {
-  const driver = noun(program, 'driver', 'what kinds of hosts can do')
+  const driver = noun(program, 'driver', 'Drivers of hosts')
   withExamples(withView(driver.command('list')), './weir driver list')
-    .description('the drivers of the hosts there are')
+    .description('List the drivers of the hosts')
     .action(async (options: ViewOptions) => {
       const { listDrivers } = await import('../drivers/list-drivers.ts')
       await listDrivers(operator, options)

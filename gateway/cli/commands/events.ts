@@ -28,13 +28,13 @@ export function addEventsCommand(program: Command, operator: Operator): void {
     './weir events --server web --type server.action',
     './weir events -f --cell north -o json',
   )
-    .description('what has happened to servers, hosts and cells, the oldest first')
-    .option('-f, --follow', 'go on as things happen')
-    .option('-n, --limit <n>', 'how many of the newest to begin with', limit, LIMIT)
-    .option('--server <server>', 'to this server, by name or id')
-    .option('--cell <cell>', 'in this cell')
-    .option('--project <id>', 'to servers of this project')
-    .addOption(new Option('--type <type>', 'of this type').choices(TYPES))
+    .description('Show events of servers, hosts and cells, oldest first')
+    .option('-f, --follow', 'Follow new events')
+    .option('-n, --limit <n>', 'Number of past events to show first', limit, LIMIT)
+    .option('--server <server>', 'Only of this server, by name or ID')
+    .option('--cell <cell>', 'Only of this cell')
+    .option('--project <id>', 'Only of servers of this project')
+    .addOption(new Option('--type <type>', 'Only of this type').choices(TYPES))
     .action(async (options: EventOptions) => {
       const { listEvents } = await import('../events/list-events.ts')
       await listEvents(operator, options)

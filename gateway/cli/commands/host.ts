@@ -8,7 +8,7 @@ import type { Operator } from '../operator.ts'
 import { seconds } from '../seconds.ts'
 
 export function addHostCommands(program: Command, operator: Operator): void {
-  const host = noun(program, 'host', 'where servers run')
+  const host = noun(program, 'host', 'Hosts: where servers run')
   addReading(host, operator)
   addStrangers(host, operator)
   addCordoning(host, operator)
@@ -22,14 +22,14 @@ function addReading(host: Command, operator: Operator): void {
     './weir host list --cell north',
     './weir host list -o wide',
   )
-    .description('hosts of all cells, or of one')
-    .option('--cell <cell>', 'of this one only')
+    .description('List hosts')
+    .option('--cell <cell>', 'Only of this cell')
     .action(async (options: HostOptions) => {
       const { listHosts } = await import('../hosts/list-hosts.ts')
       await listHosts(operator, options)
     })
   withExamples(withWatch(ofCell(host.command('show <host>'))), './weir host show north-1')
-    .description('everything about one host')
+    .description('Show a host')
     .action(async (name: string, options: HostOptions) => {
       const { showHost } = await import('../hosts/show-host.ts')
       await showHost(operator, name, options)
@@ -38,7 +38,7 @@ function addReading(host: Command, operator: Operator): void {
 
 function addStrangers(host: Command, operator: Operator): void {
   withExamples(ofCell(host.command('guests <host>')), './weir host guests lab-1')
-    .description('guests on it that are nobody’s; ./weir server adopt takes one in')
+    .description('List unmanaged guests of a host; ./weir server adopt adopts one')
     .action(async (name: string, options: HostOptions) => {
       const { listStrangers } = await import('../hosts/list-strangers.ts')
       await listStrangers(operator, name, options)
@@ -47,8 +47,8 @@ function addStrangers(host: Command, operator: Operator): void {
 
 function addCordoning(host: Command, operator: Operator): void {
   withExamples(ofCell(host.command('cordon <host>')), "./weir host cordon north-1 --reason 'a fan'")
-    .description('let no new server go there; those that are there stay')
-    .option('--reason <text>', 'why: operators are shown it')
+    .description('Place no new server on a host; existing servers stay')
+    .option('--reason <text>', 'Reason, shown to operators')
     .action(async (name: string, options: HostOptions & { readonly reason?: string }) => {
       const { cordonHost } = await import('../hosts/cordon-host.ts')
       const { reason } = options
@@ -56,7 +56,7 @@ function addCordoning(host: Command, operator: Operator): void {
       await cordonHost(operator, name, { is_cordoned: true, ...why }, options)
     })
   withExamples(ofCell(host.command('uncordon <host>')), './weir host uncordon north-1')
-    .description('let new servers go there again')
+    .description('Allow new servers on a host again')
     .action(async (name: string, options: HostOptions) => {
       const { cordonHost } = await import('../hosts/cordon-host.ts')
       await cordonHost(operator, name, { is_cordoned: false }, options)
@@ -69,11 +69,11 @@ function addDraining(host: Command, operator: Operator): void {
     './weir host drain north-1 --dry-run',
     "./weir host drain north-1 --reason 'new disks' --wait --timeout 3600",
   )
-    .description('cordon it, and tell when no server is left on it; servers are not moved')
-    .option('--reason <text>', 'why: operators are shown it')
-    .option('--dry-run', 'only show the servers that would be waited for')
-    .option('--wait', 'until it is empty')
-    .option('--timeout <seconds>', 'how long to wait at most; it goes on nevertheless', seconds)
+    .description('Cordon a host, and report when it has no server left; servers are not moved')
+    .option('--reason <text>', 'Reason, shown to operators')
+    .option('--dry-run', 'Only list the servers that would be waited for')
+    .option('--wait', 'Wait until the host is empty')
+    .option('--timeout <seconds>', 'Stop waiting after this time; the drain goes on', seconds)
     .action(async (name: string, options: DrainOptions) => {
       const { drainHost } = await import('../hosts/drain-host.ts')
       await drainHost(operator, name, options)
@@ -86,8 +86,8 @@ function addShuttingOut(host: Command, operator: Operator): void {
     './weir host shut-out west-3 --yes',
     './weir cell token create west --host west-3 --renew   # lets it in again',
   )
-    .description('have the bus refuse its credentials for good; its guests run on')
-    .option('--yes', 'do it')
+    .description('Refuse its credentials on the bus for good; its guests keep running')
+    .option('--yes', 'Confirm: the host can return only with a new token')
     .action(async (name: string, options: HostOptions & { readonly yes?: true }) => {
       const { shutOutHost } = await import('../hosts/shut-out-host.ts')
       await shutOutHost(operator, name, options)
@@ -96,5 +96,8 @@ function addShuttingOut(host: Command, operator: Operator): void {
 
 /** Names of hosts are unique within their cell only. */
 function ofCell(command: Command): Command {
-  return withView(command).option('--cell <cell>', 'where several cells have a host of this name')
+  return withView(command).option(
+    '--cell <cell>',
+    'Cell of the host, where several cells have a host of this name',
+  )
 }

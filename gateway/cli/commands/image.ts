@@ -6,14 +6,14 @@ import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 
 export function addImageCommands(program: Command, operator: Operator): void {
-  const image = noun(program, 'image', 'what servers are made from')
+  const image = noun(program, 'image', 'Images')
   withExamples(
     withWatch(withView(image.command('copies <image>'))),
     './weir image copies debian-13',
     './weir image copies debian-13 --cell north -o json',
   )
-    .description('which hosts have it already, and what it is called in the clouds below')
-    .option('--cell <cell>', 'ask hosts of this one only')
+    .description('List the hosts that have a copy of an image, and its name in nested clouds')
+    .option('--cell <cell>', 'Ask only hosts of this cell')
     .action(async (name: string, options: HostOptions) => {
       const { listCopies } = await import('../images/list-copies.ts')
       await listCopies(operator, name, options)

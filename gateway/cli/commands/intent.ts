@@ -7,15 +7,15 @@ import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 
 export function addIntentCommands(program: Command, operator: Operator): void {
-  const intent = noun(program, 'intent', 'what was asked of servers whose cell is silent')
+  const intent = noun(program, 'intent', 'Changes that wait for unreachable cells')
   withExamples(
     withWatch(withView(intent.command('list'))),
     './weir intent list --cell north',
     './weir intent list --server web',
   )
-    .description('what waits for silent cells, in the order it was asked for')
-    .option('--cell <cell>', 'of servers in this cell')
-    .option('--server <server>', 'of this server, by name or id')
+    .description('List changes that wait for unreachable cells, in the order of their requests')
+    .option('--cell <cell>', 'Only of servers in this cell')
+    .option('--server <server>', 'Only of this server, by name or ID')
     .action(async (options: IntentOptions) => {
       const { listIntents } = await import('../intents/list-intents.ts')
       await listIntents(operator, options)
@@ -24,7 +24,7 @@ export function addIntentCommands(program: Command, operator: Operator): void {
     withCloud(intent.command('cancel <id>')),
     './weir intent cancel 01a1ff41-2069-4605-8cdc-5e0eef8ca4a4',
   )
-    .description('take it back, as long as nobody has begun to carry it out')
+    .description('Cancel a waiting change that is not being carried out yet')
     .action(async (id: string, options: CloudOptions) => {
       const { cancelIntent } = await import('../intents/cancel-intent.ts')
       await cancelIntent(operator, id, options)

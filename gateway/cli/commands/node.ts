@@ -8,7 +8,7 @@ import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
 
 export function addNodeCommands(program: Command, operator: Operator): void {
-  const node = noun(program, 'node', 'machines that hosts give to servers as a whole')
+  const node = noun(program, 'node', 'Bare-metal machines')
   addEnrolment(node, operator)
   addReading(node, operator)
   addUpkeep(node, operator)
@@ -20,24 +20,30 @@ function addEnrolment(node: Command, operator: Operator): void {
     './weir node add rack1-07 --mac 52:54:00:12:34:56 --bmc 192.0.2.7 --bmc-user weir',
     './weir node add rack1-08 --mac 52:54:00:12:34:57 --efi --class CUSTOM_GOLD --host metal-1',
   )
-    .description('give a machine to a host, which inspects and cleans it first')
-    .requiredOption('--mac <address>', 'of the NIC that it boots from the network with')
-    .option('--efi', 'its firmware is UEFI, not BIOS')
-    .option('--class <class>', 'what flavors ask for (default: named after its size)')
-    .option('--trait <trait...>', 'what flavors may ask for besides')
+    .description('Enroll a machine with a host, which inspects and cleans it first')
+    .requiredOption('--mac <address>', 'MAC address of the NIC that the machine boots from')
+    .option('--efi', 'The firmware is UEFI, not BIOS')
+    .option(
+      '--class <class>',
+      'Resource class that flavors request (default: named after the size)',
+    )
+    .option('--trait <trait...>', 'Traits that flavors may require')
     .option(
       '--bmc <address>',
-      'of its BMC, with a port if it is not 623; without, people switch it',
+      'BMC address[:port] (default port 623); omit it if people switch the power',
     )
-    .option('--bmc-user <name>', 'as whom to log in to the BMC')
-    .option('--bmc-password-file <file>', 'else WEIR_BMC_PASSWORD, else standard input is asked')
-    .option('--bmc-operator', 'the user has the privilege operator, not administrator')
+    .option('--bmc-user <name>', 'BMC user')
+    .option(
+      '--bmc-password-file <file>',
+      'File with the BMC password (default: WEIR_BMC_PASSWORD, else standard input)',
+    )
+    .option('--bmc-operator', 'The BMC user has the privilege operator, not administrator')
     .action(async (name: string, options: NewNodeOptions) => {
       const { addNode } = await import('../nodes/add-node.ts')
       await addNode(operator, name, options)
     })
   withExamples(ofHost(node.command('remove <node>')), './weir node remove rack1-07')
-    .description('take a machine without a server away from its host')
+    .description('Remove a machine without a server from its host')
     .action(async (name: string, options: NodeOptions) => {
       const { removeNode } = await import('../nodes/remove-node.ts')
       await removeNode(operator, name, options)
@@ -50,19 +56,19 @@ function addReading(node: Command, operator: Operator): void {
     './weir node list',
     './weir node list --host metal-1 -o wide --watch',
   )
-    .description('the machines of all hosts, or of one')
+    .description('List machines')
     .action(async (options: NodeOptions) => {
       const { listNodes } = await import('../nodes/list-nodes.ts')
       await listNodes(operator, options)
     })
   withExamples(withWatch(ofHost(node.command('show <node>'))), './weir node show rack1-07')
-    .description('everything about one machine')
+    .description('Show a machine')
     .action(async (name: string, options: NodeOptions) => {
       const { showNode } = await import('../nodes/show-node.ts')
       await showNode(operator, name, options)
     })
   withExamples(withWatch(ofHost(node.command('sensors <node>'))), './weir node sensors rack1-07')
-    .description('what a machine measures of itself: temperatures, fans, voltages')
+    .description('Show the sensors of a machine: temperatures, fans, voltages')
     .action(async (name: string, options: NodeOptions) => {
       const { listSensors } = await import('../nodes/list-sensors.ts')
       await listSensors(operator, name, options)
@@ -71,7 +77,7 @@ function addReading(node: Command, operator: Operator): void {
 
 function addUpkeep(node: Command, operator: Operator): void {
   withExamples(ofHost(node.command('inspect <node>')), './weir node inspect rack1-07')
-    .description('find out anew what a machine without a server is made of, and clean it')
+    .description('Inspect and clean a machine without a server again')
     .action(async (name: string, options: NodeOptions) => {
       const { inspectNode } = await import('../nodes/inspect-node.ts')
       await inspectNode(operator, name, options)
@@ -81,9 +87,9 @@ function addUpkeep(node: Command, operator: Operator): void {
     "./weir node maintenance rack1-07 --reason 'a fan'",
     './weir node maintenance rack1-07 --off',
   )
-    .description('give it to no further server; one that has it keeps it')
-    .option('--reason <text>', 'why: operators are shown it')
-    .option('--off', 'servers may get it again')
+    .description('Give a machine to no further server; its present server keeps it')
+    .option('--reason <text>', 'Reason, shown to operators')
+    .option('--off', 'End the maintenance')
     .action(async (name: string, options: MaintenanceOptions) => {
       const { maintainNode } = await import('../nodes/maintain-node.ts')
       await maintainNode(operator, name, options)
@@ -93,6 +99,6 @@ function addUpkeep(node: Command, operator: Operator): void {
 /** Names of machines are unique within their host only. */
 function ofHost(command: Command): Command {
   return withView(command)
-    .option('--host <host>', 'the host that has it')
-    .option('--cell <cell>', 'where several cells have a host of this name')
+    .option('--host <host>', 'Host that manages the machine')
+    .option('--cell <cell>', 'Cell of the host, where several cells have a host of this name')
 }

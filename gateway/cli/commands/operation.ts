@@ -12,20 +12,20 @@ const EXAMPLE_ID = '01a1ff41-2069-4605-8cdc-5e0eef8ca4a4'
 const LIMIT = 100
 
 export function addOperationCommands(program: Command, operator: Operator): void {
-  const operation = noun(program, 'operation', 'long work that goes on by itself')
+  const operation = noun(program, 'operation', 'Operations: long-running work')
   addReading(operation, operator)
   addActing(operation, operator)
 }
 
 function addReading(operation: Command, operator: Operator): void {
-  const state = new Option('--state <state>', 'in this state only')
+  const state = new Option('--state <state>', 'Only in this state')
   withExamples(
     withWatch(withView(operation.command('list'))),
     './weir operation list --state running --watch',
   )
-    .description('what was begun and what is under way, the newest first')
+    .description('List operations, newest first')
     .addOption(state.choices(['running', 'done', 'failed', 'cancelled']))
-    .option('-n, --limit <n>', 'how many at most', count, LIMIT)
+    .option('-n, --limit <n>', 'Maximum number', count, LIMIT)
     .action(async (options: OperationOptions) => {
       const { listOperations } = await import('../operations/list-operations.ts')
       await listOperations(operator, options)
@@ -34,7 +34,7 @@ function addReading(operation: Command, operator: Operator): void {
     withWatch(withView(operation.command('show <id>'))),
     `./weir operation show ${EXAMPLE_ID}`,
   )
-    .description('everything about one')
+    .description('Show an operation')
     .action(async (id: string, options: ViewOptions) => {
       const { showOperation } = await import('../operations/show-operation.ts')
       await showOperation(operator, id, options)
@@ -46,8 +46,8 @@ function addActing(operation: Command, operator: Operator): void {
     withView(operation.command('wait <id>')),
     `./weir operation wait ${EXAMPLE_ID} --timeout 600`,
   )
-    .description('show how it gets on until it has ended')
-    .option('--timeout <seconds>', 'how long at most; it goes on nevertheless', seconds)
+    .description('Wait for an operation, and show its progress')
+    .option('--timeout <seconds>', 'Stop waiting after this time; the operation goes on', seconds)
     .action(async (id: string, options: WaitOptions) => {
       const { waitForOperation } = await import('../operations/wait-for-operation.ts')
       await waitForOperation(operator, id, options)
@@ -57,13 +57,13 @@ function addActing(operation: Command, operator: Operator): void {
     './weir operation list --state failed',
     `./weir operation continue ${EXAMPLE_ID}`,
   )
-    .description('go on with one that is stuck, once what stopped it is mended')
+    .description('Continue a stuck operation, once its cause is fixed')
     .action(async (id: string, options: ViewOptions) => {
       const { continueOperation } = await import('../operations/continue-operation.ts')
       await continueOperation(operator, id, options)
     })
   withExamples(withView(operation.command('cancel <id>')), `./weir operation cancel ${EXAMPLE_ID}`)
-    .description('end it where it is')
+    .description('Cancel an operation')
     .action(async (id: string, options: ViewOptions) => {
       const { cancelOperation } = await import('../operations/cancel-operation.ts')
       await cancelOperation(operator, id, options)

@@ -8,9 +8,9 @@ import type { AdoptOptions } from '../servers/adopt-guest.ts'
 import type { VerifyOptions } from '../servers/verify-server.ts'
 
 export function addServerCommands(program: Command, operator: Operator): void {
-  const server = noun(program, 'server', 'where a server is, and what was done to it')
+  const server = noun(program, 'server', 'Servers: placement, history, adoption')
   withExamples(withWatch(withView(server.command('where <server>'))), './weir server where web')
-    .description('its cell, its host and its zone; by name or id, of any project')
+    .description('Show the cell, host and zone of a server of any project')
     .action(async (name: string, options: ViewOptions) => {
       const { locateServer } = await import('../servers/locate-server.ts')
       await locateServer(operator, name, options)
@@ -19,13 +19,13 @@ export function addServerCommands(program: Command, operator: Operator): void {
     withWatch(withView(server.command('trace <server>'))),
     './weir server trace web -o json',
   )
-    .description('every scheduling decision about it; ./weir why tells them in words')
+    .description('Show the scheduling decisions of a server; ./weir why explains them')
     .action(async (name: string, options: ViewOptions) => {
       const { traceServer } = await import('../servers/trace-server.ts')
       await traceServer(operator, name, options)
     })
   withExamples(withWatch(withView(server.command('events <server>'))), './weir server events web')
-    .description('what was done to it, the newest first')
+    .description('List the actions of a server, newest first')
     .action(async (name: string, options: ViewOptions) => {
       const { listActions } = await import('../servers/list-actions.ts')
       await listActions(operator, name, options)
@@ -35,12 +35,12 @@ export function addServerCommands(program: Command, operator: Operator): void {
     './weir server verify web',
     './weir server verify web --fix',
   )
-    .description('whether gateway, cell and host say the same of it; exit code 1 when not')
+    .description('Check that gateway, cell and host agree on a server; exit with 1 if not')
     .option(
       '--fix',
-      'have what is shown of it be what its cell says; the rest is put right by itself',
+      'Show the server as its cell describes it; other differences repair themselves',
     )
-    .option('--dry-run', 'with --fix: change nothing')
+    .option('--dry-run', 'With --fix: change nothing')
     .action(async (name: string, options: VerifyOptions) => {
       const { verifyServer } = await import('../servers/verify-server.ts')
       await verifyServer(operator, name, options)
@@ -53,13 +53,13 @@ function addAdopting(server: Command, operator: Operator): void {
     withView(server.command('adopt <guest>')),
     './weir server adopt GUEST --host lab-1 --project web --flavor m1.small --image debian',
   )
-    .description('take in a guest that a host has already; ./weir host guests lists them')
-    .requiredOption('--host <host>', 'where it is')
-    .requiredOption('--project <project>', 'whose server it becomes, and who is charged for it')
-    .requiredOption('--flavor <flavor>', 'as large as the guest')
-    .requiredOption('--image <image>', 'what a rebuild is from')
-    .option('--name <name>', 'of the server (default: that of the guest)')
-    .option('--cell <cell>', 'where several cells have a host of this name')
+    .description('Adopt an unmanaged guest of a host as a server; ./weir host guests lists them')
+    .requiredOption('--host <host>', 'Host of the guest')
+    .requiredOption('--project <project>', 'Project that gets the server, and is charged for it')
+    .requiredOption('--flavor <flavor>', 'Flavor of the size of the guest')
+    .requiredOption('--image <image>', 'Image for rebuilds')
+    .option('--name <name>', 'Name of the server (default: that of the guest)')
+    .option('--cell <cell>', 'Cell of the host, where several cells have a host of this name')
     .action(async (guest: string, options: AdoptOptions) => {
       const { adoptGuest } = await import('../servers/adopt-guest.ts')
       await adoptGuest(operator, guest, options)

@@ -10,26 +10,25 @@ import type { TokenOptions } from '../tokens/create-token.ts'
 const UNIT_S: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 }
 
 export function addTokenCommands(cell: Command, operator: Operator): void {
-  const token = noun(cell, 'token', 'with which cells and hosts join, once')
+  const token = noun(cell, 'token', 'One-time join tokens for cells and hosts')
   withExamples(
     withView(token.command('create <name>')),
     './weir cell token create west --expires 30m',
     './weir cell token create west --host west-3',
     './weir cell token create west --host west-3 --renew',
   )
-    .description('the line to run on the machine of a new cell, or of one more host of a cell')
-    .option('--host <name>', 'of a new host: it joins the cell, which is there already')
-    .option(
-      '--renew',
-      'for one that is there already and whose credential has ended or was shut out',
+    .description(
+      'Create a one-time token, and print the command that joins a cell or a host with it',
     )
-    .option('--expires <time>', 'such as 30m, 2h or 1d (default: 1h)', duration)
+    .option('--host <name>', 'Name of a new host that joins the existing cell')
+    .option('--renew', 'Let an existing cell or host in again, with a new credential')
+    .option('--expires <time>', 'Lifetime, such as 30m, 2h or 1d (default: 1h)', duration)
     .action(async (cell: string, options: TokenOptions) => {
       const { createToken } = await import('../tokens/create-token.ts')
       await createToken(operator, cell, options)
     })
   withExamples(withView(token.command('list')), './weir cell token list')
-    .description('tokens that may be used or were, the newest first')
+    .description('List join tokens, newest first')
     .action(async (options: ViewOptions) => {
       const { listTokens } = await import('../tokens/list-tokens.ts')
       await listTokens(operator, options)
@@ -38,7 +37,7 @@ export function addTokenCommands(cell: Command, operator: Operator): void {
     withCloud(token.command('revoke <id>')),
     './weir cell token revoke 01a1ff41-2069-4605-8cdc-5e0eef8ca4a4',
   )
-    .description('let nobody join with it any more; what has joined stays')
+    .description('Revoke a join token; cells and hosts that have joined stay')
     .action(async (id: string, options: CloudOptions) => {
       const { revokeToken } = await import('../tokens/revoke-token.ts')
       await revokeToken(operator, id, options)

@@ -10,7 +10,7 @@ export function addTopCommand(program: Command, operator: Operator): void {
     './weir top --watch',
     './weir top -o json',
   )
-    .description('how full the cells and their hosts are, the fullest first')
+    .description('Show the usage of cells and hosts, fullest first')
     .action(async (options: ViewOptions) => {
       const { showTop } = await import('../top/show-top.ts')
       await showTop(operator, options)

@@ -6,7 +6,7 @@ import type { ViewOptions } from '../output/present.ts'
 
 export function addVerifyCommand(program: Command, operator: Operator): void {
   withExamples(withWatch(withView(program.command('verify'))), './weir verify')
-    .description('whether every cell is heard and every host up; exit code 1 when one is not')
+    .description('Check that every cell is reachable and every host is up; exit with 1 if not')
     .action(async (options: ViewOptions) => {
       const { verifyCloud } = await import('../verify/verify-cloud.ts')
       await verifyCloud(operator, options)

@@ -24,12 +24,12 @@ export function addWhyCommand(program: Command, operator: Operator): void {
     './weir why web -o wide   # filters that refused nothing, too',
     './weir why --flavor m1.tiny --image tiny --zone north',
   )
-    .description('why a server is where it is, or nowhere; or where one would go now')
-    .option('--flavor <flavor>', 'of the server one has in mind, by name or id')
-    .option('--image <image>', 'the same')
-    .option('--zone <zone>', 'where it may go')
-    .option('--network <networks...>', 'what it must reach')
-    .option('--host <host>', 'the only host it may go to')
+    .description('Explain why a server is where it is, or where a new one would be placed')
+    .option('--flavor <flavor>', 'Flavor of a dry-run placement, by name or ID')
+    .option('--image <image>', 'Image of a dry-run placement, by name or ID')
+    .option('--zone <zone>', 'Availability zone')
+    .option('--network <networks...>', 'Networks that the server needs')
+    .option('--host <host>', 'Only host that is considered')
     .action(async (name: string | undefined, options: PlacementOptions) => {
       if (name === undefined) {
         const { explainPlacement } = await import('../servers/explain-placement.ts')

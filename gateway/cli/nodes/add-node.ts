@@ -51,8 +51,7 @@ async function newBmc(
   { bmc, bmcUser: user, bmcPasswordFile, bmcOperator }: NewNodeOptions,
 ): Promise<Body['bmc']> {
   if (bmc === undefined) return undefined
-  if (user === undefined)
-    throw new Failure('invalid', 'Say as whom to log in to the BMC: --bmc-user NAME.')
+  if (user === undefined) throw new Failure('invalid', 'Name the BMC user: --bmc-user NAME.')
   const { address, port } = bmcAddress(bmc)
   const password = await bmcPassword(operator, bmcPasswordFile)
   const privilege = bmcOperator === true ? 'operator' : 'administrator'

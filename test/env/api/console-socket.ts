@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { WebSocket } from 'ws'
 import { waitFor } from '#common/wait-for.ts'
 
-const LIMIT_MS = 15_000
+const LIMIT_MS = 30_000
 
 /** A console as the pages of a gateway open it. */
 export class ConsoleSocket implements Disposable {

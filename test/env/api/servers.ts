@@ -14,7 +14,7 @@ export interface Server {
 }
 
 export const SERVERS = '/compute/v2.1/servers'
-const STATUS_LIMIT_MS = 15_000
+const STATUS_LIMIT_MS = 30_000
 
 /** The smallest server there is, with a NIC on the demo's network; `change` adds and replaces fields. */
 export function smallServer(cloud: Cloud, change: object = {}): { readonly server: object } {

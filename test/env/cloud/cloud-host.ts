@@ -5,7 +5,7 @@ import type { Fault } from '#drivers/fake/faults.ts'
 import type { CloudProcess } from './cloud-process.ts'
 import type { HostPlan } from './foundation.ts'
 
-const LIST_LIMIT_MS = 5_000
+const LIST_LIMIT_MS = 30_000
 
 /** A simulated host of the cloud: its compute, and what a test can do to its backend. */
 export class CloudHost {

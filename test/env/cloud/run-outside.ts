@@ -8,7 +8,7 @@ import type { Running } from './cloud-process.ts'
 import type { Program } from './program.ts'
 
 const START_LIMIT_MS = 30_000
-const DEATH_LIMIT_MS = 5_000
+const DEATH_LIMIT_MS = 30_000
 
 /** Runs a program as a process of its own, which dies with this one; its output goes to the log file. */
 export async function runOutside(

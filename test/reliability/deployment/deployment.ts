@@ -6,7 +6,6 @@ import { type DeploymentState, saveState } from '#deploy/deployment/state.ts'
 import { prepareHosts } from '#deploy/hypervisors/prepare-hosts.ts'
 import { type Mariadb, runningMariadb, startMariadb } from '#deploy/mariadb.ts'
 import { type Nats, runningNats, startNats } from '#deploy/nats.ts'
-import { installPackages } from '#deploy/packages/install-packages.ts'
 import { freePort } from '#deploy/process/free-port.ts'
 import { stopProcess } from '#deploy/process/stop-process.ts'
 import type { Program } from '#deploy/processes/program.ts'
@@ -55,7 +54,6 @@ export async function startDeployment(
   const layout = layoutIn(folder)
   mkdirSync(layout.mariadb, { mode: 0o700 })
   const disk = Disk.mount(layout.mariadb)
-  await installPackages(['base', 'faults'], progress)
   const databaseClock = new DatabaseClock(folder)
   const { state } = await bringUp(layout, { ...UP, port: await freePort() }, progress)
   await Promise.all(Object.values(state.processes).map((identity) => stopProcess(identity)))

@@ -42,7 +42,7 @@ export class Disk {
   }
 
   #resize(size: string): void {
-    execFileSync('mount', ['-o', `remount,size=${size}`, this.#path])
+    execFileSync('mount', ['-o', `remount,size=${size}`, this.#path], { stdio: 'pipe' })
   }
 }
 

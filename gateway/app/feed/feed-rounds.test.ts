@@ -1,0 +1,387 @@
+import { eq } from 'drizzle-orm'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Database } from '#common/db/database.ts'
+import { type CellId, newId } from '#common/ids.ts'
+import { acquireLease } from '#common/saga/lease.ts'
+import type { FeedBody } from '#openapi/wire/feed.ts'
+import { eventSubject } from '#openapi/wire.ts'
+import { FeedWorld } from '#test/env/feed-world.ts'
+import { HONEST_SUMMARY } from '#test/env/scripted-cell.ts'
+import { activeView, addCell, addServer, globalDatabase } from '#test/env/told-servers.ts'
+import { readFeedPosition, requestResync } from '../../db/cell-mappings.ts'
+import { findServer } from '../../db/find-server.ts'
+import { cellMappings } from '../../db/schema/cells.ts'
+
+// Goal: each round does what is needed now and asks the cell no more than that, seen round by round.
+
+const LEASE_TTL_MS = 5_000
+const LEASE_RENEW_MS = 1_500
+
+let db: Database
+let id: CellId
+let world: FeedWorld
+
+beforeAll(async () => {
+  db = await globalDatabase('feed_rounds')
+})
+beforeEach(async () => {
+  id = await addCell(db, newId())
+  world = new FeedWorld(db, id)
+})
+afterEach(() => world.feed[Symbol.asyncDispose]())
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+async function changed(): Promise<{ server: string; body: FeedBody }> {
+  const server = await addServer(db, id)
+  return { server, body: { kind: 'instance', view: activeView(server) } }
+}
+
+const isActive = async (server: string) => (await findServer(db, server))?.vmState === 'active'
+
+test('a cell that was never heard of is copied, and then asked what came since', async () => {
+  expect(await world.round()).toEqual({ holder: 1, instances: 0, missing: 0 })
+  expect(world.copies).toHaveLength(1)
+  expect(world.nudges).toBe(1)
+
+  expect(await world.round()).toEqual({ holder: 1, rows: 0 })
+  expect(world.reads).toEqual([{ after: 0, limit: 1_000 }])
+  expect(world.copies).toHaveLength(1)
+
+  await world.round()
+  expect(world.reads).toHaveLength(1)
+})
+
+test('what is published is applied without a question', async () => {
+  await world.settle()
+  const { server, body } = await changed()
+
+  world.publish(world.commit(body))
+
+  expect(world.nudges).toBe(1)
+  expect(await world.round()).toEqual({ holder: 1, rows: 1 })
+  expect(await isActive(server)).toBe(true)
+  expect(world.reads).toEqual([])
+  expect((await readFeedPosition(db, id)).position).toBe(1)
+})
+
+test('what was missed is asked for as soon as something after it is heard', async () => {
+  await world.settle()
+  const [first, second] = [await changed(), await changed()]
+  world.commit(first.body)
+  const later = world.commit(second.body)
+
+  world.publish(later)
+
+  expect(await world.round()).toEqual({ holder: 1, rows: 2 })
+  expect(await isActive(first.server)).toBe(true)
+  expect(await isActive(second.server)).toBe(true)
+})
+
+test('a heartbeat that knows of more makes the round that asks for it begin', async () => {
+  await world.settle()
+  const { server, body } = await changed()
+  world.commit(body)
+
+  world.beat()
+
+  expect(world.nudges).toBe(1)
+  expect(await world.round()).toEqual({ holder: 1, rows: 1 })
+  expect(await isActive(server)).toBe(true)
+})
+
+test('a heartbeat that knows of nothing more neither nudges nor asks', async () => {
+  await world.settle()
+  const { body } = await changed()
+  world.publish(world.commit(body))
+  await world.round()
+  world.nudges = 0
+
+  world.beat()
+
+  expect(world.nudges).toBe(0)
+  await world.round()
+  expect(world.reads).toEqual([])
+})
+
+test('a heartbeat of another incarnation makes it ask, and what then is answered makes a copy due', async () => {
+  await world.settle()
+  world.incarnation = newId()
+
+  world.beat()
+
+  expect(world.nudges).toBe(1)
+  expect(await world.round()).toEqual({ holder: 1, rows: 0 })
+  expect(world.nudges).toBe(2)
+  expect(world.reads).toHaveLength(1)
+  expect(await world.round()).toEqual({ holder: 1, instances: 0, missing: 0 })
+  expect(await readFeedPosition(db, id)).toMatchObject({ incarnation: world.incarnation })
+})
+
+test('a cell that has dropped what would be next is copied', async () => {
+  await world.settle()
+  world.commit((await changed()).body)
+  world.answer = (honest) => ({ ...honest, isGap: true, rows: [] })
+  world.beat()
+
+  await world.round()
+  await world.round()
+
+  expect(world.copies).toHaveLength(1)
+})
+
+test('a heartbeat that claims more than the cell has is asked about once', async () => {
+  await world.settle()
+  world.beat(100)
+
+  await world.round()
+  await world.round()
+
+  expect(world.reads).toHaveLength(1)
+  world.beat(100)
+  await world.round()
+  expect(world.reads).toHaveLength(2)
+})
+
+test('pages that end early are read on, each after the last row of the one before', async () => {
+  await world.settle()
+  for (let each = 0; each < 3; each += 1) world.commit((await changed()).body)
+  world.answer = (honest) => ({ ...honest, rows: honest.rows.slice(0, 1) })
+  world.beat()
+
+  expect(await world.round()).toEqual({ holder: 1, rows: 3 })
+
+  expect(world.reads.map(({ after }) => after)).toEqual([0, 1, 2])
+})
+
+test('rows that are known already are left out of an answer', async () => {
+  await world.settle()
+  world.publish(world.commit((await changed()).body))
+  await world.round()
+  world.commit((await changed()).body)
+  world.answer = (honest) => ({ ...honest, rows: world.rows })
+  world.beat()
+
+  expect(await world.round()).toEqual({ holder: 1, rows: 1 })
+})
+
+test('one round asks a hundred times at the most', async () => {
+  await world.settle()
+  const { server } = await changed()
+  const view = activeView(server)
+  world.commit(
+    ...Array.from({ length: 101 }, (_, index) => {
+      return { kind: 'instance', view: { ...view, version: index + 2 } } as const
+    }),
+  )
+  world.answer = (honest) => ({ ...honest, rows: honest.rows.slice(0, 1) })
+  world.beat()
+
+  expect(await world.round()).toEqual({ holder: 1, rows: 100 })
+  expect(await world.round()).toEqual({ holder: 1, rows: 1 })
+})
+
+test('every five seconds the cell is told what it can drop', async () => {
+  await world.settle()
+
+  world.now = 5_000
+  await world.round()
+  expect(world.reads).toEqual([])
+
+  world.now = 5_001
+  await world.round()
+  expect(world.reads).toEqual([{ after: 0, limit: 1_000 }])
+})
+
+test('one gateway at a time applies the feed, and another goes on at once when it leaves', async () => {
+  await world.settle()
+  const second = new FeedWorld(db, id, 'other')
+
+  expect(await second.round()).toEqual({ holder: 0 })
+  expect(second.subscriptions).toEqual([])
+  await world.feed[Symbol.asyncDispose]()
+
+  expect(world.live().isOver).toBe(true)
+  await expect.poll(second.round).toMatchObject({ holder: 1 })
+  await second.feed[Symbol.asyncDispose]()
+})
+
+test('the lease is looked at again after a second and a half, and with it what an operator asked for', async () => {
+  await world.settle()
+  await requestResync(db, id)
+
+  world.now = LEASE_RENEW_MS - 1
+  await world.round()
+  expect(world.copies).toEqual([])
+
+  world.now = LEASE_RENEW_MS
+  await world.round()
+  expect(world.copies).toHaveLength(1)
+})
+
+/** As if the holder had not renewed its lease for longer than it lasts. */
+async function expireLease(): Promise<void> {
+  await db.orm.execute(
+    `update leases set expires_at = expires_at - interval 6 second where name = 'feed:${id}'`,
+  )
+}
+
+test('a lease that another has taken ends the listening, and what was heard is forgotten', async () => {
+  await world.settle()
+  const { server, body } = await changed()
+  world.publish(world.commit(body))
+  await expireLease()
+  await acquireLease(db, `feed:${id}`, 'other', LEASE_TTL_MS)
+
+  world.now = LEASE_RENEW_MS
+  expect(await world.round()).toEqual({ holder: 0 })
+
+  expect(world.live().isOver).toBe(true)
+  await expireLease()
+  world.now += LEASE_RENEW_MS
+  expect(await world.round()).toMatchObject({ holder: 1 })
+  // Heard anew from here on, so what went by meanwhile is asked for.
+  expect(world.subscriptions).toHaveLength(2)
+  expect(world.reads).toEqual([{ after: 0, limit: 1_000 }])
+  expect(await isActive(server)).toBe(true)
+})
+
+test('a position that another process has moved fails the round, and is read again by the next', async () => {
+  await world.settle()
+  const { server, body } = await changed()
+  const rows = world.commit(body, { kind: 'deleted', serverId: server, attempt: 9, at: 1 })
+  await db.orm.update(cellMappings).set({ appliedPosition: 1 }).where(eq(cellMappings.id, id))
+
+  world.publish(rows.slice(0, 1))
+
+  await expect(world.round()).rejects.toMatchObject({ kind: 'conflict' })
+  expect(await isActive(server)).toBe(false)
+  expect(await world.round()).toEqual({ holder: 1, rows: 1 })
+  expect(world.reads).toEqual([{ after: 1, limit: 1_000 }])
+})
+
+const mapping = async () =>
+  (await db.orm.select().from(cellMappings).where(eq(cellMappings.id, id)))[0]!
+
+test('a dark cell is asked nothing, and both changes are noted', async () => {
+  await world.settle()
+  world.isAlive = false
+  world.commit((await changed()).body)
+  world.beat()
+
+  expect(await world.round()).toEqual({ holder: 1, dark: 1 })
+  expect(world.reads).toEqual([])
+  expect((await mapping()).isDark).toBe(true)
+
+  world.isAlive = true
+  expect(await world.round()).toEqual({ holder: 1, rows: 1 })
+  expect((await mapping()).isDark).toBe(false)
+})
+
+test('the newest heartbeat is noted at once, and then every five seconds', async () => {
+  await world.settle()
+  expect((await mapping()).lastHeartbeatAt).toBeNull()
+  const noted = async (at: number) => {
+    await db.orm.update(cellMappings).set({ lastHeartbeatAt: null }).where(eq(cellMappings.id, id))
+    world.now = at
+    await world.round()
+    return (await mapping()).lastHeartbeatAt !== null
+  }
+  world.beat()
+
+  expect(await noted(0)).toBe(true)
+  expect((await mapping()).summary).toEqual(HONEST_SUMMARY)
+  expect(await noted(4_999)).toBe(false)
+  expect(await noted(5_000)).toBe(true)
+})
+
+test('after the bus was away the cell is asked', async () => {
+  await world.settle()
+
+  world.feed.reconnected()
+
+  expect(world.nudges).toBe(1)
+  await world.round()
+  expect(world.reads).toEqual([{ after: 0, limit: 1_000 }])
+})
+
+test('what is not understood is told, and asked for', async () => {
+  await world.settle()
+
+  world.live().callback(null, { json: () => ({ rows: 'none' }) })
+
+  expect(world.errors).toEqual(['feed not understood'])
+  expect(world.nudges).toBe(1)
+  await world.round()
+  expect(world.reads).toHaveLength(1)
+})
+
+test('a subscription the bus reports an error of changes nothing', async () => {
+  await world.settle()
+
+  world.live().callback(new Error('no permission'), { json: () => ({}) })
+
+  expect(world.errors).toEqual([])
+  expect(world.nudges).toBe(0)
+})
+
+test('after three reads of what should have been heard it listens anew', async () => {
+  await world.settle()
+  const miss = async () => {
+    world.commit((await changed()).body)
+    world.beat()
+    await world.round()
+  }
+
+  await miss()
+  await miss()
+  expect(world.subscriptions).toHaveLength(1)
+  await miss()
+
+  expect(world.subscriptions.map(({ isOver }) => isOver)).toEqual([true, false])
+  expect(world.live().subject).toBe(eventSubject(id, 'feed'))
+  await miss()
+  await miss()
+  expect(world.subscriptions).toHaveLength(2)
+})
+
+test('what is heard between reads shows that the subscription lives', async () => {
+  await world.settle()
+  for (let each = 0; each < 4; each += 1) {
+    world.commit((await changed()).body)
+    world.beat()
+    await world.round()
+    world.publish(world.commit((await changed()).body))
+    await world.round()
+  }
+
+  expect(world.subscriptions).toHaveLength(1)
+})
+
+test('servers that were given up are told of', async () => {
+  await world.settle()
+  const { server, body } = await changed()
+  const notBuilt = {
+    kind: 'not-built',
+    serverId: server,
+    attempt: 1,
+    reason: 'full',
+    at: 1,
+  } as const
+
+  world.publish(world.commit(body))
+  await world.round()
+  expect(world.notBuilt).toBe(0)
+
+  world.publish(world.commit(notBuilt))
+  await world.round()
+  expect(world.notBuilt).toBe(1)
+})
+
+test('a feed that ends after the bus has closed leaves its subscription alone', async () => {
+  await world.settle()
+  world.isClosed = true
+
+  await world.feed[Symbol.asyncDispose]()
+
+  expect(world.live().isOver).toBe(false)
+})

@@ -1,0 +1,122 @@
+import type { Database } from '#common/db/database.ts'
+import { type CellId, newId } from '#common/ids.ts'
+import type { ComputeDeps } from '#gateway/app/compute.ts'
+import { CellFeed } from '#gateway/app/feed/cell-feed.ts'
+import type { CellAnswer } from '#openapi/wire/cell.ts'
+import type { CellHeartbeat, FeedBody, FeedRow } from '#openapi/wire/feed.ts'
+import { HONEST_SUMMARY } from './scripted-cell.ts'
+import { notedNetwork } from './told-servers.ts'
+
+type Callback = (error: Error | null, message: { json(): unknown }) => void
+type Read = CellAnswer<'feed.read'>
+
+/** One gateway's feed of one cell, with a bus, a clock and a cell that do only what the test says. */
+export class FeedWorld {
+  now = 0
+  isAlive = true
+  nudges = 0
+  notBuilt = 0
+  isClosed = false
+  incarnation = newId<string>()
+  rows: FeedRow[] = []
+  /** Changes an answer of the cell to `feed.read`. */
+  answer: (honest: Read) => Read = (honest) => honest
+  readonly reads: { readonly after: number; readonly limit: number }[] = []
+  readonly copies: unknown[] = []
+  readonly errors: string[] = []
+  readonly subscriptions: { callback: Callback; subject: string; isOver: boolean }[] = []
+  readonly feed: CellFeed
+  readonly #db: Database
+
+  constructor(db: Database, id: CellId, holder = 'me') {
+    this.#db = db
+    this.feed = new CellFeed({
+      deps: this.#deps(),
+      nats: this.#bus() as never,
+      cell: { id, name: 'north' },
+      holder,
+      onNotBuilt: () => (this.notBuilt += 1),
+      nudge: () => (this.nudges += 1),
+    })
+  }
+
+  #deps(): ComputeDeps {
+    const log = {
+      info: () => {},
+      warn: () => {},
+      error: (_fields: unknown, message: string) => this.errors.push(message),
+    }
+    return {
+      db: this.#db,
+      clock: { elapsed: () => this.now },
+      cells: { cell: () => ({ isAlive: this.isAlive }) },
+      askCell: (_cell: unknown, operation: string, ask: never) => this.#asked(operation, ask),
+      network: notedNetwork().network,
+      log,
+    } as unknown as ComputeDeps
+  }
+
+  #bus() {
+    return {
+      isClosed: () => this.isClosed,
+      subscribe: (subject: string, { callback }: { callback: Callback }) => {
+        const subscription = { callback, subject, isOver: false }
+        this.subscriptions.push(subscription)
+        return { unsubscribe: () => (subscription.isOver = true) }
+      },
+    }
+  }
+
+  async #asked(operation: string, ask: { readonly after: number; readonly limit: number }) {
+    await Promise.resolve()
+    const { incarnation } = this
+    const position = this.rows.at(-1)?.n ?? 0
+    if (operation === 'snapshot.hosts') return { incarnation, hosts: [], isLast: true }
+    if (operation === 'snapshot.read') {
+      this.copies.push(ask)
+      return { incarnation, position, instances: [], isLast: true }
+    }
+    this.reads.push({ after: ask.after, limit: ask.limit })
+    const rows = this.rows.filter(({ n }) => n > ask.after)
+    return this.answer({ incarnation, isGap: false, last: position, rows })
+  }
+
+  /** The cell commits these changes; nothing is published. */
+  commit(...bodies: FeedBody[]): readonly FeedRow[] {
+    const after = this.rows.at(-1)?.n ?? 0
+    const added = bodies.map((body, index) => ({ n: after + index + 1, body }))
+    this.rows.push(...added)
+    return added
+  }
+
+  publish(rows: readonly FeedRow[], incarnation = this.incarnation): void {
+    this.live().callback(null, { json: () => ({ incarnation, rows }) })
+  }
+
+  live() {
+    return this.subscriptions.at(-1)!
+  }
+
+  beat(position = this.rows.at(-1)?.n ?? 0, incarnation = this.incarnation): void {
+    const beat: CellHeartbeat = {
+      incarnation,
+      position,
+      process: 'p',
+      at: 1,
+      summary: HONEST_SUMMARY,
+      labels: {},
+    }
+    this.feed.hear(beat)
+  }
+
+  round = () => this.feed.round()
+
+  /** Copied once, nothing missing, and nothing due. */
+  async settle(): Promise<void> {
+    await this.round()
+    await this.round()
+    this.reads.length = 0
+    this.copies.length = 0
+    this.nudges = 0
+  }
+}

@@ -1,0 +1,89 @@
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { type CellId, newId } from '#common/ids.ts'
+import type { ServerNetwork } from '#gateway/app/servers/server-network.ts'
+import { registerCell } from '#gateway/cells/register-cell.ts'
+import { insertMappings } from '#gateway/db/instance-mappings.ts'
+import { insertRequestSpecs } from '#gateway/db/request-specs.ts'
+import { insertServers } from '#gateway/db/server-index.ts'
+import type { InstanceView } from '#openapi/wire/instance.ts'
+import { freshDatabase } from './fresh-database.ts'
+import { sampleServer } from './sample-server.ts'
+
+/** A global database of its own. */
+export async function globalDatabase(name: string): Promise<Database> {
+  const url = await freshDatabase(name)
+  await migrateDatabase(url, 'gateway/db/migrations')
+  return new Database({ url, connectionsMax: 8 })
+}
+
+export async function addCell(db: Database, name: string): Promise<CellId> {
+  const id = newId<CellId>()
+  await registerCell(db, { id, name })
+  return id
+}
+
+const OWNER = { projectId: 'p'.repeat(32), userId: 'u'.repeat(32) }
+const CHARGE = { cores: 1, ramMb: 128 }
+
+/**
+ * A server that was promised, and given to the cell at this attempt; its first password is kept. It is noted that its
+ * project is charged for it, and nobody is.
+ */
+export async function addServer(
+  db: Database,
+  cellId: CellId | null,
+  attempt = 1,
+  { owner = OWNER, charge = CHARGE } = {},
+): Promise<string> {
+  const server = sampleServer(owner, cellId, { attempt })
+  const { id: serverId, projectId } = server
+  await db.transaction((tx) => {
+    insertMappings(tx, [{ serverId, projectId, ...charge, cellId, attempt, sagaId: null }])
+    const sealed = { sealedUserData: null, sealedFiles: null, sealedPassword: 'sealed' }
+    insertRequestSpecs(tx, [{ serverId, spec: {} as never, hints: {}, ...sealed }])
+    insertServers(tx, [server])
+    return Promise.resolve()
+  })
+  return serverId
+}
+
+/** A view of a server that runs. */
+export function activeView(serverId: string, change: Partial<InstanceView> = {}): InstanceView {
+  return {
+    serverId,
+    attempt: 1,
+    version: 2,
+    vmState: 'active',
+    taskState: null,
+    powerState: 1,
+    hostId: newId(),
+    host: 'host-1',
+    hypervisorHostname: 'host-1',
+    instanceName: 'instance-1',
+    zone: 'nova',
+    launchedAt: 1_700_000_000_000,
+    terminatedAt: null,
+    fault: null,
+    ...change,
+  }
+}
+
+/** A network service that notes which servers were bound and released. */
+export function notedNetwork() {
+  const bound: string[] = []
+  const released: string[] = []
+  const network: ServerNetwork = {
+    reachOf: async () => () => true,
+    bind: async (_tx, _cell, views) => {
+      bound.push(...views.map(({ serverId }) => serverId))
+    },
+    nicOf: async () => undefined,
+    bindNic: async () => {},
+    releaseNic: async () => {},
+    release: async (_tx, servers) => {
+      released.push(...servers)
+    },
+  }
+  return { network, bound, released }
+}
