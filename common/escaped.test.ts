@@ -7,10 +7,11 @@ const HERE = fileURLToPath(new URL('.', import.meta.url))
 /** What a process prints that runs this, and how it ends. */
 function ended(script: string): Promise<{ readonly out: string; readonly code: number }> {
   const text = `
+    import { writeSync } from 'node:fs'
     import { endOnEscape, withinTask } from '${HERE}escaped.ts'
     import { createLogger } from '${HERE}log.ts'
     endOnEscape(createLogger('test', 'fatal'))
-    const setAside = async () => console.log('set aside')
+    const setAside = async () => writeSync(1, 'set aside\\n')
     ${script}`
   return new Promise((resolve) => {
     execFile(

@@ -323,7 +323,7 @@ test('an undo that fails for good leaves the saga stuck for an operator', async 
   await using next = await open(saga, db, row!.owner)
   await next.recover()
   const after = () => db.orm.select().from(sagas).where(eq(sagas.subject, id))
-  await expect.poll(async () => (await after())[0]?.state, { timeout: 5_000 }).toBe('unwound')
+  await expect.poll(async () => (await after())[0]?.state).toBe('unwound')
 })
 
 test('a saga from which an exception escapes is set aside before its process ends', async () => {
@@ -349,7 +349,7 @@ test('a saga from which an exception escapes is set aside before its process end
   void run(engine, escaping, id)
 
   const rows = () => db.orm.select().from(sagas).where(eq(sagas.subject, id))
-  await expect.poll(async () => (await rows())[0]?.state, { timeout: 5_000 }).toBe('stuck')
+  await expect.poll(async () => (await rows())[0]?.state).toBe('stuck')
 })
 
 test('a saga that ends every process that takes it up is set aside; one that only rests is not', async () => {

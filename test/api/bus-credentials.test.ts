@@ -208,7 +208,5 @@ test('a cell that is let in and one that has left are events', async () => {
     }>('/federation/v1/events?type=cell.state')
     return body.events.filter((each) => each.cell_id === answer.cell.id).map(({ state }) => state)
   }
-  await expect
-    .poll(states, { timeout: QUICK_MS })
-    .toEqual(expect.arrayContaining(['joined', 'left']))
+  await expect.poll(states).toEqual(expect.arrayContaining(['joined', 'left']))
 })

@@ -203,13 +203,13 @@ describe('./weir', () => {
     const { id } = await shown()
     expect((await checkout.weir('host', 'shut-out', 'extra')).stderr).toContain('--yes')
     await checkout.succeed('host', 'shut-out', 'extra', '--yes')
-    await expect.poll(async () => (await shown()).is_up, { timeout: 20_000 }).toBe(false)
+    await expect.poll(async () => (await shown()).is_up).toBe(false)
     const again = await checkout.succeed(
       ...['cell', 'token', 'create', 'north', '--host', 'extra', '--renew'],
     )
     const token = tokenFile(again.trim().split(' ')[0]?.split('=')[1] ?? '')
     await machine.succeed(...told, '--token-file', token)
-    await expect.poll(async () => (await shown()).is_up, { timeout: 20_000 }).toBe(true)
+    await expect.poll(async () => (await shown()).is_up).toBe(true)
     expect((await shown()).id).toBe(id)
   })
 })
