@@ -1,0 +1,398 @@
+import { eq, sql } from 'drizzle-orm'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import type { Clock } from '../clock.ts'
+import { workContext } from '../context.ts'
+import { Database, type Transactional } from '../db/database.ts'
+import { migrateDatabase } from '../db/migrate.ts'
+import { type ErrorKind, Failure } from '../errors.ts'
+import { newId } from '../ids.ts'
+import type { Logger } from '../log.ts'
+import { SagaEngine } from './engine.ts'
+import { readFailure } from './log.ts'
+import type { LocalStep, RemoteStep, Saga, Step } from './saga.ts'
+import { sagas } from './schema.ts'
+
+// Goal: what a saga does when a step fails, stays silent, or can only be repeated, and what its row then says.
+
+interface Params {
+  readonly id: string
+}
+type AnyStep = Step<object, Params>
+
+let db: Database
+/** What steps did and undid, in order. */
+let done: string[]
+let logged: { level: string; message: string; fields: Record<string, unknown> }[]
+let pauses: number[]
+
+beforeAll(async () => {
+  const url = await freshDatabase('saga_execution')
+  await migrateDatabase(url, 'cells/db/migrations')
+  db = new Database({ url, connectionsMax: 8 })
+})
+beforeEach(() => {
+  done = []
+  logged = []
+  pauses = []
+})
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+/** Pauses pass at once, but for those between renewals of the lease, which never come. */
+function quickClock(): Clock {
+  let now = 0
+  return {
+    now: () => Date.now(),
+    elapsed: () => now,
+    sleep: (ms, signal) => {
+      if (ms === 3_000)
+        return new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason as Error))
+        })
+      pauses.push(ms)
+      now += ms
+      return Promise.resolve()
+    },
+  }
+}
+
+const log = Object.fromEntries(
+  ['info', 'warn', 'error'].map((level) => [
+    level,
+    (fields: Record<string, unknown>, message: string) => {
+      logged.push({ level, message, fields })
+    },
+  ]),
+) as unknown as Logger
+
+function local(name: string, change: Partial<LocalStep<object, Params>> = {}): AnyStep {
+  return {
+    kind: 'local',
+    name,
+    run: async () => {
+      done.push(name)
+      return name
+    },
+    undo: async () => {
+      done.push(`undo ${name}`)
+    },
+    ...change,
+  }
+}
+
+function remote(name: string, change: Partial<RemoteStep<object, Params>> = {}): AnyStep {
+  return {
+    kind: 'remote',
+    name,
+    run: async () => {
+      done.push(name)
+      return name
+    },
+    undo: async () => {
+      done.push(`undo ${name}`)
+    },
+    ...change,
+  }
+}
+
+const failing = (kind: ErrorKind = 'conflict', times = Number.POSITIVE_INFINITY) => {
+  let left = times
+  return async () => {
+    done.push('failed')
+    if (left-- > 0) throw new Failure(kind, `no: ${kind}`)
+    return null
+  }
+}
+
+const sagaOf = (steps: readonly AnyStep[], version = 1): Saga<object, Params> => {
+  return { name: 'sample', version, steps }
+}
+
+function open(
+  saga: Saga<object, Params>,
+  { on = db as Transactional, processName = newId<string>() } = {},
+) {
+  const clock = quickClock()
+  return SagaEngine.open({ db: on, deps: {}, sagas: [saga], processName, clock, log })
+}
+
+async function run(engine: SagaEngine<object>, saga: Saga<object, Params>) {
+  const id = newId<string>()
+  const start = { subject: id, params: { id }, work: workContext({}) }
+  const started = await engine.start(saga, start)
+  return { ...started, subject: id, outcome: await started.finished }
+}
+
+async function rowOf(subject: string) {
+  const late = sql<number>`timestampdiff(microsecond, now(3), ${sagas.resumeAt}) / 1000`
+  const [row] = await db.orm
+    .select({ id: sagas.id, state: sagas.state, log: sagas.log, pauseMs: late })
+    .from(sagas)
+    .where(eq(sagas.subject, subject))
+  return row!
+}
+
+/** As if the pause of a saga that rests were over. */
+const wake = (subject: string) =>
+  db.orm.update(sagas).set({ resumeAt: sql`now(3)` }).where(eq(sagas.subject, subject))
+
+const settled = (subject: string) => expect.poll(async () => (await rowOf(subject)).state)
+
+test('a remote that stays silent is asked four times, and its saga then rests for three seconds', async () => {
+  const saga = sagaOf([local('first'), remote('ask', { run: failing('unavailable') })])
+  await using engine = await open(saga)
+
+  const { outcome, subject } = await run(engine, saga)
+
+  expect(outcome).toBe('handed-over')
+  expect(pauses).toEqual([100, 300, 1_000])
+  expect(done).toEqual(['first', 'failed', 'failed', 'failed', 'failed'])
+  const row = await rowOf(subject)
+  expect(row.state).toBe('running')
+  expect(Number(row.pauseMs)).toBeGreaterThan(0)
+  expect(Number(row.pauseMs)).toBeLessThanOrEqual(3_000)
+  expect(logged.at(-1)).toMatchObject({ level: 'info', message: 'saga rests' })
+})
+
+test('an undo that stays silent rests, and goes on from there', async () => {
+  const undo = failing('unavailable', 4)
+  const saga = sagaOf([
+    remote('build', { undo: async () => void (await undo()) }),
+    remote('refuse', { run: failing() }),
+  ])
+  await using engine = await open(saga)
+
+  const { outcome, subject } = await run(engine, saga)
+
+  expect(outcome).toBe('handed-over')
+  expect((await rowOf(subject)).state).toBe('unwinding')
+  await wake(subject)
+  await engine.recover()
+  await settled(subject).toBe('unwound')
+  expect(done.filter((each) => each === 'build')).toHaveLength(1)
+})
+
+test.each([
+  [
+    'remote',
+    remote('end', { run: failing('conflict', 1), forwardOnly: true }),
+    ['build', 'failed', 'failed'],
+  ],
+  // What the remote answered was to commit with it, so the remote is asked once more.
+  [
+    'local',
+    local('end', { run: failing('conflict', 1), forwardOnly: true }),
+    ['build', 'failed', 'build', 'failed'],
+  ],
+] as const)(
+  'a %s step after the point of no return is repeated, and nothing is undone',
+  async (_kind, step, tried) => {
+    const saga = sagaOf([remote('build'), step])
+    await using engine = await open(saga)
+
+    const { outcome, subject } = await run(engine, saga)
+
+    expect(outcome).toBe('handed-over')
+    expect((await rowOf(subject)).state).toBe('running')
+    await wake(subject)
+    await engine.recover()
+    await settled(subject).toBe('done')
+    expect(done).toEqual(tried)
+  },
+)
+
+test('a saga unwinds the steps that left a trace, last first, and not those passed over', async () => {
+  const saga = sagaOf([
+    local('one'),
+    remote('two'),
+    local('never', { when: () => false }),
+    local('three', { undo: 'none' }),
+    remote('four', { undo: 'none' }),
+    remote('five', { run: failing() }),
+    local('six'),
+  ])
+  await using engine = await open(saga)
+
+  const { outcome, subject } = await run(engine, saga)
+
+  expect(outcome).toBe('unwound')
+  expect(done).toEqual([
+    'one',
+    'two',
+    'three',
+    'four',
+    'failed',
+    'undo five',
+    'undo two',
+    'undo one',
+  ])
+  const { log: rows } = await rowOf(subject)
+  expect(rows.map(({ step, event }) => `${step} ${event}`)).toEqual([
+    'one succeeded',
+    'two started',
+    'two succeeded',
+    'three succeeded',
+    'four started',
+    'four succeeded',
+    'five started',
+    'five failed',
+    'five undone',
+    'four undone',
+    'three undone',
+    'two undone',
+    'one undone',
+  ])
+})
+
+test.each([
+  [new Failure('over-quota', 'full'), { kind: 'over-quota', message: 'full' }],
+  [new Error('broken'), { kind: 'internal', message: 'broken' }],
+  ['a text', { kind: 'internal', message: '' }],
+])('why a saga unwound is kept: %s', async (thrown, kept) => {
+  const refuse = remote('refuse', { run: () => Promise.reject(thrown as Error) })
+  const saga = sagaOf([remote('build'), refuse])
+  await using engine = await open(saga)
+
+  const { id } = await run(engine, saga)
+
+  expect(await readFailure(db, id)).toMatchObject(kept)
+})
+
+test('of a saga in which nothing failed, or that is not there, no failure is read', async () => {
+  const saga = sagaOf([remote('build')])
+  await using engine = await open(saga)
+
+  expect(await readFailure(db, (await run(engine, saga)).id)).toBeUndefined()
+  expect(await readFailure(db, newId())).toBeUndefined()
+})
+
+test('a local step that fails after a remote one undoes both', async () => {
+  const saga = sagaOf([remote('build'), local('note'), local('fail', { run: failing() })])
+  await using engine = await open(saga)
+
+  expect((await run(engine, saga)).outcome).toBe('unwound')
+
+  // The transaction of both local steps was rolled back, so there is nothing of the first one to undo.
+  expect(done).toEqual(['build', 'note', 'failed', 'undo fail', 'undo build'])
+})
+
+test('a saga of another version of its steps unwinds instead of going on', async () => {
+  const processName = newId<string>()
+  const steps = [remote('build'), remote('wait', { run: failing('unavailable') })]
+  let subject: string
+  {
+    await using engine = await open(sagaOf(steps), { processName })
+    subject = (await run(engine, sagaOf(steps))).subject
+  }
+  await wake(subject)
+
+  await using next = await open(sagaOf(steps, 2), { processName })
+  await next.recover()
+
+  await settled(subject).toBe('unwound')
+  expect(done.slice(-2)).toEqual(['undo wait', 'undo build'])
+})
+
+test('a saga whose name nothing here knows is told of and left alone', async () => {
+  const processName = newId<string>()
+  const saga = sagaOf([remote('wait', { run: failing('unavailable') })])
+  let subject: string
+  {
+    await using engine = await open(saga, { processName })
+    subject = (await run(engine, saga)).subject
+  }
+  await wake(subject)
+
+  await using next = await open({ ...saga, name: 'other' }, { processName })
+  await next.recover()
+
+  expect((await rowOf(subject)).state).toBe('running')
+  expect(logged.at(-1)).toMatchObject({
+    level: 'error',
+    message: 'saga of unknown name',
+    fields: { saga_name: 'sample' },
+  })
+})
+
+test('what the steps of the first transaction gave is known to who began the saga', async () => {
+  const saga = sagaOf([local('first'), remote('build'), local('last')])
+  await using engine = await open(saga)
+  const start = { subject: 's', params: { id: 'x' }, work: workContext({}) }
+
+  const started = await engine.start(saga, {
+    ...start,
+    before: () => void done.push('before'),
+    after: () => void done.push('after'),
+  })
+
+  expect(done.slice(0, 3)).toEqual(['before', 'first', 'after'])
+  expect(started.output('first')).toBe('first')
+  expect(started.output('last')).toBeUndefined()
+  expect(await started.finished).toBe('done')
+})
+
+/** A database whose first commit is not answered, and which answers nothing else for so many questions. */
+function lostAtFirst(silentFor: number): Transactional {
+  let transactions = 0
+  const cause = Object.assign(new Error('cut'), { code: 'PROTOCOL_CONNECTION_LOST' })
+  return {
+    orm: db.orm,
+    run: (asked, values) => db.run(asked, values),
+    rows: (asked, values) => db.rows(asked, values),
+    transaction: async (work) => {
+      transactions += 1
+      if (transactions === 1) {
+        await db.transaction(work)
+        throw new Failure('unavailable', 'The database did not answer.', { cause })
+      }
+      if (transactions <= 1 + silentFor) throw new Failure('unavailable', 'away')
+      return db.transaction(work)
+    },
+  }
+}
+
+test('a first commit that was not answered is asked after until the database answers', async () => {
+  const saga = sagaOf([local('first'), remote('build')])
+  await using engine = await open(saga, { on: lostAtFirst(3) })
+
+  expect((await run(engine, saga)).outcome).toBe('done')
+  expect(pauses).toEqual([200, 200, 200])
+})
+
+test('a database that does not say for five seconds whether it has committed leaves it unknown', async () => {
+  const saga = sagaOf([local('first'), remote('build')])
+  await using engine = await open(saga, { on: lostAtFirst(1_000) })
+
+  await expect(run(engine, saga)).rejects.toMatchObject({ message: 'The database did not answer.' })
+  expect(pauses).toHaveLength(26)
+})
+
+test('a process that stops ends its wait for a remote, and the next one goes on at once', async () => {
+  const processName = newId<string>()
+  let isAborted = false
+  const hanging = remote('hang', {
+    run: (_call, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          isAborted = true
+          reject(signal.reason as Error)
+        })
+      }),
+  })
+  const saga = sagaOf([remote('build'), hanging])
+  const subject = newId<string>()
+  {
+    await using engine = await open(saga, { processName })
+    const start = { subject, params: { id: subject }, work: workContext({}) }
+    await engine.start(saga, start)
+    await expect.poll(async () => (await rowOf(subject)).log.length).toBe(3)
+  }
+  expect(isAborted).toBe(true)
+
+  const working = sagaOf([remote('build'), remote('hang')])
+  await using next = await open(working, { processName })
+  expect(await next.recover()).toBe(1)
+
+  await settled(subject).toBe('done')
+  expect(done).toEqual(['build', 'hang'])
+})
