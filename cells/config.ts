@@ -21,6 +21,8 @@ export interface CellConfig {
   readonly secretKey: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
+  /** Of the account that signed the credential, with which it is renewed; undefined: somebody else renews it. */
+  readonly natsAccountSeed: string | undefined
   /** Undefined where the cell is on its deployment's own bus. */
   readonly uplink: UplinkSettings | undefined
   readonly logLevel: string
@@ -58,6 +60,7 @@ export function configFromEnv(env: Env): CellConfig {
     secretKey: read.secret('SECRET_KEY'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    natsAccountSeed: read.optionalSecret('NATS_ACCOUNT_SEED'),
     uplink: readUplink(read),
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
     ratios: {
@@ -89,9 +92,11 @@ export function configFromEnv(env: Env): CellConfig {
 
 function readUplink(read: EnvReader): UplinkSettings | undefined {
   const url = read.optionalText('UPLINK_URL')
-  return url === undefined
-    ? undefined
-    : { url, port: read.integer('UPLINK_PORT', UPLINK_PORT, 1, 65_535) }
+  if (url === undefined) return undefined
+  const port = read.integer('UPLINK_PORT', UPLINK_PORT, 1, 65_535)
+  const file = read.optionalText('UPLINK_CREDENTIALS_FILE')
+  if (file === undefined) return { url, port }
+  return { url, port, credential: { file, gatewayUrl: read.text('UPLINK_GATEWAY_URL') } }
 }
 
 function weightsFrom(read: EnvReader): Readonly<Record<string, number>> {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { type BusOptions, connectBus } from '#common/bus/connect.ts'
+import { CredentialKeeper, renewAtGateway, renewWithSeed } from '#common/bus/keep-credential.ts'
 import { servedTogether } from '#common/bus/serve.ts'
 import { type Clock, systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
-import { createLogger } from '#common/log.ts'
+import { createLogger, type Logger } from '#common/log.ts'
 import { type Reconciler, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
 import { secretsOf } from '#common/secrets.ts'
@@ -30,7 +31,7 @@ import { sagaRecovery } from './reconcilers/saga-recovery.ts'
 import { tellContact } from './reconcilers/tell-contact.ts'
 import { schedulingFrom } from './scheduler/scheduling-from.ts'
 import { serveCell } from './serve.ts'
-import { openUplink } from './uplink.ts'
+import { openUplink, type UplinkSettings } from './uplink.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('db/migrations', import.meta.url))
 
@@ -61,7 +62,10 @@ export async function startCell(
     relay?.nudge()
     listener?.forget()
   }
-  if (config.uplink !== undefined) owned.use(await openUplink(config.uplink, log))
+  if (config.uplink !== undefined) {
+    owned.use(await openUplink(config.uplink, log))
+    renewUplink(owned, config.uplink, clock, log)
+  }
   const nats = await connectBus(busOptions(config, onReconnect), log)
   owned.defer(() => nats.close())
   const hosts = new HostRegistry({ db, clock, silentAfterMs: config.hostSilentAfterMs })
@@ -107,10 +111,24 @@ function openSagas(conductor: Conductor, processName: string): Promise<SagaEngin
   return SagaEngine.open<Conductor>({ db, deps: conductor, sagas, processName, clock, log })
 }
 
+/** The cell's bus reads the file whenever it dials, so nothing has to be told of a new credential. */
+function renewUplink(
+  owned: AsyncDisposableStack,
+  { credential }: UplinkSettings,
+  clock: Clock,
+  log: Logger,
+): void {
+  if (credential === undefined) return
+  const renew = renewAtGateway(credential.gatewayUrl)
+  const keeper = new CredentialKeeper({ file: credential.file, renew, clock, log })
+  owned.use(new RunningReconciler(keeper.reconciler(), clock, log))
+}
+
 function busOptions(config: CellConfig, onReconnect: () => void): BusOptions {
-  const { natsUrl, natsCredentialsFile, cellName, processName } = config
+  const { natsUrl, natsCredentialsFile, natsAccountSeed, cellName, processName } = config
+  const renew = natsAccountSeed === undefined ? undefined : renewWithSeed(natsAccountSeed)
   const name = `cell ${cellName} ${processName}`
-  return { url: natsUrl, credentialsFile: natsCredentialsFile, name, onReconnect }
+  return { url: natsUrl, credentialsFile: natsCredentialsFile, renew, name, onReconnect }
 }
 
 /** All but the heartbeat. */

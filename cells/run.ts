@@ -1,13 +1,19 @@
 import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
+import { endOnEscape } from '#common/escaped.ts'
+import { createLogger } from '#common/log.ts'
 import { settleIn } from '#common/settle-in.ts'
+import { startPatiently } from '#common/start-patiently.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
 import { startCell } from './context.ts'
 
 /** A process of a cell from its start to its end, which a signal asks for. */
 export async function run(env: Env): Promise<void> {
-  await using running = await startCell(configFromEnv(env))
+  const config = configFromEnv(env)
+  const log = createLogger('cell', config.logLevel)
+  await using running = await startPatiently(log, () => startCell(config))
+  endOnEscape(running.cell.conductor.log)
   keepLogBounded()
   settleIn()
   await untilSignal()

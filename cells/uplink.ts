@@ -10,6 +10,8 @@ export interface UplinkSettings {
   readonly url: string
   /** Of loopback, where the cell's bus dials. */
   readonly port: number
+  /** With which the cell's bus is let in there; undefined: somebody else renews it. */
+  readonly credential?: { readonly file: string; readonly gatewayUrl: string } | undefined
 }
 
 const LOOPBACK = '127.0.0.1'

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { CREDENTIAL_LIFETIME_S } from '#common/bus/credential.ts'
 import { type Env, EnvReader } from '#common/env.ts'
 import { SECRET_KEY } from '#common/secrets.ts'
 import type { ConsoleSettings } from './app/consoles/consoles.ts'
@@ -58,6 +59,8 @@ export interface GatewayConfig {
   readonly processName: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
+  /** Of the gateways' account, with which the credential is renewed; undefined: somebody else renews it. */
+  readonly natsAccountSeed: string | undefined
   /** Where the bus takes leaf nodes; undefined: cells elsewhere cannot reach it. */
   readonly natsLeafUrl: string | undefined
   /** The right to let cells in and to shut them out; undefined: this gateway cannot. */
@@ -85,16 +88,22 @@ export interface TlsListener extends CertificateFiles {
   readonly port: number
 }
 
-/** Nkey seed of the bus's operator, and a credential of its system account. */
+/** Nkey seed of the bus's operator, a credential of its system account, and the seed that renews that. */
 export interface NatsOperator {
   readonly seed: string
   readonly systemCredentialsFile: string
+  /** Undefined: somebody else renews it. */
+  readonly systemSeed: string | undefined
+  /** How long a credential that this gateway signs for a cell or host is good, in seconds. */
+  readonly credentialLifetimeS: number
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const PORT_MAX = 65_535
+/** Programs look every ten minutes whether half of it is over. */
+const CREDENTIAL_LIFETIME = { usual: CREDENTIAL_LIFETIME_S, min: 3_600 } as const
 const MTU = { usual: 1_500, min: 576, max: 65_535 } as const
 /** 64 GiB. */
 const IMAGE_SIZE_MAX_BYTES = 64 * 2 ** 30
@@ -144,6 +153,7 @@ export function configFromEnv(env: Env): GatewayConfig {
     processName: read.text('PROCESS'),
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    natsAccountSeed: read.optionalSecret('NATS_ACCOUNT_SEED'),
     natsLeafUrl: read.optionalText('NATS_LEAF_URL'),
     natsOperator: readOperator(read),
     consoles: {
@@ -190,8 +200,15 @@ function readTls(read: EnvReader): TlsListener | undefined {
 
 function readOperator(read: EnvReader): NatsOperator | undefined {
   const seed = read.optionalSecret('NATS_OPERATOR_SEED')
+  const { usual, min } = CREDENTIAL_LIFETIME
+  const credentialLifetimeS = read.integer('BUS_CREDENTIAL_LIFETIME_S', usual, min)
   if (seed === undefined) return undefined
-  return { seed, systemCredentialsFile: read.text('NATS_SYSTEM_CREDENTIALS_FILE') }
+  return {
+    seed,
+    credentialLifetimeS,
+    systemCredentialsFile: read.text('NATS_SYSTEM_CREDENTIALS_FILE'),
+    systemSeed: read.optionalSecret('NATS_SYSTEM_SEED'),
+  }
 }
 
 function assertUrl(name: string, text: string | undefined): void {

@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { connectBus } from '#common/bus/connect.ts'
+import { renewWithSeed } from '#common/bus/keep-credential.ts'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
 import { createLogger, type Logger } from '#common/log.ts'
@@ -43,6 +44,7 @@ export interface Gateway extends AsyncDisposable {
   /** Of this software, as in package.json. */
   readonly version: string
   readonly db: Database
+  readonly nats: NatsConnection
   /** Of the identity service in here. */
   readonly identity: Identity
   /** Whose tokens count: those of `identity`, or of a Keystone elsewhere. */
@@ -82,7 +84,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   const events = parts.use(
     new EventTail({ db, clock: systemClock, log, watchersMax, projectWatchersMax }),
   )
-  const compute = await openBus(parts, config, log, (nats) =>
+  const { nats, compute } = await openBus(parts, config, log, (nats) =>
     openCompute({
       db,
       nats,
@@ -116,6 +118,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     metrics,
     version: readRelease(),
     db,
+    nats,
     identity,
     verifier,
     images,
@@ -191,12 +194,14 @@ async function openBus(
   config: GatewayConfig,
   log: Logger,
   open: (nats: NatsConnection) => Promise<RunningCompute>,
-): Promise<RunningCompute> {
-  const { natsUrl: url, natsCredentialsFile: credentialsFile, processName: name } = config
+): Promise<{ readonly nats: NatsConnection; readonly compute: RunningCompute }> {
+  const { natsUrl: url, natsCredentialsFile: credentialsFile, natsAccountSeed } = config
+  const { processName: name } = config
+  const renew = natsAccountSeed === undefined ? undefined : renewWithSeed(natsAccountSeed)
   let opened: RunningCompute | undefined
   const onReconnect = () => opened?.reconnected()
-  const nats = await connectBus({ url, credentialsFile, name, onReconnect }, log)
+  const nats = await connectBus({ url, credentialsFile, renew, name, onReconnect }, log)
   parts.defer(() => nats.close())
   opened = parts.use(await open(nats))
-  return opened
+  return { nats, compute: opened }
 }

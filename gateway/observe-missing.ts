@@ -2,12 +2,21 @@ import { Gauge, type Registry } from 'prom-client'
 import { errorFields } from '#common/log.ts'
 import type { ComputeDeps } from './app/compute.ts'
 import { countMissing } from './db/missing-servers.ts'
+import { countStuck } from './db/saga-operations.ts'
 
-/** Afterwards the registry tells, per cell, how many servers are shown that the cell's last full copy had not. */
+/**
+ * Afterwards the registry tells, per cell, how many servers are shown that the cell's last full copy had not, and how many
+ * operations are stuck.
+ */
 export function observeMissing(
   registry: Registry,
   { db, cells, log }: Pick<ComputeDeps, 'db' | 'cells' | 'log'>,
 ): void {
+  const stuck = new Gauge({
+    name: 'weir_stuck_operations',
+    help: 'Operations that no process takes up until an operator continues them',
+    registers: [registry],
+  })
   const gauge = new Gauge({
     name: 'weir_index_missing_servers',
     help: 'Servers the index has and a full copy of their cell had not',
@@ -17,6 +26,7 @@ export function observeMissing(
       try {
         const missing = await countMissing(db)
         for (const { id, name } of cells.cells()) gauge.set({ cell: name }, missing.get(id) ?? 0)
+        stuck.set(await countStuck(db))
       } catch (error) {
         // What else is measured is wanted most while the database is away.
         log.warn(errorFields(error), 'missing servers not counted')

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseCreds } from '@nats-io/jwt'
 import { connectBus } from '#common/bus/connect.ts'
+import { renewWithSeed } from '#common/bus/keep-credential.ts'
 import { systemClock } from '#common/clock.ts'
 import type { Database } from '#common/db/database.ts'
 import type { Logger } from '#common/log.ts'
@@ -9,7 +10,7 @@ import { secretsOf } from '#common/secrets.ts'
 import { AccountKeeper } from './bus/account-keeper.ts'
 import { CellAccess } from './cells/cell-access.ts'
 import type { GatewayConfig, NatsOperator } from './config.ts'
-import { listCellAccounts } from './db/cell-accounts.ts'
+import { listKeptAccounts } from './db/cell-accounts.ts'
 
 /** How late the bus may follow what another gateway decided and could not tell it. */
 const KEPT_MS = 5_000
@@ -31,23 +32,25 @@ export async function openAccess(
     kept.nudge()
   })
   const operator = { system, operatorSeed: natsOperator.seed }
-  const written = () => listCellAccounts(db)
+  const written = () => listKeptAccounts(db)
   const keeper = new AccountKeeper(operator, gatewayKey, written)
   const round = async () => ({ changed: await keeper.keep() })
   const reconciler = { name: 'bus accounts', everyMs: KEPT_MS, round }
   const kept = parts.use(new RunningReconciler(reconciler, systemClock, log))
-  return new CellAccess(secrets, { gatewayKey, keeper })
+  const { credentialLifetimeS } = natsOperator
+  return new CellAccess(secrets, { gatewayKey, keeper, credentialLifetimeS })
 }
 
 async function connectSystem(
   parts: AsyncDisposableStack,
   { natsUrl: url, processName }: GatewayConfig,
-  { systemCredentialsFile: credentialsFile }: NatsOperator,
+  { systemCredentialsFile: credentialsFile, systemSeed }: NatsOperator,
   log: Logger,
   onReconnect: () => void,
 ) {
   const name = `${processName} accounts`
-  const nats = await connectBus({ url, credentialsFile, name, onReconnect }, log)
+  const renew = systemSeed === undefined ? undefined : renewWithSeed(systemSeed)
+  const nats = await connectBus({ url, credentialsFile, renew, name, onReconnect }, log)
   parts.defer(() => nats.close())
   return nats
 }

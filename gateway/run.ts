@@ -1,6 +1,9 @@
 import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
+import { endOnEscape } from '#common/escaped.ts'
+import { createLogger } from '#common/log.ts'
 import { settleIn } from '#common/settle-in.ts'
+import { startPatiently } from '#common/start-patiently.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
 import { createGateway } from './context.ts'
@@ -9,7 +12,9 @@ import { listen } from './listen.ts'
 /** A gateway from its start to its end, which a signal asks for. */
 export async function run(env: Env): Promise<void> {
   const config = configFromEnv(env)
-  await using gateway = await createGateway(config)
+  const log = createLogger('gateway', config.logLevel)
+  await using gateway = await startPatiently(log, () => createGateway(config))
+  endOnEscape(gateway.log)
   await using listening = await listen(gateway)
   gateway.log.info({ host: listening.host, port: listening.port }, 'gateway listens')
   keepLogBounded()

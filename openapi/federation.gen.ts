@@ -98,6 +98,29 @@ export interface paths {
         readonly patch: operations["updateHost"];
         readonly trace?: never;
     };
+    readonly "/v1/hosts/{host}/credentials": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Shuts a host out of the bus.
+         * @description Its connections are closed and its credentials refused for good, whoever has them. Its guests run on. A token made with `renew` lets it in again, as the same host with another key.
+         */
+        readonly delete: operations["shutOutHost"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/hosts/{host}/drain": {
         readonly parameters: {
             readonly query?: never;
@@ -362,6 +385,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/operations/{operation}/continue": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an operation. */
+                readonly operation: components["parameters"]["operation"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Goes on with one that is stuck, or with undoing it. */
+        readonly post: operations["continueOperation"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/operations/{operation}/cancel": {
         readonly parameters: {
             readonly query?: never;
@@ -495,6 +538,26 @@ export interface paths {
         readonly post?: never;
         /** Takes a token back. What has joined with it stays. */
         readonly delete: operations["deleteJoinToken"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/join/renew": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Exchanges a credential of the bus that has not ended for one that lasts longer.
+         * @description Both are of the same key, which its holder proves to have by a signature. The answer is worth nothing without that key, so whoever repeats a request that was overheard gains nothing.
+         */
+        readonly post: operations["renewCredential"];
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -897,7 +960,7 @@ export interface components {
             /** @description Its place among all events; a later event has a larger one. */
             readonly id: string;
             /**
-             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (alive, dark, enabled, disabled); operation.state: an operation was begun or has ended; quota.repaired: the recorded usage of a quota differed from what there is, and was corrected.
+             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (alive, dark, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota differed from what there is, and was corrected.
              * @enum {string}
              */
             readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state" | "quota.repaired";
@@ -1373,6 +1436,33 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 412: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly shutOutHost: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of a host. */
+                readonly host: components["parameters"]["host"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Nobody acts as this host any more. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };
@@ -1887,6 +1977,33 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
+    readonly continueOperation: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The id of an operation. */
+                readonly operation: components["parameters"]["operation"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The operation as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Operation"];
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
     readonly cancelOperation: {
         readonly parameters: {
             readonly query?: never;
@@ -2099,6 +2216,11 @@ export interface operations {
                     readonly cell: string;
                     /** @description The name of a new host. */
                     readonly host?: string;
+                    /**
+                     * @description For a cell, or a host, that is there already: it joins again as itself, because its credential has ended or was shut out.
+                     * @default false
+                     */
+                    readonly renew?: boolean;
                     /** @default 3600 */
                     readonly expires_in_s?: number;
                 };
@@ -2150,6 +2272,41 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly renewCredential: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    /** @description The present one. */
+                    readonly credential: string;
+                    /** @description Of the key of the credential over the text `weir renew ` and the credential, in base64url. */
+                    readonly signature: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The new one. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly credential: string;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 501: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly join: {

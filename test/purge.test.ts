@@ -48,6 +48,7 @@ const KEPT: Readonly<Record<string, string>> = {
   event_inbox: 'empty but for the last moments: the relay moves its rows to `events`',
   cell_mappings: BY_OPERATORS,
   cell_accounts: 'one row per cell that ever was',
+  bus_keys: 'one row per join of a cell or host',
   host_index: 'one row per host that ever was',
   hosts: 'one row per host that ever was',
   resource_providers: 'one row per host that ever was',

@@ -11,6 +11,10 @@ export interface ComputeConfig {
   readonly zone: string | null
   readonly natsUrl: string
   readonly natsCredentialsFile: string | undefined
+  /** Of the account that signed the credential, with which it is renewed. */
+  readonly natsAccountSeed: string | undefined
+  /** Where it is renewed otherwise; undefined, too: somebody else renews it. */
+  readonly gatewayUrl: string | undefined
   readonly imageUrl: string
   readonly stateDirectory: string
   readonly driver: DriverName
@@ -41,6 +45,8 @@ export function configFromEnv(env: Env): ComputeConfig {
     zone: read.optionalText('ZONE') ?? null,
     natsUrl: read.text('NATS_URL'),
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
+    natsAccountSeed: read.optionalSecret('NATS_ACCOUNT_SEED'),
+    gatewayUrl: read.optionalText('GATEWAY_URL'),
     imageUrl: read.text('IMAGE_URL'),
     stateDirectory: read.text('STATE_DIRECTORY'),
     driver: read.choice('DRIVER', DRIVER_NAMES),

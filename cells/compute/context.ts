@@ -1,6 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { connectBus } from '#common/bus/connect.ts'
+import { type Renew, renewAtGateway, renewWithSeed } from '#common/bus/keep-credential.ts'
 import { servedTogether } from '#common/bus/serve.ts'
 import { systemClock } from '#common/clock.ts'
 import { createLogger, type Logger } from '#common/log.ts'
@@ -45,6 +47,24 @@ async function openWorkbench(
   return owned.use(new Workbench(systemClock, memory, log))
 }
 
+function openBus(
+  config: ComputeConfig,
+  log: Logger,
+  onReconnect: () => void,
+): Promise<NatsConnection> {
+  const { natsUrl: url, natsCredentialsFile: credentialsFile, hostId, hostName } = config
+  // A host's credential may listen on no other inbox.
+  const inboxPrefix = `_INBOX.${hostId}`
+  const name = `compute ${hostName}`
+  const renew = renewOf(config)
+  return connectBus({ url, credentialsFile, renew, name, inboxPrefix, onReconnect }, log)
+}
+
+function renewOf({ natsAccountSeed, gatewayUrl }: ComputeConfig): Renew | undefined {
+  if (natsAccountSeed !== undefined) return renewWithSeed(natsAccountSeed)
+  return gatewayUrl === undefined ? undefined : renewAtGateway(gatewayUrl)
+}
+
 /** Connects, recovers what the driver finds running, and serves the host until disposed. */
 export async function startCompute(
   config: ComputeConfig,
@@ -82,20 +102,10 @@ export async function startCompute(
     lastInventory: null,
   }
   let reporter: Reporter | undefined
-  const nats = await connectBus(
-    {
-      url: config.natsUrl,
-      credentialsFile: config.natsCredentialsFile,
-      name: `compute ${config.hostName}`,
-      // A host's credential may listen on no other inbox.
-      inboxPrefix: `_INBOX.${hostId}`,
-      onReconnect: () => {
-        reporter?.forget()
-        void reporter?.report()
-      },
-    },
-    log,
-  )
+  const nats = await openBus(config, log, () => {
+    reporter?.forget()
+    void reporter?.report()
+  })
   owned.defer(() => nats.close())
   owned.use(
     servedTogether([

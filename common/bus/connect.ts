@@ -1,18 +1,16 @@
-import { readFileSync } from 'node:fs'
-import {
-  connect,
-  credsAuthenticator,
-  hasWsProtocol,
-  type NatsConnection,
-  wsconnect,
-} from '@nats-io/transport-node'
+import { connect, hasWsProtocol, type NatsConnection, wsconnect } from '@nats-io/transport-node'
+import { systemClock } from '../clock.ts'
 import type { Logger } from '../log.ts'
+import { RunningReconciler } from '../reconciler.ts'
+import { CredentialKeeper, type Renew } from './keep-credential.ts'
 
 export interface BusOptions {
   /** nats://host:port, or all of them wss://host:port; one or several separated by commas. */
   readonly url: string
   /** A credentials file as NATS tools write it; absent only where the server asks for none. */
   readonly credentialsFile?: string | undefined
+  /** Who renews the credential, at half its life; absent: somebody else, or nobody. */
+  readonly renew?: Renew | undefined
   readonly name: string
   /** Where replies arrive; a narrow credential allows only its own. */
   readonly inboxPrefix?: string
@@ -20,50 +18,87 @@ export interface BusOptions {
 }
 
 const RECONNECT_MS = 250
+/** Of a peer that the bus refuses. */
+const REFUSED_RECONNECT_MS = 2_000
 const PING_MS = 5_000
 
-/** Connects and stays: a lost connection is tried again for ever, and requests meanwhile fail at once. */
+/**
+ * Connects and stays: a lost connection is tried again for ever, also where the bus refuses the credential, and requests
+ * meanwhile fail at once. With `renew` the credential is renewed while the connection is open.
+ */
 export async function connectBus(options: BusOptions, log: Logger): Promise<NatsConnection> {
-  const { url, credentialsFile, name, inboxPrefix } = options
+  const { credentialsFile: file, renew } = options
+  const keeper =
+    file === undefined ? undefined : new CredentialKeeper({ file, renew, clock: systemClock, log })
+  const renewing = keeper && renew && new RunningReconciler(keeper.reconciler(), systemClock, log)
+  try {
+    const nats = await dial(options, keeper)
+    keeper?.connected(nats)
+    void nats.closed().then(() => renewing?.[Symbol.asyncDispose]())
+    void watchStatus(nats, options, log, keeper)
+    return nats
+  } catch (error) {
+    await renewing?.[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+function dial(
+  { url, name, inboxPrefix }: BusOptions,
+  keeper: CredentialKeeper | undefined,
+): Promise<NatsConnection> {
   const servers = url.split(',')
-  const dial = hasWsProtocol({ servers }) ? wsconnect : connect
-  const nats = await dial({
+  const open = hasWsProtocol({ servers }) ? wsconnect : connect
+  return open({
     servers,
     name,
     maxReconnectAttempts: -1,
-    reconnectDelayHandler: steadyDelay(RECONNECT_MS),
+    reconnectDelayHandler: steadyDelay(() =>
+      keeper?.isRefused() === true ? REFUSED_RECONNECT_MS : RECONNECT_MS,
+    ),
     pingInterval: PING_MS,
     maxPingOut: 2,
     waitOnFirstConnect: true,
+    // A refused credential is renewed, or replaced by hand, while this goes on.
+    ignoreAuthErrorAbort: true,
     // Otherwise every request makes an error beforehand, in case it will be wanted: a tenth of a request's cost.
     noAsyncTraces: true,
     ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
-    ...(credentialsFile === undefined
-      ? {}
-      : { authenticator: credsAuthenticator(() => readFileSync(credentialsFile)) }),
+    ...(keeper === undefined ? {} : { authenticator: keeper.authenticator }),
   })
-  void watchStatus(nats, options, log)
-  return nats
 }
 
 /**
  * How long the client waits between two tries. By itself it compares with the wall clock when it last tried: set back by an
  * hour, that clock would keep it off the bus for as long. Once so much steady time has passed it is told to try now.
  */
-function steadyDelay(waitMs: number): () => number {
+function steadyDelay(wait: () => number): () => number {
   let triedAt = -Infinity
   return () => {
     const now = performance.now()
+    const waitMs = wait()
     if (now - triedAt < waitMs) return waitMs
     triedAt = now
     return -Infinity
   }
 }
 
-async function watchStatus(nats: NatsConnection, options: BusOptions, log: Logger): Promise<void> {
+async function watchStatus(
+  nats: NatsConnection,
+  options: BusOptions,
+  log: Logger,
+  keeper: CredentialKeeper | undefined,
+): Promise<void> {
+  let isLost = false
   for await (const status of nats.status()) {
-    if (status.type === 'disconnect') log.warn({ bus: options.name }, 'bus lost')
+    // Told of each attempt that the bus refuses, too.
+    if (status.type === 'disconnect' && !isLost) {
+      isLost = true
+      log.warn({ bus: options.name }, 'bus lost')
+    }
     if (status.type !== 'reconnect') continue
+    isLost = false
+    keeper?.connected()
     log.info({ bus: options.name }, 'bus back')
     options.onReconnect?.()
   }

@@ -9,11 +9,12 @@ import { Database, type Transactional } from '../db/database.ts'
 import { migrateDatabase } from '../db/migrate.ts'
 import { builder, statement } from '../db/statement.ts'
 import { Failure } from '../errors.ts'
-import { newId, type SagaId } from '../ids.ts'
+import { setOwnTaskAside } from '../escaped.ts'
+import { newId } from '../ids.ts'
 import { createLogger } from '../log.ts'
 import { SagaEngine } from './engine.ts'
 import { seizeLease } from './lease.ts'
-import { adoptSagas, insertSaga, markSaga } from './log.ts'
+import { adoptSagas, continueSaga, markSaga } from './log.ts'
 import { type Saga, type Step, type StepCall, Unusual } from './saga.ts'
 import { sagas } from './schema.ts'
 import { MortalDatabase, trialsOf } from './testing.ts'
@@ -316,6 +317,39 @@ test('an undo that fails for good leaves the saga stuck for an operator', async 
 
   const [row] = await db.orm.select().from(sagas).where(eq(sagas.subject, id))
   expect(row?.state).toBe('stuck')
+
+  expect(await continueSaga(db, row!.id)).toBe(true)
+  expect(await continueSaga(db, row!.id)).toBe(false)
+  await using next = await open(saga, db, row!.owner)
+  await next.recover()
+  const after = () => db.orm.select().from(sagas).where(eq(sagas.subject, id))
+  await expect.poll(async () => (await after())[0]?.state).toBe('unwound')
+})
+
+test('a saga from which an exception escapes is set aside before its process ends', async () => {
+  const id = newId()
+  const escaping: Saga<World, Params> = {
+    ...saga,
+    steps: saga.steps.map((step) =>
+      step.name === 'announce' && step.kind === 'remote'
+        ? {
+            ...step,
+            run: (_: StepCall<World, Params>, signal: AbortSignal) => {
+              const aborted = new Promise<never>((_resolve, reject) =>
+                signal.addEventListener('abort', () => reject(signal.reason as Error)),
+              )
+              void setOwnTaskAside()
+              return aborted
+            },
+          }
+        : step,
+    ),
+  }
+  await using engine = await open(escaping)
+  void run(engine, escaping, id)
+
+  const rows = () => db.orm.select().from(sagas).where(eq(sagas.subject, id))
+  await expect.poll(async () => (await rows())[0]?.state).toBe('stuck')
 })
 
 test('a saga that ends every process that takes it up is set aside; one that only rests is not', async () => {
@@ -346,9 +380,9 @@ test('a saga that ends every process that takes it up is set aside; one that onl
   await expect.poll(async () => (await rows()).length).toBe(2)
 
   // Each takes them up and ends before either has gone on; the one says each time that it rests.
-  for (let nth = 0; nth < 5; nth += 1) {
+  for (let nth = 0; nth < 2; nth += 1) {
     const lease = await seizeLease(db, processName, newId(), 10_000)
-    const taken = await adoptSagas(db, lease, 10, new Set())
+    const taken = await adoptSagas(db, lease, { max: 10, running: new Set(), isTried: false })
     const takesOf = (id: string) => taken.find(({ subject }) => subject === id)?.takes
     expect([takesOf(silent), takesOf(deadly)]).toEqual([0, nth])
     const { id } = taken.find(({ subject }) => subject === silent)!
@@ -362,28 +396,4 @@ test('a saga that ends every process that takes it up is set aside; one that onl
       Object.fromEntries((await rows()).map(({ subject, state }) => [subject, state])),
     )
     .toEqual({ [deadly]: 'stuck', [silent]: 'done' })
-})
-
-test('sagas at work do not keep a process from taking up those that rest', async () => {
-  const processName = newId()
-  const lease = await seizeLease(db, processName, newId(), 10_000)
-  const record = (id: SagaId) => ({
-    id,
-    name: 'sample',
-    version: 1,
-    subject: id,
-    params: { id },
-    work: workContext({}),
-  })
-  const [busy, resting, late] = [newId<SagaId>(), newId<SagaId>(), newId<SagaId>()]
-  await db.transaction(async (tx) => {
-    for (const id of [busy, resting, late]) insertSaga(tx, record(id), lease, { state: 'running' })
-    await tx.orm.execute(sql`update sagas set resume_at = resume_at - interval 1 minute
-      where id = ${late}`)
-  })
-
-  const adopted = await adoptSagas(db, lease, 1, new Set([busy]))
-
-  expect(adopted.map(({ id }) => id)).toEqual([late])
-  expect(await adoptSagas(db, lease, 2, new Set([busy, late]))).toHaveLength(1)
 })

@@ -2,11 +2,13 @@ import type { Clock } from '../clock.ts'
 import type { WorkContext } from '../context.ts'
 import type { Transactional } from '../db/database.ts'
 import { errorChain, isFailure } from '../errors.ts'
+import { withinTask } from '../escaped.ts'
 import { newId, type SagaId } from '../ids.ts'
 import { errorFields, type Logger } from '../log.ts'
+import { settledWithin } from '../settled-within.ts'
 import { type Execution, execute, type FirstTransaction, firstTransaction } from './execution.ts'
 import { type Lease, renewLease, seizeLease } from './lease.ts'
-import { adoptSagas, markSaga, type SagaRecord } from './log.ts'
+import { adoptSagas, letGoOf, markSaga, type SagaRecord } from './log.ts'
 import { Progress } from './progress.ts'
 import type { Json, Saga, SagaOutcome } from './saga.ts'
 
@@ -19,8 +21,8 @@ export interface SagaEngineOptions<Deps> {
   readonly processName: string
   readonly clock: Clock
   readonly log: Logger
-  /** Called with each saga that this process has brought to its end. */
-  readonly onEnded?: (id: SagaId) => void
+  /** Called with each saga that this process has brought to its end, or set aside as stuck. */
+  readonly onEnded?: (saga: SagaRecord, outcome: SagaOutcome) => void
 }
 
 export interface SagaStart<Params> extends FirstTransaction {
@@ -43,14 +45,19 @@ export interface SagaRun {
 const LEASE_TTL_MS = 10_000
 const LEASE_RENEW_MS = 3_000
 const ADOPT_MAX = 200
-/** Taken up so often by processes that ended at it, a saga is what ended them. */
-const TAKES_MAX = 5
+const LAST_STEP_MS = 1_000
+/** Taken up so often by processes that ended at it, the last time alone, a saga is what ended them. */
+const TAKES_MAX = 2
 
 /** Runs the sagas of one process, and takes up those left unfinished by a process that is gone. */
 export class SagaEngine<Deps> implements AsyncDisposable {
   readonly #options: SagaEngineOptions<Deps>
   readonly #byName: ReadonlyMap<string, Saga<Deps, never>>
   readonly #running = new Map<SagaId, Promise<SagaOutcome | 'handed-over'>>()
+  /** Handed over by this process, which has not ended at them. */
+  readonly #letGo = new Set<SagaId>()
+  /** What may have ended processes is tried one at a time. */
+  #tried: SagaId | undefined
   readonly #stop = new AbortController()
   readonly #lease: Lease
   #renewal: Promise<void> = Promise.resolve()
@@ -101,8 +108,13 @@ export class SagaEngine<Deps> implements AsyncDisposable {
 
   /** A reconciler: takes up every unfinished saga that is due and not running here. Returns how many. */
   async recover(): Promise<number> {
+    const { db } = this.#options
+    const letGo = [...this.#letGo]
+    if (letGo.length > 0) await letGoOf(db, this.#lease, letGo)
+    for (const id of letGo) this.#letGo.delete(id)
     const running = new Set(this.#running.keys())
-    const idle = await adoptSagas(this.#options.db, this.#lease, ADOPT_MAX, running)
+    const isTried = this.#tried !== undefined
+    const idle = await adoptSagas(db, this.#lease, { max: ADOPT_MAX, running, isTried })
     for (const { log, takes, ...record } of idle) {
       // Begun while they were looked for.
       if (this.#running.has(record.id)) continue
@@ -111,26 +123,48 @@ export class SagaEngine<Deps> implements AsyncDisposable {
         this.#options.log.error({ saga: record.id, saga_name: record.name }, 'saga of unknown name')
         continue
       }
-      if (takes >= TAKES_MAX) await this.#setAside(record)
-      else void this.#track(this.#execution(saga, record, new Progress(log)))
+      if (takes >= TAKES_MAX) {
+        await this.#setAside(record, 'every process that took it up ended at it')
+        continue
+      }
+      const finished = this.#track(this.#execution(saga, record, new Progress(log)))
+      if (takes === TAKES_MAX - 1) this.#tryAlone(record.id, finished)
     }
     return idle.length
   }
 
-  /** A saga that ended every process that took it up must not end the next one: it stays stuck until an operator continues it. */
-  async #setAside({ id, name, subject }: SagaRecord): Promise<void> {
-    await markSaga(this.#options.db, id, this.#lease, { state: 'stuck' })
-    this.#options.log.error(
-      { saga: id, saga_name: name, subject, takes: TAKES_MAX },
-      'saga stuck: every process that took it up ended at it',
-    )
-    this.#options.onEnded?.(id)
+  /** The next one at once: there may be many that only happened to be in hand. */
+  #tryAlone(id: SagaId, finished: Promise<unknown>): void {
+    this.#tried = id
+    void finished.finally(() => {
+      this.#tried = undefined
+      if (!this.#stop.signal.aborted) void this.recover().catch(() => undefined)
+    })
+  }
+
+  /** A saga that ends processes must not end the next one: it stays stuck until an operator continues it. */
+  async #setAside(record: SagaRecord, why: string): Promise<void> {
+    const { db, log, onEnded } = this.#options
+    const { id, name, subject } = record
+    await markSaga(db, id, this.#lease, { state: 'stuck' })
+    log.error({ saga: id, saga_name: name, subject, why }, 'saga stuck')
+    onEnded?.(record, 'stuck')
+  }
+
+  /** The process ends, so no saga of it takes another step: this one's could make it due again. */
+  async #setEscapedAside(record: SagaRecord): Promise<void> {
+    const { clock } = this.#options
+    this.#stop.abort()
+    const running = this.#running.get(record.id)
+    if (running !== undefined) await settledWithin(clock, LAST_STEP_MS, running)
+    await this.#setAside(record, 'an exception escaped from it')
   }
 
   /** Stops taking steps; what is unfinished goes on in the next process. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await Promise.allSettled([...this.#running.values(), this.#renewal])
+    await letGoOf(this.#options.db, this.#lease).catch(() => undefined)
   }
 
   #execution(saga: Saga<Deps, never>, record: SagaRecord, progress: Progress): Execution {
@@ -147,7 +181,8 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     // Recovery may find a saga before its start hears that it has committed.
     const already = this.#running.get(id)
     if (already !== undefined) return already
-    const finished = this.#finish(execution)
+    const setAside = () => this.#setEscapedAside(execution.record)
+    const finished = withinTask({ setAside }, () => this.#finish(execution))
     this.#running.set(id, finished)
     void finished.finally(() => this.#running.delete(id))
     return finished
@@ -158,9 +193,10 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     const { log, onEnded } = this.#options
     try {
       const outcome = await execute(execution)
-      if (outcome !== 'handed-over') onEnded?.(id)
+      if (outcome !== 'handed-over') onEnded?.(execution.record, outcome)
       return outcome
     } catch (error) {
+      this.#letGo.add(id)
       // The database or the lease is gone: whoever holds the lease next goes on from what the log says.
       if (!this.#stop.signal.aborted) {
         const level = isFailure(error, 'unavailable', 'conflict') ? 'warn' : 'error'

@@ -20,7 +20,7 @@ export interface SagaRecord {
 
 /** A saga taken up again. */
 export interface AdoptedSaga extends SagaRecord {
-  /** How often it was taken up before, by processes that ended at it. */
+  /** How often it was taken up before, by processes that have ended since without letting go of it. */
   readonly takes: number
   readonly log: readonly LogRow[]
 }
@@ -143,6 +143,43 @@ export async function readFailure(db: Executor, saga: SagaId): Promise<Failure |
   return new Failure(kind, message)
 }
 
+/** Which sagas a process takes up. */
+export interface Adoption {
+  readonly max: number
+  /** At work here. */
+  readonly running: ReadonlySet<SagaId>
+  /** One of those may be what ended processes, and is tried alone. */
+  readonly isTried: boolean
+}
+
+/**
+ * Afterwards this process has let go of its unfinished sagas, or of these alone, in good order: should it end now, none
+ * of them is what ended it.
+ */
+export async function letGoOf(db: Executor, lease: Lease, ids?: readonly SagaId[]): Promise<void> {
+  await db.orm
+    .update(sagas)
+    .set({ takes: 0 })
+    .where(
+      and(
+        eq(sagas.owner, lease.name),
+        eq(sagas.generation, lease.generation),
+        inArray(sagas.state, ['running', 'unwinding']),
+        ids === undefined ? undefined : inArray(sagas.id, [...ids]),
+      ),
+    )
+}
+
+/** Afterwards a stuck saga is due again, as if it had never been taken up. False for one that is not stuck. */
+export async function continueSaga(db: Executor, saga: string): Promise<boolean> {
+  const hasFailed = sql`json_contains(json_extract(log, '$[*].event'), '"failed"')`
+  const [result] = await db.orm
+    .update(sagas)
+    .set({ state: sql`if(${hasFailed}, 'unwinding', 'running')`, takes: 0, resumeAt: now })
+    .where(and(eq(sagas.id, saga), eq(sagas.state, 'stuck')))
+  return result.affectedRows === 1
+}
+
 const ABANDONED = sql`sagas.state in ('running', 'unwinding')
   and (sagas.generation <> leases.generation or leases.expires_at < now(3))`
 /** The others are taken the next time. */
@@ -179,13 +216,13 @@ async function takeAbandoned(db: Executor, lease: Lease): Promise<void> {
 /**
  * Makes this process the owner of unfinished sagas: its predecessor's (same name, older generation) at once, others'
  * when their process's lease has expired. Returns at most `max` that are due and not `running` here, those first that
- * have been due for longest: a remote that stays silent must not keep the others from their turn.
+ * have been due for longest: a remote that stays silent must not keep the others from their turn. Of those that were in
+ * hand twice when a process ended, which may have ended it, one is returned, and none while one `isTried`.
  */
 export async function adoptSagas(
   db: Executor,
   lease: Lease,
-  max: number,
-  running: ReadonlySet<SagaId>,
+  { max, running, isTried }: Adoption,
 ): Promise<readonly AdoptedSaga[]> {
   const { name: owner, generation } = lease
   const [found] = await db.rows<{ is_any: number }>(ADOPTABLE, { owner, generation })
@@ -202,9 +239,11 @@ export async function adoptSagas(
         sql`${sagas.resumeAt} <= now(3)`,
       ),
     )
-    .orderBy(asc(sagas.resumeAt))
+    .orderBy(asc(sql`takes = 1`), asc(sagas.resumeAt))
     .limit(max + running.size)
-  const idle = rows.filter((row) => !running.has(row.id as SagaId)).slice(0, max)
+  const known = rows.filter((row) => !running.has(row.id as SagaId))
+  const suspects = known.filter(({ takes }) => takes === 1).slice(0, isTried ? 0 : 1)
+  const idle = [...known.filter(({ takes }) => takes !== 1), ...suspects].slice(0, max)
   if (idle.length > 0)
     await db.orm
       .update(sagas)

@@ -18,7 +18,7 @@ export const sagas = mysqlTable(
     log: json('log').$type<readonly LogRow[]>().notNull(),
     owner: token('owner').notNull(),
     generation: int('generation').notNull(),
-    /** How often it was taken up since a process last let go of it in good order: more than once, it may be what ends them. */
+    /** How often it was taken up since a process last let go of it in good order: once, it may be what ended that one. */
     takes: int('takes').notNull().default(0),
     /** Not taken up before this: a remote that did not answer is asked again later. Of one that is over: its end. */
     resumeAt: time('resume_at').notNull(),

@@ -1,5 +1,7 @@
+import { systemClock } from '#common/clock.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { loadState } from '../deployment/state.ts'
+import { examineCredentials } from './examine-credentials.ts'
 import { examineDeployment } from './examine-deployment.ts'
 import { examineHypervisor } from './examine-hypervisor.ts'
 import { examineMachine } from './examine-machine.ts'
@@ -19,6 +21,9 @@ export async function examine(layout: Layout): Promise<readonly Finding[]> {
     ...(await examinePorts(state)),
     ...(state === undefined
       ? [{ is: 'note', what: 'nothing is deployed yet: ./weir up' } as const]
-      : await examineDeployment(layout, state)),
+      : [
+          ...examineCredentials(layout, state, systemClock.now()),
+          ...(await examineDeployment(layout, state)),
+        ]),
   ]
 }

@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { fmtCreds } from '@nats-io/jwt'
 import { createUser, fromSeed } from '@nats-io/nkeys'
 import { Failure } from '#common/errors.ts'
 import { withoutTrailing } from '#common/without-trailing.ts'
 import { type Layout, makeFolders } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
-import { type ChosenDriver, loadState } from '../deployment/state.ts'
+import { type ChosenDriver, type DeploymentState, loadState } from '../deployment/state.ts'
 import { chooseDriver } from '../hypervisors/choose-driver.ts'
 import type { LaunchedDriver } from '../hypervisors/launched-driver.ts'
 import { withSettings } from '../hypervisors/with-settings.ts'
@@ -13,6 +14,10 @@ import { installPackages } from '../packages/install-packages.ts'
 import { writeFileAtomically } from '../process/write-file-atomically.ts'
 import { exchangeToken, type JoinAnswer } from './exchange-token.ts'
 import { certificateFile, uplinkCredentialsFile } from './uplink.ts'
+
+const KEY = 'uplink.nk'
+/** Of a folder that joins again, until it has. */
+const NEXT_KEY = 'uplink-next.nk'
 
 export interface JoinOptions {
   readonly gateway: string
@@ -27,37 +32,54 @@ export interface LetIn {
   /** Without a slash at its end. */
   readonly gatewayUrl: string
   readonly answer: JoinAnswer
+  /** What this folder is already: it has joined before, as the same cell or host. */
+  readonly known: DeploymentState | undefined
 }
 
 /**
  * Afterwards this folder holds the credential that the token is for, and the gateway's certificate where the token names
- * one. What the machine lacks is found out before the token is used. A repeat with the same token is let in again.
+ * one. What the machine lacks is found out before the token is used. A repeat with the same token is let in again. A
+ * folder that has joined already stays what it is, and gets a new key: the former one may be shut out. Throws `conflict`
+ * where the token is for something else than this folder.
  */
 export async function beLetIn(
   layout: Layout,
   options: JoinOptions,
   progress: (line: string) => void,
 ): Promise<LetIn> {
-  if (loadState(layout) !== undefined)
+  const known = loadState(layout)
+  if (known !== undefined && known.joined === undefined && known.host === undefined)
     throw new Failure(
       'conflict',
       'There is a deployment in this folder already. ./weir up starts it; whatever joins needs a folder of its own: set WEIR_HOME.',
     )
-  const driver = withSettings(chooseDriver(options.driver), options.set ?? {})
+  const driver = known?.driver ?? withSettings(chooseDriver(options.driver), options.set ?? {})
   progress(`Driver ${driver.name}: ${driver.why}`)
   makeFolders(layout)
   await installPackages(['base'], progress)
   const gatewayUrl = withoutTrailing(options.gateway, '/')
   progress(`Asking ${gatewayUrl} to be let in ...`)
   // Kept before it is shown: with the same key the same token is good again.
-  const seedFile = await secretFile(layout, 'uplink.nk', () =>
+  const seedFile = await secretFile(layout, known === undefined ? KEY : NEXT_KEY, () =>
     new TextDecoder().decode(createUser().getSeed()),
   )
   const user = fromSeed(new TextEncoder().encode(readFileSync(seedFile, 'utf8')))
   const exchanged = await exchangeToken(gatewayUrl, options.token, user.getPublicKey())
   const { answer, certificate } = exchanged
+  if (known !== undefined) assertSame(known, answer)
   const credentials = new TextDecoder().decode(fmtCreds(answer.credential, user))
   writeFileAtomically(uplinkCredentialsFile(layout), credentials)
   if (certificate !== undefined) writeFileAtomically(certificateFile(layout), certificate)
-  return { driver, gatewayUrl, answer }
+  if (known !== undefined) renameSync(seedFile, join(layout.secrets, KEY))
+  return { driver, gatewayUrl, answer, known }
+}
+
+function assertSame({ cells, host }: DeploymentState, answer: JoinAnswer): void {
+  const own = host ?? cells[0]
+  const other = answer.host ?? answer.cell
+  if (own?.id === other.id) return
+  throw new Failure(
+    'conflict',
+    `This token is for ${answer.host === null ? 'cell' : 'host'} ${other.name}, and this folder is ${host === undefined ? 'cell' : 'host'} ${own?.name}. Nothing was changed here; the token is used up.`,
+  )
 }

@@ -15,7 +15,7 @@ export interface JoinCellOptions extends JoinOptions {
 
 /**
  * Afterwards this folder is a cell of the deployment behind the gateway: it has its own database and bus, and serves.
- * A join that broke off goes on when the same command is given again.
+ * A join that broke off goes on when the same command is given again. A folder that is this cell already is let in again.
  */
 export async function joinCell(
   layout: Layout,
@@ -30,7 +30,7 @@ export async function joinCell(
 
 async function plan(
   layout: Layout,
-  { answer, gatewayUrl, driver }: LetIn,
+  { answer, gatewayUrl, driver, known }: LetIn,
   hosts: number,
 ): Promise<DeploymentState> {
   const { cell, host, bus } = answer
@@ -44,6 +44,8 @@ async function plan(
       'unsupported',
       'The gateway names no address for the bus of a cell elsewhere.',
     )
+  const joined = { gatewayUrl, leafUrl: bus.leaf_url }
+  if (known !== undefined) return { ...known, joined }
   const id = parseId<CellId>(cell.id, 'cell id')
   const ownKey = keyPair(natsKeys(layout.nats).gatewaySeed).getPublicKey()
   return {
@@ -51,7 +53,7 @@ async function plan(
     driver,
     region: '',
     gateways: [],
-    joined: { gatewayUrl, leafUrl: bus.leaf_url },
+    joined,
     cells: [
       {
         id,

@@ -8,7 +8,7 @@ import { startHost } from './start-host.ts'
 
 /**
  * Afterwards this folder is a host of a cell of the deployment behind the gateway, and its cell has asked it something.
- * A join that broke off goes on when the same command is given again.
+ * A join that broke off goes on when the same command is given again. A folder that is this host already is let in again.
  */
 export async function joinHost(
   layout: Layout,
@@ -20,13 +20,15 @@ export async function joinHost(
   return startHost(layout, planned, progress)
 }
 
-function plan({ home }: Layout, { answer, gatewayUrl, driver }: LetIn): DeploymentState {
+function plan({ home }: Layout, { answer, gatewayUrl, driver, known }: LetIn): DeploymentState {
   const { cell, host, bus, image_url: imageUrl } = answer
   if (host === null)
     throw new Failure(
       'invalid',
       `This token is for the new cell ${cell.name}. Give it to: ./weir cell join`,
     )
+  const reached = { gatewayUrl, busUrl: bus.url, imageUrl }
+  if (known?.host !== undefined) return { ...known, host: { ...known.host, ...reached } }
   return {
     version: 1,
     driver,
@@ -37,9 +39,7 @@ function plan({ home }: Layout, { answer, gatewayUrl, driver }: LetIn): Deployme
       id: parseId<HostId>(host.id, 'host id'),
       name: host.name,
       cell: { id: parseId<CellId>(cell.id, 'cell id'), name: cell.name },
-      gatewayUrl,
-      busUrl: bus.url,
-      imageUrl,
+      ...reached,
     },
     processes: {},
     ...(sharesMachine(driver) ? { hostShare: hostShare(1, home) } : {}),

@@ -12,7 +12,7 @@ import { issueCellCredentials } from '../up/prepare-bus.ts'
 import { prepareCellDatabases } from '../up/prepare-databases.ts'
 import { cellPrograms, computePrograms } from '../up/programs.ts'
 import { startPrograms } from '../up/start-programs.ts'
-import { uplinkOf } from './uplink.ts'
+import { uplinkCredentialsFile, uplinkOf } from './uplink.ts'
 import { waitForCell } from './wait-for-cell.ts'
 
 /** Afterwards every process of a cell that has joined runs, and its hosts are up. */
@@ -30,7 +30,12 @@ export async function startCell(
     startNats(layout.nats, 'detached', uplinkOf(layout, cell)),
     issueCellCredentials(layout, state),
   ])
-  const uplink = { url: joined.leafUrl, port: nats.leafPort }
+  const { gatewayUrl, leafUrl: url } = joined
+  const uplink = {
+    url,
+    port: nats.leafPort,
+    credential: { file: uplinkCredentialsFile(layout), gatewayUrl },
+  }
   const wiring = { nats, uplink, credentials: { of: credentials }, databases: { cells: databases } }
   progress('Starting the cell and its computes ...')
   const startServers = async () =>

@@ -26,6 +26,7 @@ export async function startHost(
     {
       natsUrl: host.busUrl,
       natsCredentialsFile: uplinkCredentialsFile(layout),
+      gatewayUrl: host.gatewayUrl,
       imageUrl: host.imageUrl,
       caFile,
       stateDirectory: join(layout.hosts, host.name),

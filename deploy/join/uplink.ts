@@ -4,9 +4,11 @@ import type { Layout } from '../deployment/layout.ts'
 import type { CellRecord } from '../deployment/state.ts'
 import type { Uplink } from '../nats/nats-config.ts'
 
+export const UPLINK_CREDENTIALS = 'uplink.creds'
+
 /** What the gateway signed, with the private key it was signed for. */
 export function uplinkCredentialsFile(layout: Layout): string {
-  return join(layout.secrets, 'uplink.creds')
+  return join(layout.secrets, UPLINK_CREDENTIALS)
 }
 
 /** The gateway's certificate; there only where the join token named it. */

@@ -14,14 +14,19 @@ export function natsKeys(directory: string): NatsKeys {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   return {
     operatorSeed: keepSeed(operatorSeedFile(directory), createOperator),
-    systemSeed: keepSeed(`${directory}/system-account.nk`, createAccount),
-    gatewaySeed: keepSeed(`${directory}/gateway-account.nk`, createAccount),
+    systemSeed: keepSeed(accountSeedFile(directory, 'system'), createAccount),
+    gatewaySeed: keepSeed(accountSeedFile(directory, 'gateway'), createAccount),
   }
 }
 
 /** Where the operator's seed is kept. */
 export function operatorSeedFile(directory: string): string {
   return `${directory}/operator.nk`
+}
+
+/** Where the seed of the system's account, or of the gateways', is kept. */
+export function accountSeedFile(directory: string, account: 'system' | 'gateway'): string {
+  return `${directory}/${account}-account.nk`
 }
 
 /** The key pair a seed stands for. */

@@ -9,6 +9,7 @@ export interface CellFiles {
   readonly secretKeyFile: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string
+  readonly natsAccountSeedFile: string
   /** Undefined where the cell is on the deployment's own bus. */
   readonly uplink: UplinkSettings | undefined
   /** PEM, to be believed besides what the machine believes; undefined: none. */
@@ -33,10 +34,22 @@ export function cellProgram(
       CELL_SECRET_KEY_FILE: files.secretKeyFile,
       CELL_NATS_URL: files.natsUrl,
       CELL_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
-      ...(uplink && { CELL_UPLINK_URL: uplink.url, CELL_UPLINK_PORT: String(uplink.port) }),
+      CELL_NATS_ACCOUNT_SEED_FILE: files.natsAccountSeedFile,
+      ...(uplink && uplinkSettings(uplink)),
       ...(caFile !== undefined && { NODE_EXTRA_CA_CERTS: caFile }),
       ...passedOn(process.env, 'CELL_RETENTION_'),
       ...passedOn(process.env, 'CELL_FENCE_'),
+    }),
+  }
+}
+
+function uplinkSettings({ url, port, credential }: UplinkSettings) {
+  return {
+    CELL_UPLINK_URL: url,
+    CELL_UPLINK_PORT: String(port),
+    ...(credential && {
+      CELL_UPLINK_CREDENTIALS_FILE: credential.file,
+      CELL_UPLINK_GATEWAY_URL: credential.gatewayUrl,
     }),
   }
 }

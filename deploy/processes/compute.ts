@@ -6,6 +6,9 @@ import type { Program } from './program.ts'
 export interface ComputeFiles {
   readonly natsUrl: string
   readonly natsCredentialsFile: string
+  /** Absent where its credential is renewed at `gatewayUrl`. */
+  readonly natsAccountSeedFile?: string
+  readonly gatewayUrl?: string
   /** The image service, without a trailing slash. */
   readonly imageUrl: string
   readonly stateDirectory: string
@@ -32,6 +35,10 @@ export function computeProgram(
       COMPUTE_ZONE: cell.name,
       COMPUTE_NATS_URL: files.natsUrl,
       COMPUTE_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
+      ...(files.natsAccountSeedFile && {
+        COMPUTE_NATS_ACCOUNT_SEED_FILE: files.natsAccountSeedFile,
+      }),
+      ...(files.gatewayUrl && { COMPUTE_GATEWAY_URL: files.gatewayUrl }),
       COMPUTE_IMAGE_URL: files.imageUrl,
       ...(files.caFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: files.caFile }),
       COMPUTE_STATE_DIRECTORY: files.stateDirectory,

@@ -14,9 +14,11 @@ export interface GatewayFiles {
   readonly databaseUrlFile: string
   readonly natsUrl: string
   readonly natsCredentialsFile: string
+  readonly natsAccountSeedFile: string
   readonly natsLeafUrl: string
   readonly natsOperatorSeedFile: string
   readonly natsSystemCredentialsFile: string
+  readonly natsSystemSeedFile: string
   readonly secretKeyFile: string
   readonly imageDirectory: string
 }
@@ -36,9 +38,11 @@ export function gatewayProgram(
       GATEWAY_DATABASE_URL_FILE: files.databaseUrlFile,
       GATEWAY_NATS_URL: files.natsUrl,
       GATEWAY_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
+      GATEWAY_NATS_ACCOUNT_SEED_FILE: files.natsAccountSeedFile,
       GATEWAY_NATS_LEAF_URL: files.natsLeafUrl,
       GATEWAY_NATS_OPERATOR_SEED_FILE: files.natsOperatorSeedFile,
       GATEWAY_NATS_SYSTEM_CREDENTIALS_FILE: files.natsSystemCredentialsFile,
+      GATEWAY_NATS_SYSTEM_SEED_FILE: files.natsSystemSeedFile,
       GATEWAY_SECRET_KEY_FILE: files.secretKeyFile,
       GATEWAY_IMAGE_DIRECTORY: files.imageDirectory,
       ...(files.tls === undefined ? {} : tlsSettings(files.tls)),

@@ -1,12 +1,15 @@
+import { readCredential } from '#common/bus/credential.ts'
 import type { Database } from '#common/db/database.ts'
 import type { Secrets } from '#common/secrets.ts'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
 import { sealedAccount } from '#gateway/cells/cell-access.ts'
 import { registerCell } from '#gateway/cells/register-cell.ts'
+import { recordBusKey } from '#gateway/db/bus-keys.ts'
 import { insertCellAccount, listCellAccounts } from '#gateway/db/cell-accounts.ts'
 import { cloudAccount } from '../deployment/clouds-file.ts'
 import type { Layout } from '../deployment/layout.ts'
 import type { CellRecord, DeploymentState } from '../deployment/state.ts'
+import { credentialsFiles } from './prepare-bus.ts'
 
 /**
  * Afterwards the global database has the users of clouds.yaml with their roles and projects, and every cell: what no
@@ -22,9 +25,23 @@ export async function fillGlobalDatabase(
     adminPassword: cloudAccount(layout, 'weir-admin').password,
     demoPassword: cloudAccount(layout, 'weir').password,
   })
-  for (const { id, name, account } of state.cells) {
+  for (const { id, name, account, hosts } of state.cells) {
     await registerCell(db, { id, name })
     await insertCellAccount(db, sealedAccount(secrets, id, account))
+    await recordKeys(layout, db, { id, name, hosts })
+  }
+}
+
+/** So that a single one of them can be shut out. */
+async function recordKeys(
+  layout: Layout,
+  db: Database,
+  cell: Pick<CellRecord, 'id' | 'name' | 'hosts'>,
+): Promise<void> {
+  const ids = [null, ...cell.hosts.map(({ id }) => id)]
+  for (const [nth, file] of credentialsFiles(layout, cell).entries()) {
+    const { sub: publicKey } = readCredential(file).claims
+    await recordBusKey(db, { publicKey, cellId: cell.id, hostId: ids[nth] ?? null })
   }
 }
 

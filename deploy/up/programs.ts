@@ -6,6 +6,7 @@ import type { Layout } from '../deployment/layout.ts'
 import { secretFile } from '../deployment/secret-file.ts'
 import type { CellRecord, DeploymentState, HostRecord } from '../deployment/state.ts'
 import { certificateFile } from '../join/uplink.ts'
+import { accountSeedFile } from '../nats/nats-keys.ts'
 import type { Nats } from '../nats.ts'
 import { cloudSettings } from '../nested/cloud-login.ts'
 import { cellProgram } from '../processes/cell.ts'
@@ -13,7 +14,7 @@ import { computeProgram } from '../processes/compute.ts'
 import { gatewayProgram, type TlsFiles } from '../processes/gateway.ts'
 import type { Program } from '../processes/program.ts'
 import { endpointOf } from './endpoint.ts'
-import type { BusCredentials } from './prepare-bus.ts'
+import { type BusCredentials, cellSeedFile } from './prepare-bus.ts'
 import type { DatabaseFiles } from './prepare-databases.ts'
 
 const KEY_BYTES = 32
@@ -47,9 +48,11 @@ export async function serverPrograms(
       databaseUrlFile: databases.gateway,
       natsUrl: nats.url,
       natsCredentialsFile: credentials.gateway,
+      natsAccountSeedFile: accountSeedFile(layout.nats, 'gateway'),
       natsLeafUrl: `nats://127.0.0.1:${nats.leafPort}`,
       natsOperatorSeedFile: nats.operatorSeedFile,
       natsSystemCredentialsFile: credentials.operator,
+      natsSystemSeedFile: accountSeedFile(layout.nats, 'system'),
       secretKeyFile,
       imageDirectory: layout.images,
     }),
@@ -73,6 +76,7 @@ export async function cellPrograms(
           secretKeyFile: await keyFile(layout, `cell-${cell.name}.key`),
           natsUrl: nats.url,
           natsCredentialsFile: given(credentials.of, cell.id),
+          natsAccountSeedFile: cellSeedFile(layout, cell),
           uplink,
           caFile: existsSync(ca) ? ca : undefined,
         },
@@ -97,6 +101,7 @@ export function computePrograms(
       {
         natsUrl: nats.url,
         natsCredentialsFile: given(credentials.of, host.id),
+        natsAccountSeedFile: cellSeedFile(layout, cell),
         imageUrl: `${endpointOf(state)}/image`,
         caFile: existsSync(ca) ? ca : undefined,
         stateDirectory: join(layout.hosts, host.name),

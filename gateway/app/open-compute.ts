@@ -2,14 +2,17 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import { newId } from '#common/ids.ts'
-import type { Logger } from '#common/log.ts'
+import { errorFields, type Logger } from '#common/log.ts'
 import { type Reconciler, type ReconcilerStatus, RunningReconciler } from '#common/reconciler.ts'
 import { SagaEngine } from '#common/saga/engine.ts'
+import type { SagaRecord } from '#common/saga/log.ts'
+import type { SagaOutcome } from '#common/saga/saga.ts'
 import type { Secrets } from '#common/secrets.ts'
 import { cellClient } from '../cells/client.ts'
 import { hostClient } from '../cells/host-client.ts'
 import { CellRegistry } from '../cells/registry.ts'
 import { runningAmong } from '../db/running-operations.ts'
+import { tellStuck } from '../db/saga-operations.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { numberNewEvents } from './events/number-events.ts'
 import { seldom } from './events/seldom.ts'
@@ -96,7 +99,11 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   }
   const running = (ids: readonly string[]) => runningAmong(db, ids)
   const operations = parts.use(new OperationWatch({ running, nats, clock, log }))
-  const onEnded = (id: string) => operations.tell(id)
+  const onEnded = (saga: SagaRecord, outcome: SagaOutcome) => {
+    operations.tell(saga.id)
+    if (outcome === 'stuck')
+      void tellStuck(db, saga).catch((error) => log.warn(errorFields(error), 'stuck saga not told'))
+  }
   const engine = { db, deps, sagas: COMPUTE_SAGAS, processName, clock, log, onEnded }
   const sagas = parts.use(await SagaEngine.open(engine))
   const compute: Compute = { ...deps, sagas, operations }

@@ -6,6 +6,16 @@ import { Failure } from '#common/errors.ts'
 const ASKERS_MAX = 10_000
 const MINUTE_MS = 60_000
 
+/** What was asked for too often; it is not done, and would be after `retryAfterS` seconds. */
+export class TooOften extends Failure {
+  readonly retryAfterS: number
+
+  constructor(message: string, waitMs: number) {
+    super('unavailable', message)
+    this.retryAfterS = Math.ceil(waitMs / 1_000)
+  }
+}
+
 interface Allowance {
   readonly left: number
   readonly at: number

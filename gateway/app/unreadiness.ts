@@ -1,3 +1,4 @@
+import type { NatsConnection } from '@nats-io/transport-node'
 import type { Database } from '#common/db/database.ts'
 import { errorChain } from '#common/errors.ts'
 import type { Logger } from '#common/log.ts'
@@ -6,15 +7,29 @@ import { databaseReadiness } from '../db/readiness.ts'
 
 const READY_WAIT_MS = 2_000
 
+export interface Needed {
+  readonly db: Database
+  readonly nats: Pick<NatsConnection, 'rtt'>
+  readonly log: Logger
+}
+
 /**
- * Why this gateway cannot serve, or undefined when it can. It is ready without any cell: reads and most intents
- * need only the database.
+ * Why this gateway cannot serve all there is, or undefined when it can. It is ready without any cell, and not without the
+ * bus: another gateway that has it hears the cells, and serves what this one answers 503.
  */
-export async function unreadiness(db: Database, log: Logger): Promise<string | undefined> {
+export async function unreadiness({ db, nats, log }: Needed): Promise<string | undefined> {
   try {
-    return await withDeadline(READY_WAIT_MS, databaseReadiness(db))
+    const lacking = await withDeadline(READY_WAIT_MS, databaseReadiness(db))
+    if (lacking !== undefined) return lacking
   } catch (error) {
     log.warn({ error: errorChain(error) }, 'database not ready')
     return 'the database does not answer'
+  }
+  try {
+    await withDeadline(READY_WAIT_MS, nats.rtt())
+    return undefined
+  } catch (error) {
+    log.warn({ error: errorChain(error) }, 'bus not ready')
+    return 'the bus does not answer'
   }
 }

@@ -6,6 +6,8 @@ import { type BusOperator, pushAccount } from './push-account.ts'
 export interface KeptAccount extends CellAccount {
   /** Null while it is good. */
   readonly revokedAt: Date | null
+  /** Public nkeys of its users that were shut out. */
+  readonly shutOut: readonly string[]
 }
 
 interface Claims {
@@ -76,7 +78,9 @@ function claimsOf(gatewayKey: string, accounts: readonly KeptAccount[]): readonl
   const good = accounts.filter(({ revokedAt }) => revokedAt === null)
   const revoked = accounts.filter(({ revokedAt }) => revokedAt !== null)
   return [
-    ...good.map((each) => claims(each.cellId, each.publicKey, cellAccount(each.cellId))),
+    ...good.map((each) =>
+      claims(each.cellId, each.publicKey, cellAccount(each.cellId, each.shutOut)),
+    ),
     claims('gateway', gatewayKey, gatewayAccount(good)),
     ...revoked.map((each) => claims(each.cellId, each.publicKey, revokedAccount())),
   ]

@@ -35,6 +35,8 @@ const CELL_LIMITS: OperatorLimits = {
 
 /** Of one host: it hears some twenty subjects, and one more for each console that is open. */
 const HOST_SUBSCRIPTIONS_MAX = 500
+/** Of one message of a host, in bytes: what it says is read in pages of half as much. */
+const HOST_PAYLOAD_MAX = 2 ** 20
 
 /** The end of the year 9999, in seconds since the epoch. */
 const END_OF_TIME_S = 253_402_300_799
@@ -64,11 +66,15 @@ export function gatewayAccount(cells: readonly CellAccount[]): Partial<Account> 
 
 /**
  * Claims of a cell's account: what it exports can be imported only with an activation it signed, and it imports
- * nothing. Whoever holds its keys therefore sees and reaches this account alone.
+ * nothing. Whoever holds its keys therefore sees and reaches this account alone. Connections of the users whose public
+ * nkeys are in `shutOut` are closed, and every credential of theirs is refused, whenever it was signed.
  */
-export function cellAccount(cellId: string): Partial<Account> {
+export function cellAccount(cellId: string, shutOut: readonly string[] = []): Partial<Account> {
   return {
     limits: CELL_LIMITS,
+    ...(shutOut.length === 0
+      ? {}
+      : { revocations: Object.fromEntries(shutOut.map((key) => [key, END_OF_TIME_S])) }),
     exports: [
       { name: 'service', type: 'service', subject: cellServiceSubject(cellId), token_req: true },
       { name: 'feed', type: 'stream', subject: cellFeedSubject(cellId), token_req: true },
@@ -111,6 +117,7 @@ export function computePermissions(cellId: string, hostId: string): BusRights {
     pub: { allow: [`up.${own}.>`] },
     resp: { max: 1, ttl: HOST_REPLY_NS },
     subs: HOST_SUBSCRIPTIONS_MAX,
+    payload: HOST_PAYLOAD_MAX,
   }
 }
 

@@ -17,6 +17,8 @@ export interface AccessRight {
   /** Public nkey of the gateways' account. */
   readonly gatewayKey: string
   readonly keeper: AccountKeeper
+  /** How long what is signed lasts, in seconds. */
+  readonly credentialLifetimeS: number
 }
 
 /**
@@ -54,14 +56,14 @@ export class CellAccess {
     await this.#held().keeper.keep()
   }
 
-  /** The right of a public key to act within the cell's account as the permissions say. */
+  /** The right of a public key to act within the cell's account as the permissions say, for its lifetime. */
   sign(
     account: CellAccountRecord,
     user: { readonly name: string; readonly publicKey: string; readonly permissions: Permissions },
   ): Promise<string> {
-    this.#held()
+    const { credentialLifetimeS } = this.#held()
     const seed = this.#secrets.open(account.sealedSeed, purposeOf(account.publicKey))
-    return signUser(user.name, user.publicKey, seed, user.permissions)
+    return signUser(user.name, user.publicKey, seed, user.permissions, credentialLifetimeS)
   }
 
   /** Throws `unsupported` where this gateway can neither let in nor shut out anybody. */

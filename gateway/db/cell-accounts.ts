@@ -1,6 +1,7 @@
 import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
+import { shutOutKeys } from './bus-keys.ts'
 import { cellAccounts } from './schema/cells.ts'
 
 /** A cell's account on the bus, as it is kept. */
@@ -21,6 +22,15 @@ export async function listCellAccounts(db: Executor): Promise<readonly CellAccou
     .from(cellAccounts)
     .orderBy(asc(cellAccounts.createdAt), asc(cellAccounts.publicKey))
   return rows.map(recordOf)
+}
+
+/** The same, each with the public nkeys of those of its users that were shut out. */
+export async function listKeptAccounts(
+  db: Executor,
+): Promise<readonly (CellAccountRecord & { readonly shutOut: readonly string[] })[]> {
+  const accounts = await listCellAccounts(db)
+  const keys = await shutOutKeys(db)
+  return accounts.map((each) => ({ ...each, shutOut: keys.get(each.cellId) ?? [] }))
 }
 
 /** The one that is good; undefined for a cell that has none. */

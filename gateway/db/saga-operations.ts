@@ -1,6 +1,8 @@
 import { and, desc, eq, inArray, lt } from 'drizzle-orm'
-import type { Executor } from '#common/db/database.ts'
+import type { Executor, Transactional } from '#common/db/database.ts'
+import type { SagaRecord } from '#common/saga/log.ts'
 import { sagas } from '#common/saga/schema.ts'
+import { addEvents } from './event-inbox.ts'
 import type { OperationRecord, OperationState } from './operations.ts'
 
 const STATES: Readonly<Record<string, OperationState>> = {
@@ -17,7 +19,18 @@ const SHOWN = { running: ['running', 'unwinding'], failed: ['stuck'] } as const
 const MESSAGES: Readonly<Record<string, string>> = {
   unwinding: 'It failed, and what it did is being undone.',
   stuck:
-    'It is stuck: it could not be undone, or ended every process that took it up. The log of the gateway says why.',
+    'It is stuck: it could not be undone, or ended a process that did it. The log of the gateway says why; ./weir operation continue goes on with it.',
+}
+
+/** Afterwards readers of events know that the saga waits for an operator. */
+export async function tellStuck(db: Transactional, { name, subject }: SagaRecord): Promise<void> {
+  const details = { action: name, state: 'stuck', message: `${name} of ${subject} is stuck.` }
+  await db.transaction((tx) => addEvents(tx, [{ type: 'operation.state', cellId: null, details }]))
+}
+
+/** How many sagas wait for an operator. */
+export async function countStuck(db: Executor): Promise<number> {
+  return db.orm.$count(sagas, eq(sagas.state, 'stuck'))
 }
 
 /** Sagas that have not ended, stuck ones among them, the newest first, from before an id. */

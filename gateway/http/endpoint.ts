@@ -8,11 +8,11 @@ import type { Operation } from '#openapi/projection/operation.ts'
 import { allowsRequest } from '../app/identity/access-rule.ts'
 import type { PolicyCheck } from '../app/policy.ts'
 import { ANONYMOUS, type Caller } from '../app/request-context.ts'
+import { TooOften } from '../app/request-limiter.ts'
 import type { Gateway } from '../context.ts'
 import { audited } from './audited.ts'
 import { authenticate } from './authenticate.ts'
 import { type HttpInput, httpInput, withoutIdentityHeaders } from './http-input.ts'
-import { HttpRefusal } from './http-refusal.ts'
 import { NOVA_BODY, readJsonBody } from './json-body.ts'
 import type { Links, LinksSource } from './links.ts'
 import { negotiateMicroversion } from './microversion.ts'
@@ -168,7 +168,7 @@ function refuseTooMany(
   const waitMs = requestLimiter?.take(projectId ?? userId) ?? 0
   if (waitMs === 0) return
   const waitS = Math.ceil(waitMs / 1_000)
-  throw new HttpRefusal(429, `This project asks too often: try again in ${waitS} s.`, waitS)
+  throw new TooOften(`This project asks too often: try again in ${waitS} s.`, waitMs)
 }
 
 /** A token got with an application credential that has access rules makes those requests and no others. */

@@ -3,6 +3,7 @@ import type { ErrorKind } from '#common/errors.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { IdempotencyKeyReused } from '../app/idempotency-key.ts'
 import { RevisionMismatch } from '../app/networks/revision.ts'
+import { TooOften } from '../app/request-limiter.ts'
 import { HttpRefusal } from './http-refusal.ts'
 
 /** How a service words a fault; clients of each look for their own envelope. */
@@ -100,6 +101,7 @@ export function faultOf(error: unknown, style: FaultStyle, requestId = ''): Faul
 function statusOf(error: unknown, style: FaultStyle): number {
   if (error instanceof HttpRefusal) return error.status
   if (error instanceof RevisionMismatch) return 412
+  if (error instanceof TooOften) return 429
   if (error instanceof IdempotencyKeyReused) return 422
   // Glance's LimitExceeded, whatever the limit is of.
   if (style === 'glance' && isFailure(error, 'over-quota')) return STATUS['too-large']
@@ -107,7 +109,7 @@ function statusOf(error: unknown, style: FaultStyle): number {
 }
 
 function retryAfterOf(error: unknown, status: number): number | undefined {
-  if (error instanceof HttpRefusal) return error.retryAfterS
+  if (error instanceof HttpRefusal || error instanceof TooOften) return error.retryAfterS
   return status === 503 ? RETRY_AFTER_S : undefined
 }
 

@@ -43,12 +43,18 @@ export async function readJsonBody(
   const coming = isFramed && !isChunked ? request.text() : countedText(request, bytesMax)
   const text = await withDeadline(
     timeMaxMs,
-    coming,
+    coming.catch(hungUp),
     () => new HttpRefusal(408, `The request body did not come within ${timeMaxMs / 1_000} s.`),
   )
   if (text === '') return undefined
   refuseOtherMedia(header('content-type'), limits)
   return parse(text)
+}
+
+/** Only the peer can end a body before its end: it hears no answer, and nothing is to be repaired here. */
+function hungUp(cause: unknown): never {
+  if (cause instanceof Failure) throw cause
+  throw new Failure('invalid', 'The request ended before its body was whole.', { cause })
 }
 
 function refuseOtherMedia(type: string | undefined, { takesPlainForNone }: BodyLimits): void {

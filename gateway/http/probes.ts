@@ -13,7 +13,7 @@ import type { HeaderReader } from './http-input.ts'
 export function registerProbes(app: Hono, gateway: Gateway): void {
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   app.get('/readyz', async (c) => {
-    const why = await unreadiness(gateway.db, gateway.log)
+    const why = await unreadiness(gateway)
     return why === undefined
       ? c.json({ status: 'ready' })
       : c.json({ status: 'not ready', reason: why }, 503, { 'Retry-After': '1' })

@@ -211,6 +211,7 @@ describe('the weir command', () => {
     ['cell show west', 3, 'There is no cell west. There are: north, south.'],
     ['host show west-1', 3, 'There is no host west-1. See: ./weir host list'],
     ['why nobody', 3, 'There is no server nobody.'],
+    ['why nobody --flavor m1.tiny', 2, '--flavor is of a server one has in mind'],
     ['cell list --os-cloud six', 3, 'There is no cloud six: no clouds.yaml was found.'],
     ['cell update north', 2, "required option '--weight <number>' not specified"],
     ['cell list -o xml', 2, 'Allowed choices are table, wide, json, yaml, name'],

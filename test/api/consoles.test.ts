@@ -55,6 +55,35 @@ const demoUserId = async () =>
 const setEnabled = (user: string, enabled: boolean) =>
   cloud.as('admin').call('PATCH', `/identity/v3/users/${user}`, { user: { enabled } })
 
+interface Assignment {
+  readonly role: { readonly id: string }
+  readonly scope: { readonly project: { readonly id: string } }
+}
+let assignments: readonly Assignment[] = []
+
+async function changeRights(method: 'PUT' | 'DELETE', how: string): Promise<void> {
+  const admin = cloud.as('admin')
+  const user = await demoUserId()
+  const isGiven = method === 'PUT'
+  if (how === 'its user disabled') await setEnabled(user, isGiven)
+  for (const { role, scope } of assignments) {
+    const project = `/identity/v3/projects/${scope.project.id}`
+    if (how === 'its project disabled')
+      await admin.call('PATCH', project, { project: { enabled: isGiven } })
+    if (how === 'its roles withdrawn')
+      await admin.call(method, `${project}/users/${user}/roles/${role.id}`, undefined)
+  }
+}
+
+async function takeAway(how: string): Promise<void> {
+  const path = `/identity/v3/role_assignments?user.id=${await demoUserId()}`
+  const { body } = await cloud.as('admin').get<{ role_assignments: readonly Assignment[] }>(path)
+  assignments = body.role_assignments
+  await changeRights('DELETE', how)
+}
+
+const giveBack = (how: string) => changeRights('PUT', how)
+
 describe('a console is asked for', () => {
   test.each([
     ['vnc', 'novnc', 'vnc'],
@@ -230,7 +259,7 @@ describe('an open console', () => {
     await console.untilClosed()
   })
 
-  test.each(['revoked', 'its user disabled'])(
+  test.each(['revoked', 'its user disabled', 'its project disabled', 'its roles withdrawn'])(
     'ends once the token it was asked for with is %s, and one not yet opened is not opened',
     async (how) => {
       const token = await cloud.login('demo')
@@ -251,13 +280,13 @@ describe('an open console', () => {
           method: 'DELETE',
           headers: { ...headers, 'x-subject-token': token },
         })
-      else await setEnabled(await demoUserId(), false)
+      else await takeAway(how)
 
       try {
         await console.untilClosed()
         await expect(ConsoleSocket.open(unused)).rejects.toThrow('401')
       } finally {
-        await setEnabled(await demoUserId(), true)
+        await giveBack(how)
         // Her other tokens ended with her.
         demo.logOut()
       }

@@ -1,8 +1,11 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
-import { type Face, type IdentityWorld, identityWorld } from './identity-world.ts'
+import { listen } from '#gateway/listen.ts'
+import { Relay } from '#test/env/relay.ts'
+import { testServices } from '#test/env/services.ts'
+import { type Face, type IdentityWorld, identityWorld, passwordAuth } from './identity-world.ts'
 
 /** A way to the database that can be cut: the run's MariaDB serves other tests, too. */
 class CuttableRoute implements AsyncDisposable {
@@ -116,4 +119,77 @@ test.each([
 
   expect([status, Object.keys(body)]).toEqual([404, envelope.split(' ')])
   expect(headers.get('x-openstack-request-id')).toMatch(/^req-/)
+})
+
+test('/metrics is read with the token of settings, and with no other', async () => {
+  const metricsToken = 'read-by-monitoring'
+  const watched = await world.addGateway({ GATEWAY_METRICS_TOKEN: metricsToken })
+  const read = async (authorization?: string) => {
+    const headers = authorization === undefined ? {} : { authorization }
+    const { status, headers: told } = await watched.ask('GET', '/metrics', { headers })
+    return [status, told.get('www-authenticate')]
+  }
+
+  expect(await read(`Bearer ${metricsToken}`)).toEqual([200, null])
+  for (const other of [undefined, 'Bearer wrong', 'Bearer ', `Basic ${metricsToken}`])
+    expect(await read(other)).toEqual([401, 'Bearer realm="metrics"'])
+})
+
+test('without the bus a gateway is not ready, and is again once it is back', async () => {
+  const { natsUrl } = await testServices()
+  await using relay = await Relay.open(natsUrl)
+  const cutOff = await world.addGateway({ GATEWAY_NATS_URL: relay.url })
+  const ready = async () => (await cutOff.ask('GET', '/readyz')).body
+
+  expect(await ready()).toEqual({ status: 'ready' })
+  relay.set('refuse')
+  await expect.poll(ready).toMatchObject({ reason: 'the bus does not answer' })
+  relay.set('pass')
+  await expect.poll(ready).toEqual({ status: 'ready' })
+})
+
+test('a peer that hangs up in the middle of a body is no error of ours', async () => {
+  const { gateway } = face
+  const errors = vi.spyOn(gateway.log, 'error')
+  const warnings = vi.spyOn(gateway.log, 'warn')
+  await using listening = await listen(gateway)
+  const socket = connect(listening.port, listening.host)
+  socket.on('error', () => {})
+  socket.write(
+    'POST /identity/v3/auth/tokens HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n',
+  )
+  socket.write('Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n')
+  // The server reads the body by now.
+  expect(String((await once(socket, 'data'))[0])).toContain('100 Continue')
+  socket.write('{"auth":')
+
+  socket.destroy()
+
+  const answers = async () =>
+    (await gateway.metrics.registry.metrics()).match(/_count\{method="POST".*status="400"/g)
+  await expect.poll(answers).toHaveLength(1)
+  expect(errors).not.toHaveBeenCalled()
+  expect(warnings).not.toHaveBeenCalled()
+})
+
+test('a user who asks for too many tokens is told when to come back', async () => {
+  const strict = await world.addGateway({ GATEWAY_USER_TOKENS_PER_MINUTE: '2' })
+  const { demo } = world.passwords
+  const ask = () => strict.ask('POST', '/v3/auth/tokens', { body: passwordAuth('demo', demo) })
+  expect([(await ask()).status, (await ask()).status]).toEqual([201, 201])
+
+  const { status, headers, body } = await ask()
+
+  expect([status, body]).toMatchObject([429, { error: { code: 429 } }])
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(30)
+})
+
+test('by default a project has 60,000 requests a minute, and no more', () => {
+  const { requestLimiter } = face.gateway
+  const taken = Array.from({ length: 60_000 }, () => requestLimiter?.take('busy'))
+
+  expect(new Set(taken)).toEqual(new Set([0]))
+  const waits = Array.from({ length: 60_000 }, () => requestLimiter?.take('busy') ?? 0)
+  expect(waits.some((waitMs) => waitMs > 0)).toBe(true)
 })

@@ -53,7 +53,7 @@ export class FreshBus implements AsyncDisposable {
 
   async addCell(cellId: string): Promise<void> {
     const account = await createCellAccount(cellId, this.#gatewayKey)
-    this.#accounts = [...this.#accounts, { ...account, revokedAt: null }]
+    this.#accounts = [...this.#accounts, { ...account, revokedAt: null, shutOut: [] }]
     await this.#keeper.keep()
   }
 

@@ -195,5 +195,21 @@ describe('./weir', () => {
     await expect.poll(hosts).toContain('extra')
     await machine.succeed('down')
     expect(await machine.succeed('up')).toContain('Host extra of cell north is up again.')
+
+    const shown = async () => {
+      const text = await checkout.succeed('host', 'show', 'extra', '-o', 'json')
+      return JSON.parse(text) as { readonly id: string; readonly is_up: boolean }
+    }
+    const { id } = await shown()
+    expect((await checkout.weir('host', 'shut-out', 'extra')).stderr).toContain('--yes')
+    await checkout.succeed('host', 'shut-out', 'extra', '--yes')
+    await expect.poll(async () => (await shown()).is_up).toBe(false)
+    const again = await checkout.succeed(
+      ...['cell', 'token', 'create', 'north', '--host', 'extra', '--renew'],
+    )
+    const token = tokenFile(again.trim().split(' ')[0]?.split('=')[1] ?? '')
+    await machine.succeed(...told, '--token-file', token)
+    await expect.poll(async () => (await shown()).is_up).toBe(true)
+    expect((await shown()).id).toBe(id)
   })
 })

@@ -9,6 +9,8 @@ export const DISPLAYED_AGES = /^gateway\/(cli|views|api\/placement)\//
 export const WALL_CLOCK_FILES: Readonly<Record<string, string>> = {
   'common/clock.ts': 'it is the clock',
   'common/ids.ts': 'ids begin with the time of day',
+  'common/bus/credential.ts': 'the bus compares the end of a credential with the time of day',
+  'common/bus/keep-credential.ts': 'the same',
   'cells/compute/attempts.ts': 'kept on disk for days',
   'cells/compute/fence.ts': 'kept on disk: the time that passed while the compute was off',
   'cells/feed/trim-feed.ts': 'rows are kept for hours',

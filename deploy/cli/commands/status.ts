@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { systemClock } from '#common/clock.ts'
 import { layoutIn } from '../../deployment/layout.ts'
 import { type DeploymentState, existingState } from '../../deployment/state.ts'
 import type { ProcessState } from '../../status/process-states.ts'
@@ -13,9 +14,10 @@ const EXIT_PARTIAL = 4
 export function addStatusCommand(program: Command): void {
   program
     .command('status')
-    .description('List the processes; exit with 4 when some do not run')
+    .description('List the processes; exit with 4 when some do not run, or a credential has ended')
     .action(async () => {
       const { processStates } = await import('../../status/process-states.ts')
+      const { examineCredentials } = await import('../../doctor/examine-credentials.ts')
       const layout = layoutIn()
       const state = existingState(layout)
       const processes = await processStates(layout, state)
@@ -25,6 +27,11 @@ export function addStatusCommand(program: Command): void {
       say(
         `${whatIs(state)} ${endpointOf(state)}/identity/v3, driver ${state.driver.name}, ${memoryMib} MiB`,
       )
+      const ended = examineCredentials(layout, state, systemClock.now()).filter(
+        ({ is }) => is === 'bad',
+      )
+      for (const { what } of ended) say(what)
+      if (ended.length > 0) process.exitCode = EXIT_PARTIAL
       const dead = processes.filter(({ isAlive }) => !isAlive)
       if (dead.length === 0) return
       say(`${dead.length} not running. ./weir up starts them.`)

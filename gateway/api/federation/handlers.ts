@@ -14,11 +14,13 @@ import { listHostServers } from './hosts/list-host-servers.ts'
 import { listHosts } from './hosts/list-hosts.ts'
 import { listStrangers } from './hosts/list-strangers.ts'
 import { showHost } from './hosts/show-host.ts'
+import { shutOutHost } from './hosts/shut-out-host.ts'
 import { updateHost } from './hosts/update-host.ts'
 import { listImageCopies } from './images/list-image-copies.ts'
 import { cancelIntent } from './intents/cancel-intent.ts'
 import { listIntents } from './intents/list-intents.ts'
 import { join } from './join/join.ts'
+import { renewCredential } from './join/renew-credential.ts'
 import { addNode } from './nodes/add-node.ts'
 import { inspectNode } from './nodes/inspect-node.ts'
 import { listNodeSensors } from './nodes/list-node-sensors.ts'
@@ -27,6 +29,7 @@ import { removeNode } from './nodes/remove-node.ts'
 import { showNode } from './nodes/show-node.ts'
 import { updateNode } from './nodes/update-node.ts'
 import { cancelOperation } from './operations/cancel-operation.ts'
+import { continueOperation } from './operations/continue-operation.ts'
 import { listOperations } from './operations/list-operations.ts'
 import { showOperation } from './operations/show-operation.ts'
 import { adoptOrphan } from './orphans/adopt-orphan.ts'
@@ -49,6 +52,7 @@ export const federationHandlers: Handlers = {
   addNode,
   cancelIntent,
   cancelOperation,
+  continueOperation,
   createJoinToken,
   declareCellLost,
   deleteCell,
@@ -74,6 +78,7 @@ export const federationHandlers: Handlers = {
   listStrangers,
   listVersions,
   removeNode,
+  renewCredential,
   repairServer,
   showCell,
   showChain,
@@ -82,6 +87,7 @@ export const federationHandlers: Handlers = {
   showNode,
   showOperation,
   showTrace,
+  shutOutHost,
   updateCell,
   updateHost,
   updateNode,

@@ -1,7 +1,13 @@
+import type { UserClaims } from '#common/bus/credential.ts'
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { verifyWithKey } from '../../bus/native-key-pair.ts'
+import { isShutOut } from '../../db/bus-keys.ts'
 import { findAccountByKey } from '../../db/cell-accounts.ts'
+
+/** What brings back a peer whose credential is good no more. */
+export const COME_BACK =
+  'An administrator makes a token with which it joins again, in the same folder: ./weir cell token create CELL [--host HOST] --renew'
 
 /** A holder of a credential of a cell's account, who has just shown that the private key is theirs. */
 export interface BusPeer {
@@ -9,16 +15,6 @@ export interface BusPeer {
   readonly publicKey: string
   /** Public nkey of the account that signed for it (`A…`). */
   readonly account: string
-}
-
-/** What a credential says, as far as it matters here. */
-interface UserClaims {
-  readonly iss: string
-  readonly sub: string
-  readonly name: string
-  /** Seconds since the epoch; absent: it has no end. */
-  readonly exp?: number
-  readonly nats: { readonly type?: string; readonly issuer_account?: string }
 }
 
 /**
@@ -33,8 +29,10 @@ export async function admitPeer(
   now: number,
 ): Promise<BusPeer> {
   const peer = peerOf(connectLine, nonce, now)
-  if ((await findAccountByKey(db, peer.account)) !== undefined) return peer
-  throw refused('its credential is of no cell that is here')
+  if ((await findAccountByKey(db, peer.account)) === undefined)
+    throw refused('its credential is of no cell that is here')
+  if (await isShutOut(db, peer.publicKey)) throw refused('it was shut out')
+  return peer
 }
 
 function peerOf(connectLine: string, nonce: string, now: number): BusPeer {
@@ -45,18 +43,23 @@ function peerOf(connectLine: string, nonce: string, now: number): BusPeer {
   return { publicKey: claims.sub, account: claims.iss }
 }
 
-/** What a credential, a user's JWT, says: one that the account it names has signed. */
-function readCredential(jwt: string, now: number): UserClaims {
+/**
+ * What a credential, a user's JWT, says: one that the account it names has signed. Throws `unauthenticated` for anything
+ * else, and for one that has ended. `now` in milliseconds since the epoch.
+ */
+export function readCredential(jwt: string, now: number): UserClaims {
   const [header = '', body = '', signature = ''] = jwt.split('.')
   const claims = claimsOf(body)
+  const { type, issuer_account: issuer } = claims.nats as Partial<Record<string, unknown>>
   // Ours are signed by the account itself: a signing key of it could have limits that are unknown here.
-  if (claims.nats.type !== 'user' || claims.nats.issuer_account !== undefined)
-    throw refused('it is no credential of Weir')
+  if (type !== 'user' || issuer !== undefined) throw refused('it is no credential of Weir')
   const signed = Buffer.from(`${header}.${body}`)
   if (!verifyWithKey(claims.iss, signed, Buffer.from(signature, 'base64url')))
     throw refused('the credential is not signed by its account')
   if (claims.exp !== undefined && claims.exp * 1_000 <= now)
-    throw refused(`the credential ended at ${new Date(claims.exp * 1_000).toISOString()}`)
+    throw refused(
+      `the credential ended at ${new Date(claims.exp * 1_000).toISOString()}. ${COME_BACK}`,
+    )
   return claims
 }
 

@@ -20,6 +20,8 @@ export interface JoinTokenRequest {
   readonly cell: string
   /** Absent: the cell itself joins. */
   readonly host?: string | undefined
+  /** The cell, or the host, is there already, and is to come back as itself. */
+  readonly isRenewal: boolean
   readonly lifetimeS: number
 }
 
@@ -30,8 +32,8 @@ export interface CreatedJoinToken {
 }
 
 /**
- * Afterwards one cell of this name, or one host of this cell, may join. Throws `conflict` for a name that is taken,
- * `not-found` for a host's cell that is not there, `unsupported` where nobody can be let in.
+ * Afterwards one cell of this name, or one host of this cell, may join; for a renewal the one that is there already.
+ * Throws `conflict` for a name that is taken, `not-found` for a host's cell, or what is to be renewed, that is not there, `unsupported` where nobody can be let in.
  */
 export async function createJoinToken(
   db: Transactional,
@@ -55,13 +57,18 @@ export async function createJoinToken(
 
 type Subject = Pick<JoinTokenRecord, 'cellId' | 'cellName' | 'hostId' | 'hostName'>
 
-async function subjectOf(db: Executor, { cell: name, host }: JoinTokenRequest): Promise<Subject> {
+async function subjectOf(
+  db: Executor,
+  { cell: name, host, isRenewal }: JoinTokenRequest,
+): Promise<Subject> {
   const cell = (await listCellMappings(db)).find((each) => each.name === name)
-  if (host !== undefined) return hostSubject(db, name, cell, host)
-  if (cell !== undefined && (await findCellAccount(db, cell.id)) !== undefined)
+  if (host !== undefined) return hostSubject(db, name, cell, { host, isRenewal })
+  if (isRenewal && cell === undefined)
+    throw new Failure('not-found', `There is no cell ${name} whose credential could be renewed.`)
+  if (!isRenewal && cell !== undefined && (await findCellAccount(db, cell.id)) !== undefined)
     throw new Failure(
       'conflict',
-      `There is a cell ${name} already. Choose another name, or let that one leave first.`,
+      `There is a cell ${name} already. Choose another name, let that one leave first, or ask for a renewal of its credential (--renew).`,
     )
   // A cell that was shut out comes back as itself.
   const cellId = cell?.id ?? newId<CellId>()
@@ -72,13 +79,21 @@ async function hostSubject(
   db: Executor,
   name: string,
   cell: CellMapping | undefined,
-  host: string,
+  { host, isRenewal }: { readonly host: string; readonly isRenewal: boolean },
 ): Promise<Subject> {
   if (cell === undefined)
     throw new Failure('not-found', `There is no cell ${name} for a host to join.`)
   const known = (await hostsNamed(db, host)).find(({ cellId }) => cellId === cell.id)
-  if (known !== undefined && cell.loss === null)
-    throw new Failure('conflict', `Cell ${name} has a host ${host} already. Choose another name.`)
+  if (isRenewal && known === undefined)
+    throw new Failure(
+      'not-found',
+      `Cell ${name} has no host ${host} whose credential could be renewed.`,
+    )
+  if (!isRenewal && known !== undefined && cell.loss === null)
+    throw new Failure(
+      'conflict',
+      `Cell ${name} has a host ${host} already. Choose another name, or ask for a renewal of its credential (--renew).`,
+    )
   // A host of a cell that was given up comes back as itself: only it can destroy what it still runs.
   const hostId = known === undefined ? newId<HostId>() : (known.view.hostId as HostId)
   return { cellId: cell.id, cellName: name, hostId, hostName: host }

@@ -5,7 +5,9 @@ import { WIRE_VERSIONS } from '#openapi/wire.ts'
 import { computePermissions, SERVER_SIDE_PERMISSIONS } from '../../bus/accounts.ts'
 import type { CellAccess } from '../../cells/cell-access.ts'
 import { registerCell } from '../../cells/register-cell.ts'
+import { isShutOut, recordBusKey } from '../../db/bus-keys.ts'
 import { type CellAccountRecord, findCellAccount } from '../../db/cell-accounts.ts'
+import { addEvents } from '../../db/event-inbox.ts'
 import {
   findJoinToken,
   findJoinTokenBySecret,
@@ -31,8 +33,8 @@ export interface Joined {
 /**
  * Afterwards whoever holds the private key may act on the bus as the cell, or as the host, that the token names, and
  * as nothing else; a new cell is known to every gateway within a second. The same key may ask again until the token
- * expires. Throws `unauthenticated` for a token that is not good, `conflict` for one that let in another key, for a
- * name taken meanwhile and for versions that do not meet, `unavailable` when the bus does not answer: ask again.
+ * expires. Throws `unauthenticated` for a token that is not good, `conflict` for one that let in another key, for a key
+ * that was shut out, for a name taken meanwhile and for versions that do not meet, `unavailable` when the bus does not answer: ask again.
  */
 export async function join(
   db: Transactional,
@@ -93,9 +95,14 @@ async function admitted(
   await db.transaction(async (tx) => {
     if (!(await useJoinToken(tx, token.id, publicKey)))
       throw notGood((await findJoinToken(tx, token.id)) ?? token, publicKey)
+    if (await isShutOut(tx, publicKey))
+      throw new Failure('conflict', 'This key was shut out. Join with another one.')
+    await recordBusKey(tx, { publicKey, cellId: token.cellId, hostId: token.hostId })
     const isKnown = token.hostId !== null || token.usedBy !== null
     if (isKnown || (await findCellAccount(tx, token.cellId)) !== undefined) return
     await registerCell(tx, { id: token.cellId, name: token.cellName })
+    const details = { state: 'joined', message: `Cell ${token.cellName} was let in.` }
+    addEvents(tx, [{ type: 'cell.state', cellId: token.cellId, details }])
     await access.admit(tx, token.cellId, fresh)
   })
   const account = await findCellAccount(db, token.cellId)

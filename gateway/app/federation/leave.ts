@@ -2,6 +2,7 @@ import type { Clock } from '#common/clock.ts'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { CellAccess } from '../../cells/cell-access.ts'
+import { addEvents } from '../../db/event-inbox.ts'
 import { countServersIn, removeCell } from '../../db/remove-cell.ts'
 import { type OperatedCell, updateCell } from './cells.ts'
 
@@ -35,6 +36,8 @@ export async function leave(
     await assertNoServers(tx, cell)
     await access.revoke(tx, cell.id)
     await removeCell(tx, cell.id)
+    const details = { state: 'left', message: `Cell ${cell.name} has left.` }
+    addEvents(tx, [{ type: 'cell.state', cellId: cell.id, details }])
   })
   await access.keep()
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Failure } from '#common/errors.ts'
 import { insertToken } from '../../db/identity/tokens.ts'
 import { findUser } from '../../db/identity/users.ts'
+import { TooOften } from '../request-limiter.ts'
 import { describeToken } from './describe-token.ts'
 import { type Identity, tokenId } from './identity.ts'
 import { fitsRules } from './required-methods.ts'
@@ -49,11 +50,9 @@ export async function issueToken(
     )
   const view = await describeToken(identity.db, record, record.issuedAt)
   if (view === undefined) return undefined
-  if ((identity.tokenLimiter?.take(proof.userId) ?? 0) > 0)
-    throw new Failure(
-      'unavailable',
-      'This user asks for too many tokens: use one until it expires.',
-    )
+  const waitMs = identity.tokenLimiter?.take(proof.userId) ?? 0
+  if (waitMs > 0)
+    throw new TooOften('This user asks for too many tokens: use one until it expires.', waitMs)
   await insertToken(identity.db, record)
   identity.cache.put(view, mark)
   return { token, view }

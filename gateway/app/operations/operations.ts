@@ -1,6 +1,7 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
+import { continueSaga } from '#common/saga/log.ts'
 import { serversOnHosts } from '../../db/host-list.ts'
 import {
   endDrain,
@@ -71,6 +72,21 @@ export async function serversLeft(
   if (state !== 'running') return []
   const servers = (await serversOnHosts(db, [subjectId])).get(subjectId) ?? []
   return servers.slice(0, SERVERS_SHOWN_MAX).map(({ id }) => id)
+}
+
+/**
+ * Afterwards a stuck operation is due again, and a gateway takes it up within a second. Throws `not-found`, and `conflict`
+ * for one that is not stuck.
+ */
+export async function continueOperation(
+  { db, sagas }: Pick<Compute, 'db' | 'sagas'>,
+  id: string,
+): Promise<OperationRecord> {
+  const { kind, state } = await findOperation(db, id)
+  if (!(await continueSaga(db, id)))
+    throw new Failure('conflict', `Operation ${id} (${kind}) is not stuck: it is ${state}.`)
+  await sagas.recover()
+  return findOperation(db, id)
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
+import { withinTask } from '#common/escaped.ts'
 import { newId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
 import type { Reconciler } from '#common/reconciler.ts'
@@ -46,7 +47,8 @@ export function carryOutIntents(compute: Compute, processName: string): Reconcil
       const ends: Promise<void>[] = []
       for (const intent of due) {
         signal.throwIfAborted()
-        const run = await begin(compute, intent)
+        const setAside = () => giveUp(compute, intent)
+        const run = await withinTask({ setAside }, () => begin(compute, intent))
         if (run !== undefined) ends.push(tellEnd(compute, intent, run))
       }
       await settledWithin(clock, WAIT_MS, Promise.all(ends))
@@ -55,15 +57,21 @@ export function carryOutIntents(compute: Compute, processName: string): Reconcil
   }
 }
 
-/** Undefined when nothing is begun: somebody was quicker, or nothing can be done. */
+/**
+ * Undefined when nothing is begun: somebody was quicker, or nothing can be done. An intent at which this fails for a
+ * reason of its own is given up: those behind it must not wait for ever.
+ */
 async function begin(compute: Compute, intent: DueIntent): Promise<SagaRun | undefined> {
   try {
     if (intent.wish === 'delete') return await beginDelete(compute, intent)
     if (intent.cellId === null) return await giveUp(compute, intent)
     return await beginAct(compute, intent)
   } catch (error) {
-    if (!isFailure(error, 'conflict', 'not-found')) throw error
-    return undefined
+    if (isFailure(error, 'conflict', 'not-found')) return undefined
+    if (isFailure(error)) throw error
+    const { serverId, wish } = intent
+    compute.log.error({ server: serverId, wish, ...errorFields(error) }, 'intent given up')
+    return giveUp(compute, intent)
   }
 }
 
@@ -125,7 +133,7 @@ async function recordFailure(
   await db.transaction((tx) => recordActionEvents(tx, null, [event]))
 }
 
-/** A server that is gone, or that no cell has, cannot be started or stopped. */
+/** The intent ends as a failed action of its server: as for one that is gone, which cannot be started or stopped. */
 async function giveUp({ db }: Compute, intent: DueIntent): Promise<undefined> {
   await db.transaction(async (tx) => {
     if (await removeIntent(tx, intent)) endIntent(tx, intent, 'Error')

@@ -1,12 +1,14 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
+import { withinTask } from '#common/escaped.ts'
+import { errorFields } from '#common/log.ts'
 import type { Reconciler } from '#common/reconciler.ts'
 import { findHost, type HostRecord, serversOnHosts } from '../../db/host-list.ts'
 import { endDrain, type HostDrain, noteProgress, runningDrains } from '../../db/operations.ts'
 import type { Compute } from '../compute.ts'
 import { type ServiceDeps, setService } from '../hosts/set-service.ts'
 
-type DrainDeps = ServiceDeps & Pick<Compute, 'operations'>
+type DrainDeps = ServiceDeps & Pick<Compute, 'operations' | 'log'>
 
 /** Else it is told that there may be something to do. */
 const EVERY_MS = 10_000
@@ -21,14 +23,23 @@ export function drainHosts(deps: DrainDeps): Reconciler {
       const drains = await runningDrains(deps.db, BATCH)
       for (const drain of drains) {
         signal.throwIfAborted()
-        // What one host or its cell refuses must not hold up the others.
-        await advance(deps, drain).catch(async (error: unknown) => {
-          if (!isFailure(error)) throw error
-          await noteProgress(deps.db, drain.id, { message: error.message })
-        })
+        const setAside = () => end(deps, drain, 'failed', 'It stopped the program that did it.')
+        await withinTask({ setAside }, () => tryToAdvance(deps, drain))
       }
       return { draining: drains.length }
     },
+  }
+}
+
+/** What is wrong with one host, or what its cell refuses, must not hold up the others. */
+async function tryToAdvance(deps: DrainDeps, drain: HostDrain): Promise<void> {
+  try {
+    await advance(deps, drain)
+  } catch (error) {
+    if (isFailure(error, 'unavailable')) throw error
+    if (isFailure(error)) return noteProgress(deps.db, drain.id, { message: error.message })
+    deps.log.error({ operation: drain.id, ...errorFields(error) }, 'drain failed')
+    await end(deps, drain, 'failed', 'It failed for a reason that the log of the gateway tells.')
   }
 }
 
@@ -63,7 +74,7 @@ async function remainingOn({ db }: ServiceDeps, { view }: HostRecord): Promise<n
 async function end(
   { db, operations }: DrainDeps,
   drain: HostDrain,
-  state: 'done' | 'cancelled',
+  state: 'done' | 'cancelled' | 'failed',
   message: string | null,
 ): Promise<void> {
   if (await db.transaction((tx) => endDrain(tx, drain, state, message))) operations.tell(drain.id)

@@ -13,6 +13,7 @@ export function addHostCommands(program: Command, operator: Operator): void {
   addStrangers(host, operator)
   addCordoning(host, operator)
   addDraining(host, operator)
+  addShuttingOut(host, operator)
 }
 
 function addReading(host: Command, operator: Operator): void {
@@ -76,6 +77,20 @@ function addDraining(host: Command, operator: Operator): void {
     .action(async (name: string, options: DrainOptions) => {
       const { drainHost } = await import('../hosts/drain-host.ts')
       await drainHost(operator, name, options)
+    })
+}
+
+function addShuttingOut(host: Command, operator: Operator): void {
+  withExamples(
+    ofCell(host.command('shut-out <host>')),
+    './weir host shut-out west-3 --yes',
+    './weir cell token create west --host west-3 --renew   # lets it in again',
+  )
+    .description('Refuse its credentials on the bus for good; its guests keep running')
+    .option('--yes', 'Confirm: the host can return only with a new token')
+    .action(async (name: string, options: HostOptions & { readonly yes?: true }) => {
+      const { shutOutHost } = await import('../hosts/shut-out-host.ts')
+      await shutOutHost(operator, name, options)
     })
 }
 

@@ -52,6 +52,16 @@ function addActing(operation: Command, operator: Operator): void {
       const { waitForOperation } = await import('../operations/wait-for-operation.ts')
       await waitForOperation(operator, id, options)
     })
+  withExamples(
+    withView(operation.command('continue <id>')),
+    './weir operation list --state failed',
+    `./weir operation continue ${EXAMPLE_ID}`,
+  )
+    .description('Continue a stuck operation, once its cause is fixed')
+    .action(async (id: string, options: ViewOptions) => {
+      const { continueOperation } = await import('../operations/continue-operation.ts')
+      await continueOperation(operator, id, options)
+    })
   withExamples(withView(operation.command('cancel <id>')), `./weir operation cancel ${EXAMPLE_ID}`)
     .description('Cancel an operation')
     .action(async (id: string, options: ViewOptions) => {

@@ -15,11 +15,13 @@ export function addTokenCommands(cell: Command, operator: Operator): void {
     withView(token.command('create <name>')),
     './weir cell token create west --expires 30m',
     './weir cell token create west --host west-3',
+    './weir cell token create west --host west-3 --renew',
   )
     .description(
       'Create a one-time token, and print the command that joins a cell or a host with it',
     )
     .option('--host <name>', 'Name of a new host that joins the existing cell')
+    .option('--renew', 'Let an existing cell or host in again, with a new credential')
     .option('--expires <time>', 'Lifetime, such as 30m, 2h or 1d (default: 1h)', duration)
     .action(async (cell: string, options: TokenOptions) => {
       const { createToken } = await import('../tokens/create-token.ts')

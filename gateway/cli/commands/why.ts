@@ -1,8 +1,21 @@
 import type { Command } from 'commander'
+import { Failure } from '#common/errors.ts'
 import { withView } from '../api-options.ts'
 import { withExamples } from '../examples.ts'
 import type { Operator } from '../operator.ts'
 import type { PlacementOptions } from '../servers/explain-placement.ts'
+
+/** What is asked about a server that is there is what was decided: it has a flavor, and was to go somewhere. */
+function assertNoOptions(name: string, options: PlacementOptions): void {
+  const given = (['flavor', 'image', 'zone', 'network', 'host'] as const).find(
+    (option) => options[option] !== undefined,
+  )
+  if (given === undefined) return
+  throw new Failure(
+    'invalid',
+    `--${given} is of a server one has in mind, and ${name} is one that is there. Leave out the one or the other.`,
+  )
+}
 
 export function addWhyCommand(program: Command, operator: Operator): void {
   withExamples(
@@ -22,6 +35,7 @@ export function addWhyCommand(program: Command, operator: Operator): void {
         const { explainPlacement } = await import('../servers/explain-placement.ts')
         return explainPlacement(operator, options)
       }
+      assertNoOptions(name, options)
       const { explainServer } = await import('../servers/explain-server.ts')
       return explainServer(operator, name, options)
     })

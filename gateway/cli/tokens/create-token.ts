@@ -5,6 +5,8 @@ import { present, type ViewOptions } from '../output/present.ts'
 export interface TokenOptions extends ViewOptions {
   /** Absent: the cell itself joins. */
   readonly host?: string
+  /** The cell, or the host, is there already. */
+  readonly renew?: true
   /** In seconds. */
   readonly expires?: number
 }
@@ -16,11 +18,12 @@ export async function createToken(
   options: TokenOptions,
 ): Promise<void> {
   await present(operator, options, async ({ federation }) => {
-    const { expires, host } = options
+    const { expires, host, renew } = options
     const created = await federation.ask('post', '/v1/tokens', {
       body: {
         cell,
         ...(host === undefined ? {} : { host }),
+        ...(renew === true ? { renew } : {}),
         ...(expires === undefined ? {} : { expires_in_s: expires }),
       },
     })
@@ -28,8 +31,12 @@ export async function createToken(
     if (token === null) throw new Failure('internal', 'The gateway has not told the token.')
     const what = host === undefined ? 'cell' : 'host'
     const line = `WEIR_JOIN_TOKEN=${token} ./weir ${what} join --gateway ${join_token.gateway}`
+    const where =
+      renew === true
+        ? `in the folder of ${what} ${host ?? cell}`
+        : `on the machine of the new ${what}`
     operator.err.write(
-      `Run this on the machine of the new ${what}, before ${join_token.expires_at}; it is not shown again:\n`,
+      `Run this ${where}, before ${join_token.expires_at}; it is not shown again:\n`,
     )
     return { data: created, names: [token], text: () => `${line}\n` }
   })

@@ -33,6 +33,15 @@ CREATE TABLE `audit_records` (
 	CONSTRAINT `audit_records_record` UNIQUE(`record_id`)
 );
 --> statement-breakpoint
+CREATE TABLE `bus_keys` (
+	`public_key` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`host_id` char(36) character set ascii collate ascii_bin,
+	`created_at` datetime(3) NOT NULL,
+	`shut_out_at` datetime(3),
+	CONSTRAINT `bus_keys_public_key` PRIMARY KEY(`public_key`)
+);
+--> statement-breakpoint
 CREATE TABLE `cell_accounts` (
 	`public_key` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
@@ -841,6 +850,8 @@ CREATE INDEX `audit_records_user` ON `audit_records` (`user_id`);--> statement-b
 CREATE INDEX `audit_records_project` ON `audit_records` (`project_id`);--> statement-breakpoint
 CREATE INDEX `audit_records_request` ON `audit_records` (`request_id`);--> statement-breakpoint
 CREATE INDEX `audit_records_action` ON `audit_records` (`action`);--> statement-breakpoint
+CREATE INDEX `bus_keys_by_cell` ON `bus_keys` (`cell_id`);--> statement-breakpoint
+CREATE INDEX `bus_keys_by_host` ON `bus_keys` (`host_id`);--> statement-breakpoint
 CREATE INDEX `cell_accounts_by_cell` ON `cell_accounts` (`cell_id`);--> statement-breakpoint
 CREATE INDEX `join_tokens_expire` ON `join_tokens` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `traces_created` ON `traces` (`created_at`);--> statement-breakpoint

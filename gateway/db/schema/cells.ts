@@ -59,6 +59,22 @@ export const cellAccounts = mysqlTable(
   (t) => [index('cell_accounts_by_cell').on(t.cellId)],
 )
 
+/** Every key that acts on the bus as a cell or as a host of it: one row per join, whatever was signed for it since. */
+export const busKeys = mysqlTable(
+  'bus_keys',
+  {
+    /** Public nkey of the user (`U…`). */
+    publicKey: token('public_key').primaryKey(),
+    cellId: uuid('cell_id').notNull(),
+    /** Null where it acts as the cell itself. */
+    hostId: uuid('host_id'),
+    createdAt: time('created_at').notNull(),
+    /** From then on the bus refuses it for good; null while it is good. */
+    shutOutAt: time('shut_out_at'),
+  },
+  (t) => [index('bus_keys_by_cell').on(t.cellId), index('bus_keys_by_host').on(t.hostId)],
+)
+
 /** Rights to join, each for one new cell or one new host, and once. */
 export const joinTokens = mysqlTable(
   'join_tokens',

@@ -11,9 +11,14 @@ const LIFETIME_S = 3_600
 /** POST /v1/tokens */
 export const createJoinToken: Handler<operations['createJoinToken']> = async (call) => {
   const { app, context, body, links, raw } = call
-  const { cell, host, expires_in_s: lifetimeS = LIFETIME_S } = body
+  const { cell, host, renew: isRenewal = false, expires_in_s: lifetimeS = LIFETIME_S } = body
   const key = idempotencyKey(context, raw.header('idempotency-key'), body)
-  const { record, secret } = await create(app.db, app.access, { cell, host, lifetimeS }, key)
+  const { record, secret } = await create(
+    app.db,
+    app.access,
+    { cell, host, isRenewal, lifetimeS },
+    key,
+  )
   return {
     body: {
       join_token: joinTokenView(record, joinUrl(app.config, links)),

@@ -1,3 +1,4 @@
+import { withinTask } from '#common/escaped.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import type { Reconciler } from '#common/reconciler.ts'
 import {
@@ -8,7 +9,7 @@ import {
   takeTask,
 } from '../../../db/image-tasks.ts'
 import type { Images } from '../images.ts'
-import { IMPORT_LEASE_MS, runImport } from './run-import.ts'
+import { failImport, IMPORT_LEASE_MS, runImport } from './run-import.ts'
 
 const EVERY_MS = 10_000
 /**
@@ -16,6 +17,8 @@ const EVERY_MS = 10_000
  * servers of one keep no other waiting. What was staged has places of its own: it is at the gateway already.
  */
 const RUNNING_MAX = { 'web-download': 8, 'glance-direct': 2 } as const
+/** An exception that escapes ends its process; the image must not end the next one. */
+const STOPPED = 'The import stopped the program that did it.'
 const METHODS = ['glance-direct', 'web-download'] as const
 
 /** Works on imports until disposed; those it leaves are for whoever finds them next. */
@@ -56,7 +59,11 @@ export class ImportRunner implements AsyncDisposable {
       if (!(await takeTask(db, found.id, now, lease))) continue
       begun += 1
       const task = { ...found, tries: found.tries + 1 }
-      this.#running.set(task, this.#run(task))
+      const setAside = () => failImport(this.#images, task, STOPPED)
+      this.#running.set(
+        task,
+        withinTask({ setAside }, () => this.#run(task)),
+      )
     }
     return begun
   }

@@ -29,7 +29,7 @@ export async function runImport(
   signal: AbortSignal,
 ): Promise<void> {
   if (task.tries > TRIES_MAX) {
-    await fail(images, task, INTERRUPTED)
+    await failImport(images, task, INTERRUPTED)
     return
   }
   try {
@@ -38,7 +38,7 @@ export async function runImport(
     signal.throwIfAborted()
     const reason = finalReason(error)
     if (reason === undefined && task.tries < TRIES_MAX) throw error
-    await fail(images, task, reason ?? INTERRUPTED)
+    await failImport(images, task, reason ?? INTERRUPTED)
     return
   }
   await end(images, task, 'success', '')
@@ -100,7 +100,7 @@ async function importRemote(
   await keepContent(images, upload, incoming, content)
 }
 
-async function fail(images: Images, task: ImageTask, message: string): Promise<void> {
+export async function failImport(images: Images, task: ImageTask, message: string): Promise<void> {
   const upload = { imageId: task.imageId, uploadId: task.id }
   const staged = (await findImage(images.db, task.imageId))?.staged ?? null
   const isDropped = await images.db.transaction(async (tx) => {

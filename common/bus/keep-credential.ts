@@ -1,0 +1,151 @@
+import { fromSeed } from '@nats-io/nkeys'
+import { type Authenticator, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node'
+import type { Clock } from '../clock.ts'
+import { Failure } from '../errors.ts'
+import type { Logger } from '../log.ts'
+import type { Reconciler, ReconcilerReport } from '../reconciler.ts'
+import {
+  type Credential,
+  endOf,
+  isRenewalDue,
+  readCredential,
+  renewalProof,
+  signAgain,
+  writeCredential,
+} from './credential.ts'
+
+/** Gives a new JWT for the key of a credential. */
+export type Renew = (current: Credential) => Promise<string>
+
+const EVERY_MAX_MS = 10 * 60_000
+/** Of the life of a credential: how often it is looked at. */
+const EVERY_SHARE = 1 / 16
+const CALL_LIMIT_MS = 15_000
+/** So many attempts to connect in a row, each answered by the bus, are taken as refusals. */
+const REFUSALS_MIN = 8
+const TOLD_EVERY_MS = 60_000
+
+/** Renews with the seed of the account that signed the credential, also when it has ended. */
+export function renewWithSeed(accountSeed: string): Renew {
+  return (current) => signAgain(current, accountSeed)
+}
+
+/**
+ * Renews at a gateway, which knows the key by its signature. Throws `unavailable` when no gateway answers, and
+ * `unauthenticated` with the gateway's reason when it refuses: the credential has ended, or its holder was shut out.
+ */
+export function renewAtGateway(gatewayUrl: string): Renew {
+  const url = `${gatewayUrl}/federation/v1/join/renew`
+  return async ({ jwt, seed }) => {
+    const key = fromSeed(new TextEncoder().encode(seed))
+    const signature = Buffer.from(key.sign(renewalProof(jwt))).toString('base64url')
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ credential: jwt, signature }),
+      signal: AbortSignal.timeout(CALL_LIMIT_MS),
+    }).catch((cause: unknown) => {
+      throw new Failure('unavailable', `${url} does not answer.`, { cause })
+    })
+    const body = (await answer.json().catch(() => ({}))) as {
+      readonly credential?: string
+      readonly detail?: string
+    }
+    if (answer.status === 200 && body.credential !== undefined) return body.credential
+    const said = body.detail ?? `${url} answered ${answer.status}.`
+    throw new Failure(answer.status < 500 ? 'unauthenticated' : 'unavailable', said)
+  }
+}
+
+/** A credentials file, and the connection that uses it. */
+export interface KeptCredential {
+  readonly file: string
+  /** Absent: somebody else replaces the file. */
+  readonly renew?: Renew | undefined
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/**
+ * Keeps a credential good: it is renewed at half its life, and a connection that was opened with the former one is
+ * opened again with the new one, before the bus closes it.
+ */
+export class CredentialKeeper {
+  readonly #kept: KeptCredential
+  #nats: NatsConnection | undefined
+  /** The JWT that the connection was opened with, or is being opened with. */
+  #used: string | undefined
+  #attempts = 0
+  #toldAt = -TOLD_EVERY_MS
+
+  constructor(kept: KeptCredential) {
+    this.#kept = kept
+  }
+
+  /** Reads the file for each attempt to connect, and logs once a minute that the bus refuses what is in it. */
+  readonly authenticator: Authenticator = (nonce) => {
+    const credential = readCredential(this.#kept.file)
+    this.#used = credential.jwt
+    this.#attempts += 1
+    if (this.isRefused()) this.#tellRefused(credential)
+    const { jwt, seed } = credential
+    return jwtAuthenticator(jwt, new TextEncoder().encode(seed))(nonce)
+  }
+
+  /** True while the bus answers and does not take the credential. */
+  isRefused(): boolean {
+    return this.#attempts >= REFUSALS_MIN
+  }
+
+  /** The bus has taken the credential. */
+  connected(nats?: NatsConnection): void {
+    this.#nats = nats ?? this.#nats
+    this.#attempts = 0
+  }
+
+  reconciler(): Reconciler {
+    const everyMs = everyMsOf(readCredential(this.#kept.file))
+    return { name: 'bus credential', everyMs, round: () => this.#round() }
+  }
+
+  async #round(): Promise<ReconcilerReport> {
+    const { file, renew, clock, log } = this.#kept
+    const credential = readCredential(file)
+    const isDue = renew !== undefined && isRenewalDue(credential, clock.now())
+    if (isDue) {
+      writeCredential(file, await renew(credential), credential.seed)
+      const end = endOf(readCredential(file))
+      const endsAt = end === undefined ? undefined : new Date(end).toISOString()
+      log.info({ holder: credential.claims.name, ends_at: endsAt }, 'bus credential renewed')
+    }
+    const isSwapped = await this.#swap()
+    return { renewed: Number(isDue), swapped: Number(isSwapped) }
+  }
+
+  async #swap(): Promise<boolean> {
+    const nats = this.#nats
+    if (nats === undefined || nats.isClosed()) return false
+    if (readCredential(this.#kept.file).jwt === this.#used) return false
+    // What was sent is with the bus before the connection is closed; what was subscribed to is opened again.
+    await nats.flush()
+    await nats.reconnect()
+    return true
+  }
+
+  #tellRefused(credential: Credential): void {
+    const { file, clock, log } = this.#kept
+    if (clock.elapsed() - this.#toldAt < TOLD_EVERY_MS) return
+    this.#toldAt = clock.elapsed()
+    const end = endOf(credential)
+    const why =
+      end !== undefined && end <= clock.now()
+        ? `it ended at ${new Date(end).toISOString()}; docs/joining.md says how it is let in again`
+        : 'its holder, or its whole cell, was shut out, or the bus does not know the account yet'
+    log.error({ holder: credential.claims.name, file, why }, 'bus refuses the credential')
+  }
+}
+
+function everyMsOf({ claims: { iat, exp } }: Credential): number {
+  if (iat === undefined || exp === undefined) return EVERY_MAX_MS
+  return Math.min(EVERY_MAX_MS, 1_000 * (exp - iat) * EVERY_SHARE)
+}

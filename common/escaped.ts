@@ -1,0 +1,38 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { errorFields, type Logger } from './log.ts'
+
+/** Durable work that a process has in hand, and would take up again after it has ended. */
+export interface Task {
+  /** Afterwards no process takes it up by itself. */
+  setAside(): Promise<void>
+}
+
+const storage = new AsyncLocalStorage<Task>()
+const SET_ASIDE_LIMIT_MS = 5_000
+const EXIT_CODE = 1
+
+/** Does `work`; an exception that escapes from it, or from what it begins, is this task's. */
+export function withinTask<T>(task: Task, work: () => T): T {
+  return storage.run(task, work)
+}
+
+/**
+ * From now on an exception that nobody catches ends the process as before, but not the next one as well: the task it came
+ * from is set aside first.
+ */
+export function endOnEscape(log: Logger): void {
+  process.once('uncaughtException', (error) => {
+    const fields = { ...errorFields(error), is_of_task: storage.getStore() !== undefined }
+    log.fatal(fields, 'process ends: an exception escaped')
+    const end = () => process.exit(EXIT_CODE)
+    setTimeout(end, SET_ASIDE_LIMIT_MS)
+    void setOwnTaskAside()
+      .catch((failure: unknown) => log.error(errorFields(failure), 'task not set aside'))
+      .finally(end)
+  })
+}
+
+/** Afterwards the task that the caller is part of, if any, is taken up by no process. */
+export async function setOwnTaskAside(): Promise<void> {
+  await storage.getStore()?.setAside()
+}

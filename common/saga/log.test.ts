@@ -1,0 +1,71 @@
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { workContext } from '../context.ts'
+import { Database } from '../db/database.ts'
+import { migrateDatabase } from '../db/migrate.ts'
+import { newId, type SagaId } from '../ids.ts'
+import { seizeLease } from './lease.ts'
+import { adoptSagas, insertSaga, letGoOf } from './log.ts'
+
+let db: Database
+
+beforeAll(async () => {
+  const url = await freshDatabase('saga_log')
+  await migrateDatabase(url, 'cells/db/migrations')
+  db = new Database({ url, connectionsMax: 4 })
+})
+
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+test('what was in hand at two ends is tried one at a time, and not counted where it was let go of', async () => {
+  const processName = newId()
+  const ids = [newId<SagaId>(), newId<SagaId>(), newId<SagaId>()]
+  const before = await seizeLease(db, processName, newId(), 10_000)
+  await db.transaction(async (tx) => {
+    for (const id of ids) {
+      const record = { id, name: 'sample', version: 1, subject: id, params: { id } }
+      insertSaga(tx, { ...record, work: workContext({}) }, before, { state: 'running' })
+    }
+  })
+  const adopt = async (isTried = false) => {
+    const lease = await seizeLease(db, processName, newId(), 10_000)
+    const taken = await adoptSagas(db, lease, { max: 10, running: new Set(), isTried })
+    return { lease, ids: taken.map(({ id }) => id) }
+  }
+
+  expect((await adopt()).ids.toSorted()).toEqual(ids.toSorted())
+  expect((await adopt(true)).ids).toEqual([])
+  const alone = await adopt()
+  expect(alone.ids).toHaveLength(1)
+  await letGoOf(db, alone.lease)
+
+  const again = await seizeLease(db, processName, newId(), 10_000)
+  const taken = await adoptSagas(db, again, { max: 10, running: new Set(), isTried: false })
+  expect(taken.map(({ takes }) => takes)).toEqual([0, 0, 0])
+})
+
+test('sagas at work do not keep a process from taking up those that rest', async () => {
+  const processName = newId()
+  const lease = await seizeLease(db, processName, newId(), 10_000)
+  const record = (id: SagaId) => ({
+    id,
+    name: 'sample',
+    version: 1,
+    subject: id,
+    params: { id },
+    work: workContext({}),
+  })
+  const [busy, resting, late] = [newId<SagaId>(), newId<SagaId>(), newId<SagaId>()]
+  await db.transaction(async (tx) => {
+    for (const id of [busy, resting, late]) insertSaga(tx, record(id), lease, { state: 'running' })
+    await tx.orm.execute(sql`update sagas set resume_at = resume_at - interval 1 minute
+      where id = ${late}`)
+  })
+
+  const adopted = await adoptSagas(db, lease, { max: 1, running: new Set([busy]), isTried: false })
+
+  expect(adopted.map(({ id }) => id)).toEqual([late])
+  const others = { max: 2, running: new Set([busy, late]), isTried: false }
+  expect(await adoptSagas(db, lease, others)).toHaveLength(1)
+})

@@ -1,0 +1,28 @@
+import { databaseFailure } from './db/failures.ts'
+import { errorChain, isFailure } from './errors.ts'
+import type { Logger } from './log.ts'
+
+const PAUSE_MS = 1_000
+const TOLD_EVERY_MS = 30_000
+
+/**
+ * What `start` gives, which is tried again for as long as the database it needs is away: whoever waits for the program
+ * decides how long. Says so in the log, at once and every half minute. Throws what is wrong otherwise.
+ */
+export async function startPatiently<T>(log: Logger, start: () => Promise<T>): Promise<T> {
+  let toldAt = -Infinity
+  for (;;) {
+    try {
+      return await start()
+    } catch (error) {
+      const failure = databaseFailure(error)
+      if (!isFailure(failure, 'unavailable')) throw error
+      const now = performance.now()
+      if (now - toldAt >= TOLD_EVERY_MS) {
+        toldAt = now
+        log.warn({ error: errorChain(failure) }, 'waits for the database')
+      }
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    }
+  }
+}

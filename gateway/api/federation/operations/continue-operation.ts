@@ -1,0 +1,12 @@
+import type { operations } from '#openapi/federation.gen.ts'
+import { continueOperation as goOn } from '../../../app/operations/operations.ts'
+import type { Handler } from '../../../http/operation.ts'
+import { operationView } from '../../../views/federation/operation.ts'
+
+/** POST /v1/operations/{operation}/continue */
+export const continueOperation: Handler<operations['continueOperation']> = async ({
+  app,
+  params,
+}) => {
+  return { body: operationView(await goOn(app.compute, params.operation)) }
+}

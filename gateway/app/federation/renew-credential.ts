@@ -1,0 +1,54 @@
+import { renewalProof, type UserClaims } from '#common/bus/credential.ts'
+import type { Executor } from '#common/db/database.ts'
+import { Failure } from '#common/errors.ts'
+import type { CellId, HostId } from '#common/ids.ts'
+import { computePermissions, SERVER_SIDE_PERMISSIONS } from '../../bus/accounts.ts'
+import { verifyWithKey } from '../../bus/native-key-pair.ts'
+import type { CellAccess } from '../../cells/cell-access.ts'
+import { isShutOut, recordBusKey } from '../../db/bus-keys.ts'
+import { findAccountByKey } from '../../db/cell-accounts.ts'
+import { COME_BACK, readCredential } from './admit-peer.ts'
+
+export interface RenewalRequest {
+  /** The present one, a JWT. */
+  readonly credential: string
+  /** Of its key over `renewalProof`, in base64url. */
+  readonly signature: string
+}
+
+/**
+ * A credential of the same key and the same rights as this release gives them, good from now on. Throws
+ * `unauthenticated` for one that has ended, that no cell's account has signed, whose key made no such signature or was
+ * shut out, and `unsupported` where this gateway can sign none. `now` in milliseconds since the epoch.
+ */
+export async function renewCredential(
+  db: Executor,
+  access: CellAccess,
+  { credential, signature }: RenewalRequest,
+  now: number,
+): Promise<string> {
+  access.require()
+  const claims = readCredential(credential, now)
+  const { sub: publicKey, name } = claims
+  if (!verifyWithKey(publicKey, renewalProof(credential), Buffer.from(signature, 'base64url')))
+    throw refused('the signature is not that of the key of the credential')
+  const account = await findAccountByKey(db, claims.iss)
+  if (account === undefined) throw refused('its cell has left, or was shut out')
+  if (await isShutOut(db, publicKey)) throw refused(`it was shut out. ${COME_BACK}`)
+  const { cellId } = account
+  const hostId = hostOf(claims, cellId)
+  await recordBusKey(db, { publicKey, cellId, hostId })
+  const permissions = hostId === null ? SERVER_SIDE_PERMISSIONS : computePermissions(cellId, hostId)
+  return access.sign(account, { name, publicKey, permissions })
+}
+
+/** The host that a credential of the cell is of; null for one of the cell itself. */
+function hostOf({ nats }: UserClaims, cellId: CellId): HostId | null {
+  const start = `host.${cellId}.`
+  const own = nats.sub?.allow?.find((subject) => subject.startsWith(start))
+  return own === undefined ? null : (own.slice(start.length).replace(/\.>$/, '') as HostId)
+}
+
+function refused(why: string): Failure {
+  return new Failure('unauthenticated', `The credential is not renewed: ${why}.`)
+}
