@@ -21,4 +21,16 @@ export const EQUIVALENT: readonly Equivalent[] = [
     replacement: 'false',
     why: 'Without a last filter there is no example: the first half is for the compiler.',
   },
+  {
+    file: 'gateway/app/quotas/charge-quota.ts',
+    line: 'if (limits.size === 0) return []',
+    replacement: 'false',
+    why: 'Without limits no use is above one: the line only saves the question for it.',
+  },
+  {
+    file: 'gateway/app/quotas/refund-quota.ts',
+    line: 'if (released > 0) refundUsage(tx, { ownerId: projectId, resource }, released)',
+    replacement: 'released >= 0',
+    why: 'Giving back nothing changes nothing.',
+  },
 ]

@@ -40,6 +40,12 @@ const settle = (vcpus: number, memoryMb: number) =>
 const limit = (resource: string, hardLimit: number) =>
   db.orm.insert(quotaLimits).values({ projectId: owner.projectId, resource, hardLimit })
 
+async function isKept(): Promise<boolean | undefined> {
+  const columns = { isKept: instanceMappings.isKept }
+  const isServer = eq(instanceMappings.serverId, server)
+  return (await db.orm.select(columns).from(instanceMappings).where(isServer))[0]?.isKept
+}
+
 test('a promised resize charges for the larger of both sizes, of each resource', async () => {
   await promise(4, 256)
 
@@ -56,6 +62,13 @@ test('a resize ends with the charge for the size it came to', async () => {
 
   await settle(1, 1)
   expect(await used()).toEqual({ instances: 1, cores: 4, ram: 256 })
+})
+
+test('a resize that came to more than was promised gives nothing back, and takes nothing', async () => {
+  await promise(4, 1_024)
+  await settle(5, 1_024)
+
+  expect(await used()).toEqual({ instances: 1, cores: 4, ram: 1_024 })
 })
 
 test('a resize that came to nothing ends with the charge from before', async () => {
@@ -115,6 +128,7 @@ test('a kept server is charged for no more, once', async () => {
   await change((tx) => keepUncharged(tx, server))
   expect(await used()).toEqual(NONE)
   expect(await findMapping(db, server)).toMatchObject({ isCharged: false })
+  expect(await isKept()).toBe(true)
 
   // Another server's, which must not be given back.
   await db.transaction((tx) => chargeQuota(tx, owner, WHOLE))
@@ -127,6 +141,7 @@ test('a kept server that is to come back is charged for once, within the limits'
   await change((tx) => chargeKept(tx, server))
   await change((tx) => chargeKept(tx, server))
   expect(await used()).toEqual(WHOLE)
+  expect(await isKept()).toBe(true)
 
   await change((tx) => keepUncharged(tx, server))
   await limit('ram', 511)
@@ -136,17 +151,32 @@ test('a kept server that is to come back is charged for once, within the limits'
   expect(await findMapping(db, server)).toMatchObject({ isCharged: false })
 })
 
+test('a kept server that is to come back is held against the limits of its user', async () => {
+  await change((tx) => keepUncharged(tx, server))
+  await db.orm.insert(userQuotaLimits).values({ ...owner, resource: 'cores', hardLimit: 1 })
+
+  await expect(change((tx) => chargeKept(tx, server))).rejects.toMatchObject({
+    message: 'Quota exceeded for cores: Requested 2, but already used 0 of 1 cores',
+  })
+})
+
+test('where the project has no room, its limit alone is told', async () => {
+  await limit('cores', 3)
+  await db.orm.insert(userQuotaLimits).values({ ...owner, resource: 'ram', hardLimit: 512 })
+
+  await expect(
+    db.transaction((tx) => chargeQuota(tx, owner, { cores: 2, ram: 1 })),
+  ).rejects.toMatchObject({
+    message: 'Quota exceeded for cores: Requested 2, but already used 2 of 3 cores',
+  })
+})
+
 test('a kept server that is back is charged for once, whatever the limits', async () => {
   await limit('cores', 1)
   await change((tx) => keepUncharged(tx, server))
   await change((tx) => endKeeping(tx, server))
   expect(await used()).toEqual(WHOLE)
-  const kept = { isKept: instanceMappings.isKept }
-  const [row] = await db.orm
-    .select(kept)
-    .from(instanceMappings)
-    .where(eq(instanceMappings.serverId, server))
-  expect(row).toEqual({ isKept: false })
+  expect(await isKept()).toBe(false)
 
   await change((tx) => endKeeping(tx, server))
   expect(await used()).toEqual(WHOLE)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Database } from '#common/db/database.ts'
 import { newId, type ProjectId } from '#common/ids.ts'
 import { seedRoles } from '#test/env/seed-identity.ts'
-import { globalDatabase } from '#test/env/told-servers.ts'
+import { addServer, globalDatabase } from '#test/env/told-servers.ts'
 import { ensureProject } from '../../db/identity/projects.ts'
 import { quotaClasses } from '../../db/schema/resources.ts'
 import { chargeQuota } from './charge-quota.ts'
@@ -134,6 +134,18 @@ test('users are given no more together than the project has, one’s own part se
   await set({ instances: 20 }, 'ann', true)
   await expect(set({ instances: 5 }, 'ben')).rejects.toMatchObject(
     invalid('Quota limit 5 for instances must be less than or equal to 0.'),
+  )
+})
+
+test('a user’s limit goes down to what that user has', async () => {
+  const owner = { projectId, userId: 'u'.repeat(32) }
+  for (let each = 0; each < 2; each += 1) await addServer(db, null, 1, { owner })
+
+  expect(await set({ instances: 2 }, owner.userId)).toMatchObject({ instances: 2 })
+  await expect(set({ instances: 1 }, owner.userId)).rejects.toMatchObject(
+    invalid(
+      'Quota limit 1 for instances must be greater than or equal to already used and reserved 2.',
+    ),
   )
 })
 
