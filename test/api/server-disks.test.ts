@@ -232,7 +232,6 @@ describe('rebuilding', () => {
     ['2.89', { hostname: 'x1' }],
     ['2.93', { imageRef: '5a3e0b7e-1111-4222-8333-444455556666' }],
     ['2.93', { key_name: 'nobody' }],
-    ['2.93', { trusted_image_certificates: ['x'] }],
   ] as const)('at %s %j is refused', async (version, change) => {
     const { id } = await activeServer(cloud, demo)
     const rebuild = { imageRef: cloud.catalog.image, ...change }
