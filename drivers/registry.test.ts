@@ -23,9 +23,10 @@ describe('createDriver()', () => {
     expect(driver.name).toBe(name)
     expect(driver.simulated).toBe(name === 'fake')
     // What each real driver has is in docs/drivers.md, which its own test compares. A simulated guest sends nothing
-    // that could be held up, needs no machine, and has no name outside.
+    // that could be held up, needs no machine, has no name outside, and has a console of every kind.
     const simulated = CAPABILITIES.filter(
-      (part) => !['firewall', 'labels', 'machineNics', 'nodes', 'below'].includes(part),
+      (part) =>
+        !['firewall', 'labels', 'machineNics', 'nodes', 'consoleKinds', 'below'].includes(part),
     )
     if (name === 'fake') expect(capabilitiesOf(driver)).toEqual(simulated)
   })

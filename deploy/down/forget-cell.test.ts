@@ -67,7 +67,7 @@ test('of a cell that left nothing runs and no login is kept; the others are as t
   expect(left.cells).toEqual([north])
   expect(Object.keys(left.processes)).toEqual(running())
   expect(kept()).toEqual(before.filter((name) => !name.includes('south')))
-  expect(before.filter((name) => name.includes('south'))).toHaveLength(8)
+  expect(before.filter((name) => name.includes('south'))).toHaveLength(9)
   expect(loginFiles(layout, 'south').some(existsSync)).toBe(false)
   expect(loginFiles(layout, 'north').every(existsSync)).toBe(true)
 })

@@ -17,6 +17,8 @@ const WHO = {
   reader: (caller: Caller) => caller.isAdmin || hasInProject(caller, 'reader'),
   /** `project_member_or_admin`. */
   member: (caller: Caller) => caller.isAdmin || hasInProject(caller, 'member'),
+  /** The same, whatever the token is for: Keystone's `role:member`. */
+  'member-anywhere': (caller: Caller) => caller.isAdmin || caller.roles.has('member'),
   /** `context_is_admin`: the role `admin` in any scope. */
   admin: (caller: Caller) => caller.isAdmin,
   /** Readers of the whole system, and administrators. */

@@ -128,6 +128,7 @@ describe('a boot', () => {
       diskFormat: 'raw',
       sizeBytes: 100,
       sha256: createHash('sha256').update(content).digest('hex'),
+      sha512: createHash('sha512').update(content).digest('hex'),
       minDiskGb: 0,
       minRamMb: 0,
       properties: { hw_machine_type: 'q35' },

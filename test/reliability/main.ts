@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { installPackages } from '#deploy/packages/install-packages.ts'
 import { progress, say } from '../bench/terminal.ts'
+import { prepareMachine } from './deployment/machine.ts'
 import { type Options, parseOptions } from './options.ts'
 import { report } from './report.ts'
 import { run } from './run.ts'
@@ -36,7 +36,7 @@ async function inside(options: Options, folder: string): Promise<number> {
 
 async function outside({ minutes, seed, projects, json }: Options): Promise<number> {
   // Inside nothing can be downloaded.
-  await installPackages(['base', 'faults'], progress)
+  await prepareMachine(progress)
   const folder = mkdtempSync(join(tmpdir(), 'weir-reliability-'))
   const args = [
     '--minutes',

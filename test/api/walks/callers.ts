@@ -35,6 +35,9 @@ export const MAY: Readonly<Record<Who | 'manager' | 'nobody', (caller: Caller) =
   admin: isAdmin,
   manager: (caller) => isAdmin(caller) || isIn(caller, 'project', 'manager'),
   member: (caller) => isAdmin(caller) || isIn(caller, 'project', 'member'),
+  'member-anywhere': (caller) =>
+    isAdmin(caller) ||
+    (['project', 'domain', 'system'] as const).some((scope) => isIn(caller, scope, 'member')),
   reader: (caller) => isAdmin(caller) || isIn(caller, 'project', 'reader'),
   'system-reader': (caller) => isAdmin(caller) || isIn(caller, 'system', 'reader'),
   'domain-reader': (caller) =>

@@ -1,7 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { installPackages } from '#deploy/packages/install-packages.ts'
 import { findProgram } from '#deploy/process/find-program.ts'
+
+/** Afterwards everything is installed that a run needs. */
+export function prepareMachine(progress: (line: string) => void): Promise<void> {
+  return installPackages(['base', 'faults'], progress)
+}
 
 /** Room at first; the kernel takes memory only for what is written. */
 const SIZE = '3g'
