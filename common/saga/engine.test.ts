@@ -14,7 +14,7 @@ import { newId } from '../ids.ts'
 import { createLogger } from '../log.ts'
 import { SagaEngine } from './engine.ts'
 import { seizeLease } from './lease.ts'
-import { adoptSagas, continueSaga, markSaga } from './log.ts'
+import { adoptSagas, continueSaga, markSaga, TAKES_MAX } from './log.ts'
 import { type Saga, type Step, type StepCall, Unusual } from './saga.ts'
 import { sagas } from './schema.ts'
 import { MortalDatabase, trialsOf } from './testing.ts'
@@ -380,7 +380,7 @@ test('a saga that ends every process that takes it up is set aside; one that onl
   await expect.poll(async () => (await rows()).length).toBe(2)
 
   // Each takes them up and ends before either has gone on; the one says each time that it rests.
-  for (let nth = 0; nth < 2; nth += 1) {
+  for (let nth = 0; nth < TAKES_MAX; nth += 1) {
     const lease = await seizeLease(db, processName, newId(), 10_000)
     const taken = await adoptSagas(db, lease, { max: 10, running: new Set(), isTried: false })
     const takesOf = (id: string) => taken.find(({ subject }) => subject === id)?.takes

@@ -8,7 +8,7 @@ import { errorFields, type Logger } from '../log.ts'
 import { settledWithin } from '../settled-within.ts'
 import { type Execution, execute, type FirstTransaction, firstTransaction } from './execution.ts'
 import { type Lease, renewLease, seizeLease } from './lease.ts'
-import { adoptSagas, letGoOf, markSaga, type SagaRecord } from './log.ts'
+import { adoptSagas, letGoOf, markSaga, type SagaRecord, TAKES_MAX } from './log.ts'
 import { Progress } from './progress.ts'
 import type { Json, Saga, SagaOutcome } from './saga.ts'
 
@@ -46,8 +46,6 @@ const LEASE_TTL_MS = 10_000
 const LEASE_RENEW_MS = 3_000
 const ADOPT_MAX = 200
 const LAST_STEP_MS = 1_000
-/** Taken up so often by processes that ended at it, the last time alone, a saga is what ended them. */
-const TAKES_MAX = 2
 
 /** Runs the sagas of one process, and takes up those left unfinished by a process that is gone. */
 export class SagaEngine<Deps> implements AsyncDisposable {

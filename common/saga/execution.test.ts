@@ -65,34 +65,21 @@ const log = Object.fromEntries(
   ]),
 ) as unknown as Logger
 
-function local(name: string, change: Partial<LocalStep<object, Params>> = {}): AnyStep {
-  return {
-    kind: 'local',
-    name,
-    run: async () => {
-      done.push(name)
-      return name
-    },
-    undo: async () => {
-      done.push(`undo ${name}`)
-    },
-    ...change,
-  }
+const noted = (name: string) => ({
+  name,
+  run: async () => {
+    done.push(name)
+    return name
+  },
+  undo: async () => {
+    done.push(`undo ${name}`)
+  },
+})
+const local = (name: string, change: Partial<LocalStep<object, Params>> = {}): AnyStep => {
+  return { kind: 'local', ...noted(name), ...change }
 }
-
-function remote(name: string, change: Partial<RemoteStep<object, Params>> = {}): AnyStep {
-  return {
-    kind: 'remote',
-    name,
-    run: async () => {
-      done.push(name)
-      return name
-    },
-    undo: async () => {
-      done.push(`undo ${name}`)
-    },
-    ...change,
-  }
+const remote = (name: string, change: Partial<RemoteStep<object, Params>> = {}): AnyStep => {
+  return { kind: 'remote', ...noted(name), ...change }
 }
 
 const failing = (kind: ErrorKind = 'conflict', times = Number.POSITIVE_INFINITY) => {
@@ -264,6 +251,27 @@ test('of a saga in which nothing failed, or that is not there, no failure is rea
 
   expect(await readFailure(db, (await run(engine, saga)).id)).toBeUndefined()
   expect(await readFailure(db, newId())).toBeUndefined()
+})
+
+test('an undo that finds a row changed by others is tried again, and stuck only where it always does', async () => {
+  const undoing = (times: number) => {
+    let left = times
+    return async () => {
+      done.push('undo')
+      if (left-- > 0) throw new Failure('conflict', 'It changed meanwhile.')
+    }
+  }
+  const sagaWith = (times: number) =>
+    sagaOf([local('note', { undo: undoing(times) }), remote('refuse', { run: failing() })])
+  for (const [times, ends] of [
+    [4, 'unwound'],
+    [5, 'stuck'],
+  ] as const) {
+    const saga = sagaWith(times)
+    await using engine = await open(saga)
+    expect((await run(engine, saga)).outcome).toBe(ends)
+  }
+  expect(done.filter((each) => each === 'undo')).toHaveLength(10)
 })
 
 test('a local step that fails after a remote one undoes both', async () => {

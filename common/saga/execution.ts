@@ -307,10 +307,12 @@ async function undoStep(
       if (!answer.ok) throw answer.error
     }
     const progress = execution.progress.with([row])
-    await db.transaction(async (tx) => {
-      if (step.kind === 'local') await undoLocal(execution, step, tx)
-      holdSaga(tx, record.id, lease, { state: 'unwinding', log: progress.log })
-    })
+    await untilUnchanged(() =>
+      db.transaction(async (tx) => {
+        if (step.kind === 'local') await undoLocal(execution, step, tx)
+        holdSaga(tx, record.id, lease, { state: 'unwinding', log: progress.log })
+      }),
+    )
     execution.progress = progress
     return 'undone'
   } catch (error) {
@@ -318,6 +320,22 @@ async function undoStep(
     log.error({ ...fieldsOf(record), step: step.name, ...errorFields(error) }, 'saga stuck')
     await markSaga(db, record.id, lease, { state: 'stuck' })
     return 'stuck'
+  }
+}
+
+/** So often is an undo tried that finds, at each try, that others have changed what it read. */
+const UNDO_TRIES_MAX = 5
+
+/** An undo has nobody to tell that a row changed meanwhile: it reads what is there now, and goes on. */
+async function untilUnchanged(undo: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await undo()
+      return
+    } catch (error) {
+      const isChanged = isFailure(error, 'conflict') && !(error instanceof SagaLost)
+      if (!isChanged || tries === UNDO_TRIES_MAX) throw error
+    }
   }
 }
 

@@ -143,6 +143,12 @@ export async function readFailure(db: Executor, saga: SagaId): Promise<Failure |
   return new Failure(kind, message)
 }
 
+/**
+ * Taken up so often by processes that ended at it, the last time alone, a saga is what ended them. Fewer would set aside
+ * sagas that only happened to be in hand: a machine in trouble may end its processes several times in a row.
+ */
+export const TAKES_MAX = 5
+
 /** Which sagas a process takes up. */
 export interface Adoption {
   readonly max: number
@@ -217,7 +223,7 @@ async function takeAbandoned(db: Executor, lease: Lease): Promise<void> {
  * Makes this process the owner of unfinished sagas: its predecessor's (same name, older generation) at once, others'
  * when their process's lease has expired. Returns at most `max` that are due and not `running` here, those first that
  * have been due for longest: a remote that stays silent must not keep the others from their turn. Of those that were in
- * hand twice when a process ended, which may have ended it, one is returned, and none while one `isTried`.
+ * hand each time when several processes ended in a row, which one of them may have ended, one is returned, and none while one `isTried`.
  */
 export async function adoptSagas(
   db: Executor,
@@ -239,11 +245,12 @@ export async function adoptSagas(
         sql`${sagas.resumeAt} <= now(3)`,
       ),
     )
-    .orderBy(asc(sql`takes = 1`), asc(sagas.resumeAt))
+    .orderBy(asc(sql`takes = ${TAKES_MAX - 1}`), asc(sagas.resumeAt))
     .limit(max + running.size)
   const known = rows.filter((row) => !running.has(row.id as SagaId))
-  const suspects = known.filter(({ takes }) => takes === 1).slice(0, isTried ? 0 : 1)
-  const idle = [...known.filter(({ takes }) => takes !== 1), ...suspects].slice(0, max)
+  const isSuspect = ({ takes }: { readonly takes: number }) => takes === TAKES_MAX - 1
+  const suspects = known.filter(isSuspect).slice(0, isTried ? 0 : 1)
+  const idle = [...known.filter((row) => !isSuspect(row)), ...suspects].slice(0, max)
   if (idle.length > 0)
     await db.orm
       .update(sagas)

@@ -43,8 +43,16 @@ export async function changeResource(doer: Doer): Promise<void> {
   const more = { port: { network_id: pickKnown(random, project.networks) ?? assets.network } }
   const group = { 'server-group': { policy: 'soft-affinity' } }
   const fields: Readonly<Record<string, object>> = { ...more, ...group }
-  const id = await make(doer, resource, fields[resource.type] ?? {})
-  if (resource.type === 'network' && id !== undefined) await makeSubnet(doer, id)
+  if (resource.type === 'network') return makeNetwork(doer, resource)
+  await make(doer, resource, fields[resource.type] ?? {})
+}
+
+/** Others may delete it once it is known what goes with it. */
+async function makeNetwork(doer: Doer, resource: Resource): Promise<void> {
+  const id = await make(doer, { ...resource, known: new Set() }, {})
+  if (id === undefined) return
+  await makeSubnet(doer, id)
+  resource.known.add(id)
 }
 
 async function make(
