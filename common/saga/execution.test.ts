@@ -203,16 +203,8 @@ test('a saga unwinds the steps that left a trace, last first, and not those pass
   const { outcome, subject } = await run(engine, saga)
 
   expect(outcome).toBe('unwound')
-  expect(done).toEqual([
-    'one',
-    'two',
-    'three',
-    'four',
-    'failed',
-    'undo five',
-    'undo two',
-    'undo one',
-  ])
+  const inOrder = 'one, two, three, four, failed, undo five, undo two, undo one'
+  expect(done.join(', ')).toBe(inOrder)
   const { log: rows } = await rowOf(subject)
   expect(rows.map(({ step, event }) => `${step} ${event}`)).toEqual([
     'one succeeded',
