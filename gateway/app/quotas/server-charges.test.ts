@@ -162,7 +162,7 @@ test('a kept server that is to come back is held against the limits of its user'
 
 test('where the project has no room, its limit alone is told', async () => {
   await limit('cores', 3)
-  await db.orm.insert(userQuotaLimits).values({ ...owner, resource: 'ram', hardLimit: 512 })
+  await db.orm.insert(userQuotaLimits).values({ ...owner, resource: 'ram', hardLimit: 500 })
 
   await expect(
     db.transaction((tx) => chargeQuota(tx, owner, { cores: 2, ram: 1 })),
