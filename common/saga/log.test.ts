@@ -46,6 +46,29 @@ test('what was in hand at four ends in a row is tried one at a time, and not cou
   expect(taken.map(({ takes }) => takes)).toEqual([0, 0, 0])
 })
 
+test('a saga that rests goes on although the clock of the database was an hour ahead when its pause began', async () => {
+  const processName = newId()
+  const lease = await seizeLease(db, processName, newId(), 10_000)
+  const [ahead, resting] = [newId<SagaId>(), newId<SagaId>()]
+  await db.transaction(async (tx) => {
+    for (const id of [ahead, resting]) {
+      const record = { id, name: 'sample', version: 1, subject: id, params: { id } }
+      insertSaga(tx, { ...record, work: workContext({}) }, lease, { state: 'running' })
+    }
+    await tx.flush()
+    await tx.orm.execute(
+      sql`update sagas set resume_at = now(3) + interval 1 hour where id = ${ahead}`,
+    )
+    await tx.orm.execute(
+      sql`update sagas set resume_at = now(3) + interval 3 second where id = ${resting}`,
+    )
+  })
+
+  const taken = await adoptSagas(db, lease, { max: 10, running: new Set(), isTried: false })
+
+  expect(taken.map(({ id }) => id)).toEqual([ahead])
+})
+
 test('sagas at work do not keep a process from taking up those that rest', async () => {
   const processName = newId()
   const lease = await seizeLease(db, processName, newId(), 10_000)

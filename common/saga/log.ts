@@ -191,12 +191,18 @@ const ABANDONED = sql`sagas.state in ('running', 'unwinding')
 /** The others are taken the next time. */
 const ABANDONED_MAX = 1_000
 
+/**
+ * The pause of a saga that rests is over, or ends later than any pause lasts: the database's clock was set back since. Else
+ * a saga would wait for as long as the clock had been ahead.
+ */
+const isDue = sql`(resume_at <= now(3) or resume_at > now(3) + interval 60 second)`
+
 /** Built once, because every process asks every second, and hardly ever finds any. */
 const ADOPTABLE = sqlStatement(sql`
   select exists (select 1 from sagas join leases on leases.name = sagas.owner where ${ABANDONED})
     or exists (select 1 from sagas where owner = ${sql.placeholder('owner')}
       and generation = ${sql.placeholder('generation')}
-      and state in ('running', 'unwinding') and resume_at <= now(3)) as is_any`)
+      and state in ('running', 'unwinding') and ${isDue}) as is_any`)
 
 /**
  * Looked for first without locks, because there seldom are any: an update that looked itself would wait for every saga
@@ -242,7 +248,7 @@ export async function adoptSagas(
         eq(sagas.owner, lease.name),
         eq(sagas.generation, lease.generation),
         inArray(sagas.state, ['running', 'unwinding']),
-        sql`${sagas.resumeAt} <= now(3)`,
+        isDue,
       ),
     )
     .orderBy(asc(sql`takes = ${TAKES_MAX - 1}`), asc(sagas.resumeAt))
