@@ -326,7 +326,7 @@ async function undoStep(
 /** So often is an undo tried that finds, at each try, that others have changed what it read. */
 const UNDO_TRIES_MAX = 5
 
-/** An undo has nobody to tell that a row changed meanwhile: it reads what is there now, and goes on. */
+/** No caller could repeat an undo that met a row which changed meanwhile, so it is repeated here with the row as it is now. */
 async function untilUnchanged(undo: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
