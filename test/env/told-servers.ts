@@ -7,6 +7,7 @@ import { insertMappings } from '#gateway/db/instance-mappings.ts'
 import { insertRequestSpecs } from '#gateway/db/request-specs.ts'
 import { insertServers } from '#gateway/db/server-index.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
+import type { MigrationView } from '#openapi/wire/migration.ts'
 import { freshDatabase } from './fresh-database.ts'
 import { sampleServer } from './sample-server.ts'
 
@@ -65,6 +66,31 @@ export function activeView(serverId: string, change: Partial<InstanceView> = {})
     launchedAt: 1_700_000_000_000,
     terminatedAt: null,
     fault: null,
+    ...change,
+  }
+}
+
+/** A view of a server's move from host `a` to host `b` that has finished. */
+export function sampleMigration(
+  serverId: string,
+  change: Partial<MigrationView> = {},
+): MigrationView {
+  return {
+    id: newId(),
+    serverId,
+    version: 1,
+    type: 'migration',
+    status: 'finished',
+    sourceHost: 'a',
+    sourceNode: 'a',
+    destHost: 'b',
+    destNode: 'b',
+    oldFlavorId: '1',
+    newFlavorId: '1',
+    userId: 'u',
+    projectId: 'p',
+    createdAt: 1_000,
+    updatedAt: 1_000,
     ...change,
   }
 }

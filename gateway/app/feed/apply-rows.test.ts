@@ -12,6 +12,7 @@ import {
   addServer,
   globalDatabase,
   notedNetwork,
+  sampleMigration,
 } from '#test/env/told-servers.ts'
 import { findServer } from '../../db/find-server.ts'
 import { findMapping } from '../../db/instance-mappings.ts'
@@ -259,23 +260,7 @@ test('of several views of a migration the newest counts, whatever their order', 
   const [server, foreign] = [await addServer(db, cell), await addServer(db, other)]
   const migration = (serverId: string, id: string, version: number, status: string): FeedBody => ({
     kind: 'migration',
-    view: {
-      id,
-      serverId,
-      version,
-      type: 'migration',
-      status: status as MigrationView['status'],
-      sourceHost: 'a',
-      sourceNode: 'a',
-      destHost: 'b',
-      destNode: 'b',
-      oldFlavorId: '1',
-      newFlavorId: '1',
-      userId: 'u',
-      projectId: 'p',
-      createdAt: 1_000,
-      updatedAt: 1_000,
-    },
+    view: sampleMigration(serverId, { id, version, status: status as MigrationView['status'] }),
   })
   const [id, second, forged] = [newId<string>(), newId<string>(), newId<string>()]
 

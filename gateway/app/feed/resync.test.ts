@@ -5,7 +5,6 @@ import { type CellId, newId } from '#common/ids.ts'
 import type { CellAnswer } from '#openapi/wire/cell.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import type { InstanceView } from '#openapi/wire/instance.ts'
-import type { MigrationView } from '#openapi/wire/migration.ts'
 import { sampleHost } from '#test/env/sample-host.ts'
 import {
   activeView,
@@ -13,6 +12,7 @@ import {
   addServer,
   globalDatabase,
   notedNetwork,
+  sampleMigration,
 } from '#test/env/told-servers.ts'
 import { readFeedPosition, requestResync } from '../../db/cell-mappings.ts'
 import { findServer } from '../../db/find-server.ts'
@@ -219,25 +219,8 @@ test('a server that is over is ended in the cell that has it still; others are l
 test('migrations of the cell’s own servers are kept, and no others', async () => {
   const own = await addServer(db, id)
   const foreign = await addServer(db, await addCell(db, newId()))
-  const migration = (serverId: string): MigrationView => ({
-    id: newId(),
-    serverId,
-    version: 1,
-    type: 'migration',
-    status: 'finished',
-    sourceHost: 'a',
-    sourceNode: 'a',
-    destHost: 'b',
-    destNode: 'b',
-    oldFlavorId: '1',
-    newFlavorId: '1',
-    userId: 'u',
-    projectId: 'p',
-    createdAt: 1_000,
-    updatedAt: 1_000,
-  })
 
-  await cellWith([{ migrations: [own, foreign].map(migration) }]).run()
+  await cellWith([{ migrations: [own, foreign].map((each) => sampleMigration(each)) }]).run()
 
   const kept = await db.orm.select().from(serverMigrations)
   expect(kept.map(({ serverId }) => serverId)).toEqual([own])
