@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import type { Apart } from '#common/apart/apart.ts'
 import { type BusOptions, connectBus } from '#common/bus/connect.ts'
 import { CredentialKeeper, renewAtGateway, renewWithSeed } from '#common/bus/keep-credential.ts'
 import { servedTogether } from '#common/bus/serve.ts'
@@ -41,17 +42,20 @@ export interface RunningCell extends AsyncDisposable {
   readonly reconcilers: readonly RunningReconciler[]
 }
 
-/** Connects, brings the database up to date, takes up what a predecessor left, and serves until disposed. */
+/**
+ * Connects, brings the database up to date, takes up what a predecessor left, and serves until disposed. What may have
+ * ended a process is tried `apart`; in this process where that is absent.
+ */
 export async function startCell(
   config: CellConfig,
   clock: Clock = systemClock,
+  apart?: Apart,
 ): Promise<RunningCell> {
   const { cellId, processName, databaseUrl, databaseConnectionsMax: connectionsMax } = config
   const log = createLogger('cell', config.logLevel).child({
     cell: config.cellName,
     process: processName,
   })
-  const scheduling = schedulingFrom(config, Math.random)
   await migrateDatabase(databaseUrl, MIGRATIONS)
   await using owned = new AsyncDisposableStack()
   const db = owned.use(new Database({ url: databaseUrl, connectionsMax }))
@@ -68,30 +72,12 @@ export async function startCell(
   }
   const nats = await connectBus(busOptions(config, onReconnect), log)
   owned.defer(() => nats.close())
-  const hosts = new HostRegistry({ db, clock, silentAfterMs: config.hostSilentAfterMs })
-  await hosts.refresh()
-  const { zone, ratios, stopGraceMs, hostTimeoutMs } = config
   const feedChanged = () => relay?.nudge()
-  const secrets = secretsOf(config.secretKey)
-  const conductor: Conductor = {
-    cellId,
-    zone,
-    db,
-    nats,
-    clock,
-    log,
-    hosts,
-    gateways: new GatewayContact(clock),
-    builds: new Builds(secrets),
-    secrets,
-    scheduling,
-    ratios,
-    stopGraceMs,
-    hostTimeoutMs,
-    fenceAfterMs: 1_000 * config.fenceAfterS,
-    feedChanged,
-  }
-  const sagas = owned.use(await openSagas(conductor, processName))
+  const conductor = await openConductor(config, { db, nats, clock, log, feedChanged })
+  const { hosts } = conductor
+  const sagas = owned.use(await openSagas(conductor, processName, apart))
+  // Stopped first: the sagas it was given wait for it.
+  if (apart !== undefined) owned.use(apart)
   const cell: Cell = { conductor, sagas, incarnation, processId: randomUUID() }
   const holder = `${processName}-${randomUUID().slice(0, 8)}`
   relay = owned.use(new FeedRelay({ db, nats, clock, log, cellId, incarnation, holder }))
@@ -105,10 +91,43 @@ export async function startCell(
   return { cell, reconcilers, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }
 
-function openSagas(conductor: Conductor, processName: string): Promise<SagaEngine<Conductor>> {
+/** Every saga a process of a cell may have to take up from one that is gone. */
+export const CELL_SAGAS = [bootSaga, deleteSaga, actSaga, moveSaga]
+
+function openSagas(
+  conductor: Conductor,
+  processName: string,
+  apart: Apart | undefined,
+): Promise<SagaEngine<Conductor>> {
   const { db, clock, log } = conductor
-  const sagas = [bootSaga, deleteSaga, actSaga, moveSaga]
-  return SagaEngine.open<Conductor>({ db, deps: conductor, sagas, processName, clock, log })
+  const engine = { db, deps: conductor, sagas: CELL_SAGAS, processName, clock, log }
+  return SagaEngine.open<Conductor>(apart === undefined ? engine : { ...engine, apart })
+}
+
+/** What sagas of the cell are done with, here or apart: with the hosts as the database has them. */
+export async function openConductor(
+  config: CellConfig,
+  parts: Pick<Conductor, 'nats' | 'clock' | 'log' | 'feedChanged'> & { readonly db: Database },
+): Promise<Conductor> {
+  const { cellId, zone, ratios, stopGraceMs, hostTimeoutMs } = config
+  const { db, clock } = parts
+  const hosts = new HostRegistry({ db, clock, silentAfterMs: config.hostSilentAfterMs })
+  await hosts.refresh()
+  const secrets = secretsOf(config.secretKey)
+  return {
+    ...parts,
+    cellId,
+    zone,
+    hosts,
+    gateways: new GatewayContact(clock),
+    builds: new Builds(secrets),
+    secrets,
+    scheduling: schedulingFrom(config, Math.random),
+    ratios,
+    stopGraceMs,
+    hostTimeoutMs,
+    fenceAfterMs: 1_000 * config.fenceAfterS,
+  }
 }
 
 /** The cell's bus reads the file whenever it dials, so nothing has to be told of a new credential. */
@@ -124,7 +143,7 @@ function renewUplink(
   owned.use(new RunningReconciler(keeper.reconciler(), clock, log))
 }
 
-function busOptions(config: CellConfig, onReconnect: () => void): BusOptions {
+export function busOptions(config: CellConfig, onReconnect: () => void): BusOptions {
   const { natsUrl, natsCredentialsFile, natsAccountSeed, cellName, processName } = config
   const renew = natsAccountSeed === undefined ? undefined : renewWithSeed(natsAccountSeed)
   const name = `cell ${cellName} ${processName}`

@@ -1,4 +1,6 @@
+import { Apart } from '#common/apart/apart.ts'
 import { keepLogBounded } from '#common/bound-log.ts'
+import { systemClock } from '#common/clock.ts'
 import type { Env } from '#common/env.ts'
 import { endOnEscape } from '#common/escaped.ts'
 import { createLogger } from '#common/log.ts'
@@ -12,7 +14,10 @@ import { startCell } from './context.ts'
 export async function run(env: Env): Promise<void> {
   const config = configFromEnv(env)
   const log = createLogger('cell', config.logLevel)
-  await using running = await startPatiently(log, () => startCell(config))
+  const program = new URL('apart.ts', import.meta.url)
+  await using running = await startPatiently(log, () =>
+    startCell(config, systemClock, new Apart({ program, log })),
+  )
   endOnEscape(running.cell.conductor.log)
   keepLogBounded()
   settleIn()

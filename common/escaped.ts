@@ -1,10 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { errorChain } from './errors.ts'
 import { errorFields, type Logger } from './log.ts'
 
 /** Durable work that a process has in hand, and would take up again after it has ended. */
 export interface Task {
-  /** Afterwards no process takes it up by itself. */
-  setAside(): Promise<void>
+  /** Afterwards no process takes it up by itself. `why` is a sentence. */
+  setAside(why: string): Promise<void>
 }
 
 const storage = new AsyncLocalStorage<Task>()
@@ -26,13 +27,13 @@ export function endOnEscape(log: Logger): void {
     log.fatal(fields, 'process ends: an exception escaped')
     const end = () => process.exit(EXIT_CODE)
     setTimeout(end, SET_ASIDE_LIMIT_MS)
-    void setOwnTaskAside()
+    void setOwnTaskAside(`An exception escaped from it: ${errorChain(error)}.`)
       .catch((failure: unknown) => log.error(errorFields(failure), 'task not set aside'))
       .finally(end)
   })
 }
 
 /** Afterwards the task that the caller is part of, if any, is taken up by no process. */
-export async function setOwnTaskAside(): Promise<void> {
-  await storage.getStore()?.setAside()
+export async function setOwnTaskAside(why: string): Promise<void> {
+  await storage.getStore()?.setAside(why)
 }

@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import { connectBus } from '#common/bus/connect.ts'
+import type { Apart } from '#common/apart/apart.ts'
+import { type BusOptions, connectBus } from '#common/bus/connect.ts'
 import { renewWithSeed } from '#common/bus/keep-credential.ts'
 import { systemClock } from '#common/clock.ts'
 import { Database } from '#common/db/database.ts'
@@ -19,7 +20,7 @@ import { ImportRunner } from './app/images/import/import-runner.ts'
 import { ticketKey } from './app/images/ticket.ts'
 import { FreeAddresses } from './app/networks/free-addresses.ts'
 import type { Networks } from './app/networks/networks.ts'
-import { openCompute, type RunningCompute } from './app/open-compute.ts'
+import { type ComputeDepsOptions, openCompute, type RunningCompute } from './app/open-compute.ts'
 import { imageCollector } from './app/reconcilers/collect-images.ts'
 import { RequestLimiter, RequestSlots } from './app/request-limiter.ts'
 import { embeddedImages } from './app/servers/embedded-images.ts'
@@ -64,8 +65,11 @@ export interface Gateway extends AsyncDisposable {
   readonly requestSlots: RequestSlots
 }
 
-/** Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. */
-export async function createGateway(config: GatewayConfig): Promise<Gateway> {
+/**
+ * Afterwards every part runs; disposing it stops them in the reverse order. The database must be migrated. What may have
+ * ended a process is tried `apart`; in this process where that is absent.
+ */
+export async function createGateway(config: GatewayConfig, apart?: Apart): Promise<Gateway> {
   await using parts = new AsyncDisposableStack()
   const log = createLogger('gateway', config.logLevel)
   const metrics = createMetrics()
@@ -77,7 +81,7 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
     createIdentity({ db, log, region, tokenLifetimeS, lockout, tokensPerMinute }),
   )
 
-  const images = await openImages(parts, config, db, log)
+  const images = await openImages(parts, config, { db, log, apart })
   const networks = openNetworks(config, db)
   const access = await openAccess(parts, config, db, log)
   const { eventWatchersMax: watchersMax, eventProjectWatchersMax: projectWatchersMax } = config
@@ -86,22 +90,16 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   )
   const { nats, compute } = await openBus(parts, config, log, (nats) =>
     openCompute({
-      db,
-      nats,
-      clock: systemClock,
-      log,
-      secrets: secretsOf(config.secretKey),
-      network: embeddedNetwork(networks),
-      imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
-      images: embeddedImages(images),
+      ...computeOptions(config, { db, nats, log, images, networks }),
       dueTimes: config.dueTimes,
-      reclaimIntervalS: config.reclaimIntervalS,
       processName: config.processName,
-      cellDeadlineMs: config.cellDeadlineMs,
       retention: config.retention,
       onNumbered: () => events.nudge(),
+      apart,
     }),
   )
+  // Stopped first: those who have given it something wait for it.
+  if (apart !== undefined) parts.use(apart)
 
   const { auditDirectory: directory } = config
   const audit = parts.use(new AuditTrail({ db, clock: systemClock, log, directory }))
@@ -136,6 +134,33 @@ export async function createGateway(config: GatewayConfig): Promise<Gateway> {
   }
 }
 
+interface ComputeParts {
+  readonly db: Database
+  readonly nats: NatsConnection
+  readonly log: Logger
+  readonly images: Images
+  readonly networks: Networks
+}
+
+/** What sagas are done with, here or apart. */
+export function computeOptions(
+  config: GatewayConfig,
+  { db, nats, log, images, networks }: ComputeParts,
+): ComputeDepsOptions {
+  return {
+    db,
+    nats,
+    clock: systemClock,
+    log,
+    secrets: secretsOf(config.secretKey),
+    network: embeddedNetwork(networks),
+    imageTicket: (imageId, cellId) => ticketForCell(images, imageId, cellId),
+    images: embeddedImages(images),
+    reclaimIntervalS: config.reclaimIntervalS,
+    cellDeadlineMs: config.cellDeadlineMs,
+  }
+}
+
 function openVerifier(
   parts: AsyncDisposableStack,
   { externalIdentity }: GatewayConfig,
@@ -145,7 +170,7 @@ function openVerifier(
   return new KeystoneVerifier(keystone, systemClock, 1_000 * externalIdentity.cacheS)
 }
 
-function openNetworks({ networkMtuMax: mtuMax }: GatewayConfig, db: Database): Networks {
+export function openNetworks({ networkMtuMax: mtuMax }: GatewayConfig, db: Database): Networks {
   const freeAddresses = new FreeAddresses(systemClock)
   return { db, clock: systemClock, freeAddresses, mtuMax }
 }
@@ -167,10 +192,27 @@ function openCertificate(
 async function openImages(
   parts: AsyncDisposableStack,
   config: GatewayConfig,
-  db: Database,
-  log: Logger,
+  {
+    db,
+    log,
+    apart,
+  }: { readonly db: Database; readonly log: Logger; readonly apart?: Apart | undefined },
 ): Promise<Images> {
-  const images: Images = {
+  const images = await imagesOf(config, db, () => imports.nudge())
+  parts.use(new RunningReconciler(imageCollector(images), systemClock, log))
+  const runner = parts.use(new ImportRunner(images, log, apart))
+  const reconciler = runner.reconciler(() => imports.nudge())
+  const imports = parts.use(new RunningReconciler(reconciler, systemClock, log))
+  return images
+}
+
+/** Images, and nothing at work on them. */
+export async function imagesOf(
+  config: GatewayConfig,
+  db: Database,
+  importsDue: () => void,
+): Promise<Images> {
+  return {
     db,
     clock: systemClock,
     store: await ContentStore.open(config.imageDirectory),
@@ -178,14 +220,9 @@ async function openImages(
     mayFormatsDiffer: config.imageFormatsUnchecked,
     limits: config.imageLimits,
     importRules: config.imageImport,
-    importsDue: () => imports.nudge(),
+    importsDue,
     ticketKey: ticketKey(config.secretKey),
   }
-  parts.use(new RunningReconciler(imageCollector(images), systemClock, log))
-  const runner = parts.use(new ImportRunner(images, log))
-  const reconciler = runner.reconciler(() => imports.nudge())
-  const imports = parts.use(new RunningReconciler(reconciler, systemClock, log))
-  return images
 }
 
 /** Connects to the bus and opens on it what has to know when the bus was away. */
@@ -195,13 +232,16 @@ async function openBus(
   log: Logger,
   open: (nats: NatsConnection) => Promise<RunningCompute>,
 ): Promise<{ readonly nats: NatsConnection; readonly compute: RunningCompute }> {
-  const { natsUrl: url, natsCredentialsFile: credentialsFile, natsAccountSeed } = config
-  const { processName: name } = config
-  const renew = natsAccountSeed === undefined ? undefined : renewWithSeed(natsAccountSeed)
   let opened: RunningCompute | undefined
   const onReconnect = () => opened?.reconnected()
-  const nats = await connectBus({ url, credentialsFile, renew, name, onReconnect }, log)
+  const nats = await connectBus(busOptions(config, onReconnect), log)
   parts.defer(() => nats.close())
   opened = parts.use(await open(nats))
   return { nats, compute: opened }
+}
+
+export function busOptions(config: GatewayConfig, onReconnect: () => void): BusOptions {
+  const { natsUrl: url, natsCredentialsFile: credentialsFile, natsAccountSeed } = config
+  const renew = natsAccountSeed === undefined ? undefined : renewWithSeed(natsAccountSeed)
+  return { url, credentialsFile, renew, name: config.processName, onReconnect }
 }

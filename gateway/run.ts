@@ -1,3 +1,4 @@
+import { Apart } from '#common/apart/apart.ts'
 import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
 import { endOnEscape } from '#common/escaped.ts'
@@ -13,7 +14,10 @@ import { listen } from './listen.ts'
 export async function run(env: Env): Promise<void> {
   const config = configFromEnv(env)
   const log = createLogger('gateway', config.logLevel)
-  await using gateway = await startPatiently(log, () => createGateway(config))
+  const program = new URL('apart.ts', import.meta.url)
+  await using gateway = await startPatiently(log, () =>
+    createGateway(config, new Apart({ program, log })),
+  )
   endOnEscape(gateway.log)
   await using listening = await listen(gateway)
   gateway.log.info({ host: listening.host, port: listening.port }, 'gateway listens')

@@ -170,7 +170,7 @@ describe('text', () => {
   })
 
   test('only main files and what starts programs read the environment of the process', () => {
-    const mayRead = /(^|\/)main\.ts$|^deploy\/|^test\//
+    const mayRead = /(^|\/)(main|apart)\.ts$|^deploy\/|^test\//
     const broken = offenders(
       product,
       ({ path, text }) => /\bprocess\.env\b/.test(text) && !mayRead.test(path),

@@ -1,4 +1,4 @@
-import { eq, inArray, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { mysqlTable } from 'drizzle-orm/mysql-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { freshDatabase } from '#test/env/fresh-database.ts'
@@ -13,8 +13,7 @@ import { setOwnTaskAside } from '../escaped.ts'
 import { newId } from '../ids.ts'
 import { createLogger } from '../log.ts'
 import { SagaEngine } from './engine.ts'
-import { seizeLease } from './lease.ts'
-import { adoptSagas, continueSaga, markSaga, TAKES_MAX } from './log.ts'
+import { continueSaga } from './log.ts'
 import { type Saga, type Step, type StepCall, Unusual } from './saga.ts'
 import { sagas } from './schema.ts'
 import { MortalDatabase, trialsOf } from './testing.ts'
@@ -338,7 +337,7 @@ test('a saga from which an exception escapes is set aside before its process end
               const aborted = new Promise<never>((_resolve, reject) =>
                 signal.addEventListener('abort', () => reject(signal.reason as Error)),
               )
-              void setOwnTaskAside()
+              void setOwnTaskAside('An exception escaped from it.')
               return aborted
             },
           }
@@ -350,50 +349,4 @@ test('a saga from which an exception escapes is set aside before its process end
 
   const rows = () => db.orm.select().from(sagas).where(eq(sagas.subject, id))
   await expect.poll(async () => (await rows())[0]?.state).toBe('stuck')
-})
-
-test('a saga that ends every process that takes it up is set aside; one that only rests is not', async () => {
-  const [deadly, silent] = [newId(), newId()]
-  const processName = newId()
-  const never: Saga<World, Params> = {
-    ...saga,
-    steps: saga.steps.map((step) =>
-      step.name === 'announce' && step.kind === 'remote'
-        ? {
-            ...step,
-            run: (_: StepCall<World, Params>, signal: AbortSignal) =>
-              new Promise<never>((_resolve, reject) =>
-                signal.addEventListener('abort', () => reject(signal.reason as Error)),
-              ),
-          }
-        : step,
-    ),
-  }
-  await using first = await open(never, db, processName)
-  for (const id of [deadly, silent]) void run(first, never, id)
-  await expect.poll(() => world.outside.size).toBeGreaterThan(1)
-  const rows = () =>
-    db.orm
-      .select()
-      .from(sagas)
-      .where(inArray(sagas.subject, [deadly, silent]))
-  await expect.poll(async () => (await rows()).length).toBe(2)
-
-  // Each takes them up and ends before either has gone on; the one says each time that it rests.
-  for (let nth = 0; nth < TAKES_MAX; nth += 1) {
-    const lease = await seizeLease(db, processName, newId(), 10_000)
-    const taken = await adoptSagas(db, lease, { max: 10, running: new Set(), isTried: false })
-    const takesOf = (id: string) => taken.find(({ subject }) => subject === id)?.takes
-    expect([takesOf(silent), takesOf(deadly)]).toEqual([0, nth])
-    const { id } = taken.find(({ subject }) => subject === silent)!
-    await markSaga(db, id, lease, { state: 'running' })
-  }
-  await using last = await open(saga, db, processName)
-  await last.recover()
-
-  await expect
-    .poll(async () =>
-      Object.fromEntries((await rows()).map(({ subject, state }) => [subject, state])),
-    )
-    .toEqual({ [deadly]: 'stuck', [silent]: 'done' })
 })

@@ -1,3 +1,4 @@
+import type { Apart } from '../apart/apart.ts'
 import type { Clock } from '../clock.ts'
 import type { WorkContext } from '../context.ts'
 import type { Transactional } from '../db/database.ts'
@@ -6,9 +7,10 @@ import { withinTask } from '../escaped.ts'
 import { newId, type SagaId } from '../ids.ts'
 import { errorFields, type Logger } from '../log.ts'
 import { settledWithin } from '../settled-within.ts'
+import type { ApartSaga } from './execute-apart.ts'
 import { type Execution, execute, type FirstTransaction, firstTransaction } from './execution.ts'
 import { type Lease, renewLease, seizeLease } from './lease.ts'
-import { adoptSagas, letGoOf, markSaga, type SagaRecord, TAKES_MAX } from './log.ts'
+import { adoptSagas, letGoOf, markSaga, restSuspect, type SagaRecord } from './log.ts'
 import { Progress } from './progress.ts'
 import type { Json, Saga, SagaOutcome } from './saga.ts'
 
@@ -23,6 +25,8 @@ export interface SagaEngineOptions<Deps> {
   readonly log: Logger
   /** Called with each saga that this process has brought to its end, or set aside as stuck. */
   readonly onEnded?: (saga: SagaRecord, outcome: SagaOutcome) => void
+  /** Where suspects are executed, by `executeApart`; absent: here, as all others. */
+  readonly apart?: Pick<Apart, 'run'>
 }
 
 export interface SagaStart<Params> extends FirstTransaction {
@@ -46,6 +50,8 @@ const LEASE_TTL_MS = 10_000
 const LEASE_RENEW_MS = 3_000
 const ADOPT_MAX = 200
 const LAST_STEP_MS = 1_000
+/** What could not be tried apart is tried again later. */
+const APART_REST_MS = 5_000
 
 /** Runs the sagas of one process, and takes up those left unfinished by a process that is gone. */
 export class SagaEngine<Deps> implements AsyncDisposable {
@@ -54,8 +60,6 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   readonly #running = new Map<SagaId, Promise<SagaOutcome | 'handed-over'>>()
   /** Handed over by this process, which has not ended at them. */
   readonly #letGo = new Set<SagaId>()
-  /** What may have ended processes is tried one at a time. */
-  #tried: SagaId | undefined
   readonly #stop = new AbortController()
   readonly #lease: Lease
   #renewal: Promise<void> = Promise.resolve()
@@ -106,14 +110,13 @@ export class SagaEngine<Deps> implements AsyncDisposable {
 
   /** A reconciler: takes up every unfinished saga that is due and not running here. Returns how many. */
   async recover(): Promise<number> {
-    const { db } = this.#options
+    const { db, apart } = this.#options
     const letGo = [...this.#letGo]
     if (letGo.length > 0) await letGoOf(db, this.#lease, letGo)
     for (const id of letGo) this.#letGo.delete(id)
     const running = new Set(this.#running.keys())
-    const isTried = this.#tried !== undefined
-    const idle = await adoptSagas(db, this.#lease, { max: ADOPT_MAX, running, isTried })
-    for (const { log, takes, ...record } of idle) {
+    const idle = await adoptSagas(db, this.#lease, { max: ADOPT_MAX, running })
+    for (const { log, isSuspect, ...record } of idle) {
       // Begun while they were looked for.
       if (this.#running.has(record.id)) continue
       const saga = this.#byName.get(record.name)
@@ -121,41 +124,54 @@ export class SagaEngine<Deps> implements AsyncDisposable {
         this.#options.log.error({ saga: record.id, saga_name: record.name }, 'saga of unknown name')
         continue
       }
-      if (takes >= TAKES_MAX) {
-        await this.#setAside(record, 'every process that took it up ended at it')
-        continue
-      }
-      const finished = this.#track(this.#execution(saga, record, new Progress(log)))
-      if (takes === TAKES_MAX - 1) this.#tryAlone(record.id, finished)
+      if (isSuspect && apart !== undefined)
+        this.#keepRunning(record.id, this.#tryApart(record, apart))
+      else this.#track(this.#execution(saga, record, new Progress(log)))
     }
     return idle.length
   }
 
-  /** The next one at once: there may be many that only happened to be in hand. */
-  #tryAlone(id: SagaId, finished: Promise<unknown>): void {
-    this.#tried = id
-    void finished.finally(() => {
-      this.#tried = undefined
-      if (!this.#stop.signal.aborted) void this.recover().catch(() => undefined)
-    })
+  async #tryApart(
+    record: SagaRecord,
+    apart: Pick<Apart, 'run'>,
+  ): Promise<SagaOutcome | 'handed-over'> {
+    const { db, log, onEnded } = this.#options
+    const { id } = record
+    const task: ApartSaga = { kind: 'saga', id, lease: { ...this.#lease } }
+    const end = await apart.run(task as unknown as Json)
+    try {
+      if (end.kind === 'guilty') {
+        await this.#setAside(record, end.why)
+        return 'stuck'
+      }
+      if (end.kind === 'ended' && end.answer !== 'handed-over') {
+        const outcome = end.answer as SagaOutcome
+        onEnded?.(record, outcome)
+        return outcome
+      }
+      await restSuspect(db, this.#lease, id, APART_REST_MS)
+    } catch (error) {
+      log.warn({ saga: id, ...errorFields(error) }, 'saga apart handed over')
+    }
+    return 'handed-over'
   }
 
   /** A saga that ends processes must not end the next one: it stays stuck until an operator continues it. */
   async #setAside(record: SagaRecord, why: string): Promise<void> {
     const { db, log, onEnded } = this.#options
     const { id, name, subject } = record
-    await markSaga(db, id, this.#lease, { state: 'stuck' })
+    await markSaga(db, id, this.#lease, { state: 'stuck', why })
     log.error({ saga: id, saga_name: name, subject, why }, 'saga stuck')
     onEnded?.(record, 'stuck')
   }
 
   /** The process ends, so no saga of it takes another step: this one's could make it due again. */
-  async #setEscapedAside(record: SagaRecord): Promise<void> {
+  async #setEscapedAside(record: SagaRecord, why: string): Promise<void> {
     const { clock } = this.#options
     this.#stop.abort()
     const running = this.#running.get(record.id)
     if (running !== undefined) await settledWithin(clock, LAST_STEP_MS, running)
-    await this.#setAside(record, 'an exception escaped from it')
+    await this.#setAside(record, why)
   }
 
   /** Stops taking steps; what is unfinished goes on in the next process. */
@@ -179,8 +195,17 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     // Recovery may find a saga before its start hears that it has committed.
     const already = this.#running.get(id)
     if (already !== undefined) return already
-    const setAside = () => this.#setEscapedAside(execution.record)
-    const finished = withinTask({ setAside }, () => this.#finish(execution))
+    const setAside = (why: string) => this.#setEscapedAside(execution.record, why)
+    return this.#keepRunning(
+      id,
+      withinTask({ setAside }, () => this.#finish(execution)),
+    )
+  }
+
+  #keepRunning(
+    id: SagaId,
+    finished: Promise<SagaOutcome | 'handed-over'>,
+  ): Promise<SagaOutcome | 'handed-over'> {
     this.#running.set(id, finished)
     void finished.finally(() => this.#running.delete(id))
     return finished

@@ -42,7 +42,7 @@ type AnyStep = Step<unknown, never>
 
 /** Pauses between tries of a remote step that does not answer; after the last the saga rests for `REST_MS`. */
 const PAUSES_MS = [100, 300, 1_000]
-const REST_MS = 3_000
+export const REST_MS = 3_000
 
 /** What else commits together with the beginning of sagas. */
 export interface FirstTransaction {
@@ -318,7 +318,8 @@ async function undoStep(
   } catch (error) {
     if (isFailure(error, 'unavailable') || execution.signal.aborted) throw error
     log.error({ ...fieldsOf(record), step: step.name, ...errorFields(error) }, 'saga stuck')
-    await markSaga(db, record.id, lease, { state: 'stuck' })
+    const why = `step ${step.name} could not be undone: ${errorChain(error)}`
+    await markSaga(db, record.id, lease, { state: 'stuck', why })
     return 'stuck'
   }
 }

@@ -6,7 +6,7 @@ import { Database } from '../db/database.ts'
 import { migrateDatabase } from '../db/migrate.ts'
 import { newId, type SagaId } from '../ids.ts'
 import { seizeLease } from './lease.ts'
-import { adoptSagas, insertSaga, letGoOf, TAKES_MAX } from './log.ts'
+import { adoptSagas, insertSaga, letGoOf, markSaga } from './log.ts'
 
 let db: Database
 
@@ -18,9 +18,10 @@ beforeAll(async () => {
 
 afterAll(() => db?.[Symbol.asyncDispose]())
 
-test('what was in hand at four ends in a row is tried one at a time, and not counted where it was let go of', async () => {
+test('what was in hand when a process ended is a suspect until it has taken a step, and not what rested or was let go of', async () => {
   const processName = newId()
-  const ids = [newId<SagaId>(), newId<SagaId>(), newId<SagaId>()]
+  const [held, resting, stepped] = [newId<SagaId>(), newId<SagaId>(), newId<SagaId>()]
+  const ids = [held, resting, stepped]
   const before = await seizeLease(db, processName, newId(), 10_000)
   await db.transaction(async (tx) => {
     for (const id of ids) {
@@ -28,22 +29,31 @@ test('what was in hand at four ends in a row is tried one at a time, and not cou
       insertSaga(tx, { ...record, work: workContext({}) }, before, { state: 'running' })
     }
   })
-  const adopt = async (isTried = false) => {
+  await markSaga(db, resting, before, { state: 'running', pauseMs: 1 })
+  const adopt = async () => {
     const lease = await seizeLease(db, processName, newId(), 10_000)
-    const taken = await adoptSagas(db, lease, { max: 10, running: new Set(), isTried })
-    return { lease, ids: taken.map(({ id }) => id) }
+    const found: Record<string, boolean> = {}
+    // What rests is due a moment later.
+    await expect
+      .poll(async () => {
+        for (const { id, isSuspect } of await adoptSagas(db, lease, {
+          max: 10,
+          running: new Set(),
+        }))
+          found[id] ??= isSuspect
+        return Object.keys(found).length
+      })
+      .toBe(3)
+    return { lease, found }
   }
 
-  for (let ends = 0; ends < TAKES_MAX - 1; ends += 1)
-    expect((await adopt()).ids.toSorted()).toEqual(ids.toSorted())
-  expect((await adopt(true)).ids).toEqual([])
-  const alone = await adopt()
-  expect(alone.ids).toHaveLength(1)
-  await letGoOf(db, alone.lease)
+  const first = await adopt()
+  expect(first.found).toEqual({ [held]: true, [resting]: false, [stepped]: true })
+  await markSaga(db, held, first.lease, { state: 'running' })
+  await markSaga(db, stepped, first.lease, { state: 'running', log: [] })
+  await letGoOf(db, first.lease)
 
-  const again = await seizeLease(db, processName, newId(), 10_000)
-  const taken = await adoptSagas(db, again, { max: 10, running: new Set(), isTried: false })
-  expect(taken.map(({ takes }) => takes)).toEqual([0, 0, 0])
+  expect((await adopt()).found).toEqual({ [held]: true, [resting]: false, [stepped]: false })
 })
 
 test('a saga that rests goes on although the clock of the database was an hour ahead when its pause began', async () => {
@@ -64,7 +74,7 @@ test('a saga that rests goes on although the clock of the database was an hour a
     )
   })
 
-  const taken = await adoptSagas(db, lease, { max: 10, running: new Set(), isTried: false })
+  const taken = await adoptSagas(db, lease, { max: 10, running: new Set() })
 
   expect(taken.map(({ id }) => id)).toEqual([ahead])
 })
@@ -87,9 +97,9 @@ test('sagas at work do not keep a process from taking up those that rest', async
       where id = ${late}`)
   })
 
-  const adopted = await adoptSagas(db, lease, { max: 1, running: new Set([busy]), isTried: false })
+  const adopted = await adoptSagas(db, lease, { max: 1, running: new Set([busy]) })
 
   expect(adopted.map(({ id }) => id)).toEqual([late])
-  const others = { max: 2, running: new Set([busy, late]), isTried: false }
+  const others = { max: 2, running: new Set([busy, late]) }
   expect(await adoptSagas(db, lease, others)).toHaveLength(1)
 })

@@ -7,7 +7,7 @@ import type { SagaId } from '../ids.ts'
 import type { Lease } from './lease.ts'
 import type { LogRow } from './progress.ts'
 import type { Json, SagaState } from './saga.ts'
-import { leases, sagas } from './schema.ts'
+import { leases, type SagaHand, sagas } from './schema.ts'
 
 export interface SagaRecord {
   readonly id: SagaId
@@ -20,10 +20,13 @@ export interface SagaRecord {
 
 /** A saga taken up again. */
 export interface AdoptedSaga extends SagaRecord {
-  /** How often it was taken up before, by processes that have ended since without letting go of it. */
-  readonly takes: number
+  /** It was in hand when a process ended, and may be why. */
+  readonly isSuspect: boolean
   readonly log: readonly LogRow[]
 }
+
+/** Enough for a message and where it came from. */
+const WHY_MAX = 1_000
 
 const id = sql.placeholder('id')
 const now = sql`now(3)`
@@ -38,6 +41,7 @@ const INSERT = statement(
     params: sql.placeholder('params'),
     work: sql.placeholder('work'),
     log: sql.placeholder('log'),
+    hand: sql`${sql.placeholder('hand')}`,
     owner: sql.placeholder('owner'),
     generation: sql.placeholder('generation'),
     resumeAt: now,
@@ -52,7 +56,8 @@ const HOLD = statement(
       state: sql`${sql.placeholder('state')}`,
       params: sql`coalesce(${sql.placeholder('params')}, params)`,
       log: sql`coalesce(${sql.placeholder('log')}, log)`,
-      takes: 0,
+      hand: sql`if(hand = 'suspect' and ${sql.placeholder('isStep')} = 0, hand, ${sql.placeholder('hand')})`,
+      why: sql`${sql.placeholder('why')}`,
       resumeAt: sql`now(3) + interval ${sql.placeholder('pauseMs')} * 1000 microsecond`,
     })
     .where(
@@ -85,7 +90,8 @@ export function insertSaga(
   { state, params = saga.params as object, log }: Omit<Hold, 'pauseMs'>,
 ): void {
   const { name: owner, generation } = lease
-  tx.queue(INSERT, { ...saga, owner, generation, state, params, log: log ?? [] })
+  const hand = handOf(state, 0)
+  tx.queue(INSERT, { ...saga, owner, generation, state, params, hand, log: log ?? [] })
 }
 
 /** What becomes of a saga's row. */
@@ -97,6 +103,8 @@ export interface Hold {
   readonly params?: object | undefined
   /** In place of its log, which this begins with; absent: it stays. */
   readonly log?: readonly LogRow[]
+  /** Of one that is stuck. */
+  readonly why?: string
 }
 
 /**
@@ -128,10 +136,26 @@ export class SagaLost extends Failure {
   }
 }
 
-function holdValues(id: SagaId, lease: Lease, { state, pauseMs = 0, params, log }: Hold) {
+function holdValues(id: SagaId, lease: Lease, { state, pauseMs = 0, params, log, why }: Hold) {
   const { name: owner, generation } = lease
   const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
-  return { id, owner, generation, state, pauseMs, params: json(params), log: json(log) }
+  return {
+    id,
+    owner,
+    generation,
+    state,
+    pauseMs,
+    params: json(params),
+    log: json(log),
+    hand: handOf(state, pauseMs),
+    isStep: log === undefined ? 0 : 1,
+    why: why?.slice(0, WHY_MAX) ?? null,
+  }
+}
+
+/** A process is at what goes on without a pause. */
+function handOf(state: SagaState, pauseMs: number): SagaHand {
+  return (state === 'running' || state === 'unwinding') && pauseMs === 0 ? 'held' : 'free'
 }
 
 /** Why the saga unwound, as its log has it; undefined when no step failed. */
@@ -143,19 +167,11 @@ export async function readFailure(db: Executor, saga: SagaId): Promise<Failure |
   return new Failure(kind, message)
 }
 
-/**
- * Taken up so often by processes that ended at it, the last time alone, a saga is what ended them. Fewer would set aside
- * sagas that only happened to be in hand: a machine in trouble may end its processes several times in a row.
- */
-export const TAKES_MAX = 5
-
 /** Which sagas a process takes up. */
 export interface Adoption {
   readonly max: number
   /** At work here. */
   readonly running: ReadonlySet<SagaId>
-  /** One of those may be what ended processes, and is tried alone. */
-  readonly isTried: boolean
 }
 
 /**
@@ -165,23 +181,48 @@ export interface Adoption {
 export async function letGoOf(db: Executor, lease: Lease, ids?: readonly SagaId[]): Promise<void> {
   await db.orm
     .update(sagas)
-    .set({ takes: 0 })
+    .set({ hand: 'free' })
     .where(
       and(
         eq(sagas.owner, lease.name),
         eq(sagas.generation, lease.generation),
-        inArray(sagas.state, ['running', 'unwinding']),
+        eq(sagas.hand, 'held'),
         ids === undefined ? undefined : inArray(sagas.id, [...ids]),
       ),
     )
 }
 
-/** Afterwards a stuck saga is due again, as if it had never been taken up. False for one that is not stuck. */
+/** Afterwards the saga, if it has not ended, is due again after a pause, and is a suspect still. */
+export async function restSuspect(
+  db: Executor,
+  lease: Lease,
+  saga: SagaId,
+  pauseMs: number,
+): Promise<void> {
+  await db.orm
+    .update(sagas)
+    .set({ hand: 'suspect', resumeAt: sql`now(3) + interval ${pauseMs} * 1000 microsecond` })
+    .where(
+      and(
+        eq(sagas.id, saga),
+        eq(sagas.owner, lease.name),
+        eq(sagas.generation, lease.generation),
+        inArray(sagas.state, ['running', 'unwinding']),
+      ),
+    )
+}
+
+/** Afterwards a stuck saga is due again, and is a suspect: it may end its process once more. False for one that is not stuck. */
 export async function continueSaga(db: Executor, saga: string): Promise<boolean> {
   const hasFailed = sql`json_contains(json_extract(log, '$[*].event'), '"failed"')`
   const [result] = await db.orm
     .update(sagas)
-    .set({ state: sql`if(${hasFailed}, 'unwinding', 'running')`, takes: 0, resumeAt: now })
+    .set({
+      state: sql`if(${hasFailed}, 'unwinding', 'running')`,
+      hand: 'suspect',
+      why: null,
+      resumeAt: now,
+    })
     .where(and(eq(sagas.id, saga), eq(sagas.state, 'stuck')))
   return result.affectedRows === 1
 }
@@ -218,7 +259,8 @@ async function takeAbandoned(db: Executor, lease: Lease): Promise<void> {
   if (found.length === 0) return
   await db.orm.execute(sql`
     update ${sagas} join leases on leases.name = sagas.owner
-    set sagas.owner = ${lease.name}, sagas.generation = ${lease.generation}
+    set sagas.owner = ${lease.name}, sagas.generation = ${lease.generation},
+      sagas.hand = if(sagas.hand = 'held', 'suspect', sagas.hand)
     where ${inArray(
       sagas.id,
       found.map(({ id: abandoned }) => abandoned),
@@ -228,51 +270,51 @@ async function takeAbandoned(db: Executor, lease: Lease): Promise<void> {
 /**
  * Makes this process the owner of unfinished sagas: its predecessor's (same name, older generation) at once, others'
  * when their process's lease has expired. Returns at most `max` that are due and not `running` here, those first that
- * have been due for longest: a remote that stays silent must not keep the others from their turn. Of those that were in
- * hand each time when several processes ended in a row, which one of them may have ended, one is returned, and none while one `isTried`.
+ * have been due for longest: a remote that stays silent must not keep the others from their turn.
  */
 export async function adoptSagas(
   db: Executor,
   lease: Lease,
-  { max, running, isTried }: Adoption,
+  { max, running }: Adoption,
 ): Promise<readonly AdoptedSaga[]> {
   const { name: owner, generation } = lease
   const [found] = await db.rows<{ is_any: number }>(ADOPTABLE, { owner, generation })
   if (found?.is_any !== 1) return []
   await takeAbandoned(db, lease)
+  const isOwn = and(eq(sagas.owner, owner), eq(sagas.generation, generation))
   const rows = await db.orm
     .select()
     .from(sagas)
-    .where(
-      and(
-        eq(sagas.owner, lease.name),
-        eq(sagas.generation, lease.generation),
-        inArray(sagas.state, ['running', 'unwinding']),
-        isDue,
-      ),
-    )
-    .orderBy(asc(sql`takes = ${TAKES_MAX - 1}`), asc(sagas.resumeAt))
+    .where(and(isOwn, inArray(sagas.state, ['running', 'unwinding']), isDue))
+    .orderBy(asc(sagas.resumeAt))
     .limit(max + running.size)
-  const known = rows.filter((row) => !running.has(row.id as SagaId))
-  const isSuspect = ({ takes }: { readonly takes: number }) => takes === TAKES_MAX - 1
-  const suspects = known.filter(isSuspect).slice(0, isTried ? 0 : 1)
-  const idle = [...known.filter((row) => !isSuspect(row)), ...suspects].slice(0, max)
-  if (idle.length > 0)
+  const idle = rows.filter((row) => !running.has(row.id as SagaId)).slice(0, max)
+  const trusted = idle.filter(({ hand }) => hand !== 'suspect').map((row) => row.id)
+  if (trusted.length > 0)
     await db.orm
       .update(sagas)
-      .set({ takes: sql`takes + 1` })
-      .where(
-        and(
-          inArray(
-            sagas.id,
-            idle.map((row) => row.id),
-          ),
-          eq(sagas.owner, lease.name),
-          eq(sagas.generation, lease.generation),
-        ),
-      )
-  return idle.map((row) => ({
-    takes: row.takes,
+      .set({ hand: 'held' })
+      .where(and(inArray(sagas.id, trusted), isOwn))
+  return idle.map(adopted)
+}
+
+/** A saga that this process owns and that has not ended; undefined for any other. */
+export async function readSaga(
+  db: Executor,
+  { name: owner, generation }: Lease,
+  saga: SagaId,
+): Promise<AdoptedSaga | undefined> {
+  const isOwn = and(eq(sagas.owner, owner), eq(sagas.generation, generation))
+  const [row] = await db.orm
+    .select()
+    .from(sagas)
+    .where(and(eq(sagas.id, saga), isOwn, inArray(sagas.state, ['running', 'unwinding'])))
+  return row && adopted(row)
+}
+
+function adopted(row: typeof sagas.$inferSelect): AdoptedSaga {
+  return {
+    isSuspect: row.hand === 'suspect',
     id: row.id as SagaId,
     name: row.name,
     version: row.version,
@@ -280,5 +322,5 @@ export async function adoptSagas(
     params: row.params as Json,
     work: row.work as WorkContext,
     log: row.log,
-  }))
+  }
 }

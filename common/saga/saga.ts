@@ -71,6 +71,6 @@ export interface StepCall<Deps, Params> {
 /** All is not as a step's `usually` takes it to be. */
 export class Unusual extends Error {}
 
-/** How a saga ended. `stuck`: an undo failed for good, and only an operator continues it. */
+/** How a saga ended. `stuck`: an undo failed for good, or it ended a process; only an operator continues it. */
 export type SagaOutcome = 'done' | 'unwound' | 'stuck'
 export type SagaState = 'running' | 'unwinding' | SagaOutcome

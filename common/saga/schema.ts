@@ -1,6 +1,8 @@
-import { index, int, json, mysqlTable } from 'drizzle-orm/mysql-core'
+import { index, int, json, mysqlTable, text } from 'drizzle-orm/mysql-core'
 import { fixedToken, time, token, uuid } from '../db/columns.ts'
 import type { LogRow } from './progress.ts'
+
+export type SagaHand = 'free' | 'held' | 'suspect'
 
 /** One row per saga. `owner` and `generation` fence: a change by anyone else matches no row and so fails. */
 export const sagas = mysqlTable(
@@ -18,8 +20,10 @@ export const sagas = mysqlTable(
     log: json('log').$type<readonly LogRow[]>().notNull(),
     owner: token('owner').notNull(),
     generation: int('generation').notNull(),
-    /** How often it was taken up since a process last let go of it in good order: once, it may be what ended that one. */
-    takes: int('takes').notNull().default(0),
+    /** `held` while a process is at it. `suspect`: one ended meanwhile, and this may be why, until it has taken another step. */
+    hand: fixedToken('hand', 7).$type<SagaHand>().notNull().default('free'),
+    /** Why it is stuck. */
+    why: text('why'),
     /** Not taken up before this: a remote that did not answer is asked again later. Of one that is over: its end. */
     resumeAt: time('resume_at').notNull(),
     createdAt: time('created_at').notNull(),

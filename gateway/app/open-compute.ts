@@ -1,4 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node'
+import type { Apart } from '#common/apart/apart.ts'
 import type { Clock } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import { newId } from '#common/ids.ts'
@@ -41,7 +42,8 @@ import { PromisedSpecs } from './sagas/promised-specs.ts'
 import type { ServerImages } from './servers/server-images.ts'
 import type { ServerNetwork } from './servers/server-network.ts'
 
-export interface ComputeOptions {
+/** What sagas are done with. */
+export interface ComputeDepsOptions {
   readonly db: Transactional
   readonly nats: NatsConnection
   readonly clock: Clock
@@ -50,17 +52,22 @@ export interface ComputeOptions {
   readonly network: ServerNetwork
   readonly imageTicket: ComputeDeps['imageTicket']
   readonly images: ServerImages
-  readonly dueTimes: DueTimes
   readonly reclaimIntervalS: number
-  /** Stable over restarts of this gateway process, and no other's. */
-  readonly processName: string
   /** A cell silent for longer is dark; absent: the registry's usual. */
   readonly cellDeadlineMs?: number
+  /** From 0 to below 1; absent: chance. */
+  readonly random?: () => number
+}
+
+export interface ComputeOptions extends ComputeDepsOptions {
+  readonly dueTimes: DueTimes
+  /** Stable over restarts of this gateway process, and no other's. */
+  readonly processName: string
+  /** Where sagas are tried that may have ended a process; absent: here. */
+  readonly apart?: Pick<Apart, 'run'> | undefined
   readonly retention: Retention
   /** Called when there are events that can be read. */
   readonly onNumbered: () => void
-  /** From 0 to below 1; absent: chance. */
-  readonly random?: () => number
 }
 
 /** The compute core at work, until disposed. */
@@ -72,31 +79,9 @@ export interface RunningCompute extends Compute, AsyncDisposable {
 
 /** Afterwards cells are heard, their feeds applied, and sagas of this process and of lost ones go on. */
 export async function openCompute(options: ComputeOptions): Promise<RunningCompute> {
-  const { db, nats, clock, log, secrets, network, images, imageTicket, processName } = options
+  const { db, nats, clock, log, processName, apart } = options
   await using parts = new AsyncDisposableStack()
-  const { cellDeadlineMs: deadlineMs, random = Math.random } = options
-  const registryOptions = { db, nats, clock, log }
-  const cells = parts.use(
-    await CellRegistry.open(
-      deadlineMs === undefined ? registryOptions : { ...registryOptions, deadlineMs },
-    ),
-  )
-  const askCell = cellClient(nats, cells)
-  const deps: ComputeDeps = {
-    db,
-    cells,
-    askCell,
-    askHost: hostClient(nats),
-    secrets,
-    clock,
-    log,
-    random,
-    imageTicket,
-    network,
-    images,
-    promisedSpecs: new PromisedSpecs(),
-    reclaimIntervalS: options.reclaimIntervalS,
-  }
+  const deps = await openComputeDeps(parts, options)
   const running = (ids: readonly string[]) => runningAmong(db, ids)
   const operations = parts.use(new OperationWatch({ running, nats, clock, log }))
   const onEnded = (saga: SagaRecord, outcome: SagaOutcome) => {
@@ -104,7 +89,10 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     if (outcome === 'stuck')
       void tellStuck(db, saga).catch((error) => log.warn(errorFields(error), 'stuck saga not told'))
   }
-  const engine = { db, deps, sagas: COMPUTE_SAGAS, processName, clock, log, onEnded }
+  const engine = {
+    ...{ db, deps, sagas: COMPUTE_SAGAS, processName, clock, log, onEnded },
+    ...(apart && { apart }),
+  }
   const sagas = parts.use(await SagaEngine.open(engine))
   const compute: Compute = { ...deps, sagas, operations }
   const run = (reconciler: Reconciler) => parts.use(new RunningReconciler(reconciler, clock, log))
@@ -129,6 +117,37 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
       ...feeds.status(),
     ],
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** Afterwards cells are heard, until `parts` are disposed of. */
+export async function openComputeDeps(
+  parts: AsyncDisposableStack,
+  options: ComputeDepsOptions,
+): Promise<ComputeDeps> {
+  const { db, nats, clock, log, secrets, network, images, imageTicket } = options
+  const { cellDeadlineMs: deadlineMs, random = Math.random } = options
+  const registryOptions = { db, nats, clock, log }
+  const cells = parts.use(
+    await CellRegistry.open(
+      deadlineMs === undefined ? registryOptions : { ...registryOptions, deadlineMs },
+    ),
+  )
+  const askCell = cellClient(nats, cells)
+  return {
+    db,
+    cells,
+    askCell,
+    askHost: hostClient(nats),
+    secrets,
+    clock,
+    log,
+    random,
+    imageTicket,
+    network,
+    images,
+    promisedSpecs: new PromisedSpecs(),
+    reclaimIntervalS: options.reclaimIntervalS,
   }
 }
 

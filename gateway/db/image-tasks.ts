@@ -102,11 +102,33 @@ export async function renewTask(db: Executor, id: string, leaseUntil: Date): Pro
   return result.affectedRows === 1
 }
 
-/** Afterwards the task is anyone's to take, and the try of a process that stops does not count. */
-export async function returnTask(db: Executor, id: string): Promise<void> {
+/** Of one that is due: a process had it in hand and neither ended it nor gave it back. */
+export function isLeft({ status }: Pick<ImageTask, 'status'>): boolean {
+  return status === 'processing'
+}
+
+/** How a task is given back. */
+export interface Return {
+  /** It may be what ended the process that had it before. */
+  readonly isSuspect: boolean
+  /** False: the try does not count. */
+  readonly isTried: boolean
+  readonly now: Date
+}
+
+/** Afterwards the task is anyone's to take. */
+export async function returnTask(
+  db: Executor,
+  id: string,
+  { isSuspect, isTried, now }: Return,
+): Promise<void> {
   await db.orm
     .update(imageTasks)
-    .set({ status: 'pending', leaseUntil: null, tries: sql`${imageTasks.tries} - 1` })
+    .set({
+      status: isSuspect ? 'processing' : 'pending',
+      leaseUntil: isSuspect ? now : null,
+      tries: isTried ? sql`${imageTasks.tries}` : sql`${imageTasks.tries} - 1`,
+    })
     .where(and(eq(imageTasks.id, id), eq(imageTasks.status, 'processing')))
 }
 

@@ -16,15 +16,14 @@ const STATES: Readonly<Record<string, OperationState>> = {
 /** Those that operators should know of: what is under way, and what is stuck. */
 const SHOWN = { running: ['running', 'unwinding'], failed: ['stuck'] } as const
 
-const MESSAGES: Readonly<Record<string, string>> = {
-  unwinding: 'It failed, and what it did is being undone.',
-  stuck:
-    'It is stuck: it could not be undone, or ended a process that did it. The log of the gateway says why; ./weir operation continue goes on with it.',
-}
-
-/** Afterwards readers of events know that the saga waits for an operator. */
-export async function tellStuck(db: Transactional, { name, subject }: SagaRecord): Promise<void> {
-  const details = { action: name, state: 'stuck', message: `${name} of ${subject} is stuck.` }
+/** Afterwards readers of events know that the saga waits for an operator, and why. */
+export async function tellStuck(
+  db: Transactional,
+  { id, name, subject }: SagaRecord,
+): Promise<void> {
+  const [row] = await db.orm.select({ why: sagas.why }).from(sagas).where(eq(sagas.id, id))
+  const message = `${name} of ${subject} is stuck: ${row?.why ?? 'its log says why.'}`
+  const details = { action: name, state: 'stuck', message }
   await db.transaction((tx) => addEvents(tx, [{ type: 'operation.state', cellId: null, details }]))
 }
 
@@ -54,9 +53,9 @@ export async function findSaga(db: Executor, id: string): Promise<OperationRecor
 }
 
 function select(db: Executor) {
-  const { id, name, state, subject, work, createdAt, resumeAt } = sagas
+  const { id, name, state, subject, why, work, createdAt, resumeAt } = sagas
   return db.orm
-    .select({ id, name, state, subject, work, createdAt, resumeAt })
+    .select({ id, name, state, subject, why, work, createdAt, resumeAt })
     .from(sagas)
     .$dynamic()
 }
@@ -68,6 +67,7 @@ function operationOf({
   name,
   state,
   subject,
+  why,
   work,
   createdAt,
   resumeAt,
@@ -82,7 +82,7 @@ function operationOf({
     cellId: null,
     total: null,
     remaining: null,
-    message: MESSAGES[state] ?? null,
+    message: messageOf(state, why),
     userId: null,
     requestId: (work as { readonly requestId?: string }).requestId ?? null,
     startedAt: createdAt,
@@ -90,4 +90,10 @@ function operationOf({
     endedAt,
     isCancellable: false,
   }
+}
+
+function messageOf(state: string, why: string | null): string | null {
+  if (state === 'unwinding') return 'It failed, and what it did is being undone.'
+  if (state !== 'stuck') return null
+  return `It is stuck: ${why ?? 'its log says why.'} ./weir operation continue goes on with it.`
 }

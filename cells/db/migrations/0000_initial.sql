@@ -142,7 +142,8 @@ CREATE TABLE `sagas` (
 	`log` json NOT NULL,
 	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`generation` int NOT NULL,
-	`takes` int NOT NULL DEFAULT 0,
+	`hand` char(7) character set ascii collate ascii_bin NOT NULL DEFAULT 'free',
+	`why` text,
 	`resume_at` datetime(3) NOT NULL,
 	`created_at` datetime(3) NOT NULL,
 	CONSTRAINT `sagas_id` PRIMARY KEY(`id`)

@@ -1,13 +1,8 @@
+import type { Apart } from '#common/apart/apart.ts'
 import { withinTask } from '#common/escaped.ts'
 import { errorFields, type Logger } from '#common/log.ts'
 import type { Reconciler } from '#common/reconciler.ts'
-import {
-  dueTasks,
-  type ImageTask,
-  renewTask,
-  returnTask,
-  takeTask,
-} from '../../../db/image-tasks.ts'
+import { dueTasks, type ImageTask, isLeft, returnTask, takeTask } from '../../../db/image-tasks.ts'
 import type { Images } from '../images.ts'
 import { failImport, IMPORT_LEASE_MS, runImport } from './run-import.ts'
 
@@ -17,7 +12,7 @@ const EVERY_MS = 10_000
  * servers of one keep no other waiting. What was staged has places of its own: it is at the gateway already.
  */
 const RUNNING_MAX = { 'web-download': 8, 'glance-direct': 2 } as const
-/** An exception that escapes ends its process; the image must not end the next one. */
+/** What ended one process must not end the next one. */
 const STOPPED = 'The import stopped the program that did it.'
 const METHODS = ['glance-direct', 'web-download'] as const
 
@@ -25,13 +20,16 @@ const METHODS = ['glance-direct', 'web-download'] as const
 export class ImportRunner implements AsyncDisposable {
   readonly #images: Images
   readonly #log: Logger
+  readonly #apart: Pick<Apart, 'run'> | undefined
   readonly #stop = new AbortController()
   readonly #running = new Map<ImageTask, Promise<void>>()
   #ended: () => void = () => {}
 
-  constructor(images: Images, log: Logger) {
+  /** One that was in hand when a process ended is tried `apart`; here where that is absent. */
+  constructor(images: Images, log: Logger, apart?: Pick<Apart, 'run'>) {
     this.#images = images
     this.#log = log
+    this.#apart = apart
   }
 
   /** Begins what is due, as far as there is room. `ended` is called when there is room again. */
@@ -62,15 +60,16 @@ export class ImportRunner implements AsyncDisposable {
       const setAside = () => failImport(this.#images, task, STOPPED)
       this.#running.set(
         task,
-        withinTask({ setAside }, () => this.#run(task)),
+        withinTask({ setAside }, () => this.#run(task, isLeft(found))),
       )
     }
     return begun
   }
 
-  async #run(task: ImageTask): Promise<void> {
+  async #run(task: ImageTask, isSuspect: boolean): Promise<void> {
     try {
-      await runImport(this.#images, task, this.#stop.signal)
+      if (isSuspect && this.#apart !== undefined) await this.#tryApart(task, this.#apart)
+      else await runImport(this.#images, task, this.#stop.signal)
     } catch (error) {
       this.#log.warn({ image: task.imageId, ...errorFields(error) }, 'image import interrupted')
       await this.#giveBack(task).catch(() => undefined)
@@ -80,10 +79,23 @@ export class ImportRunner implements AsyncDisposable {
     }
   }
 
+  async #tryApart(task: ImageTask, apart: Pick<Apart, 'run'>): Promise<void> {
+    const end = await apart.run({ kind: 'import', id: task.id })
+    if (end.kind === 'guilty') {
+      this.#log.error({ image: task.imageId, why: end.why }, 'image import given up')
+      await failImport(this.#images, task, STOPPED)
+    } else if (end.kind === 'left') {
+      // It stays a suspect, and has not been tried.
+      const now = new Date(this.#images.clock.now())
+      await returnTask(this.#images.db, task.id, { isSuspect: true, isTried: false, now })
+    }
+  }
+
   /** Without waiting for the lease to end. */
   async #giveBack({ id }: ImageTask): Promise<void> {
-    if (this.#stop.signal.aborted) await returnTask(this.#images.db, id)
-    else await renewTask(this.#images.db, id, new Date(this.#images.clock.now()))
+    const { db, clock } = this.#images
+    const isTried = !this.#stop.signal.aborted
+    await returnTask(db, id, { isSuspect: false, isTried, now: new Date(clock.now()) })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,7 @@
 import { Failure } from '#common/errors.ts'
 import type { Image } from '../../../db/image.ts'
 import { discountContent } from '../../../db/image-contents.ts'
-import { endTask, type ImageTask, renewTask } from '../../../db/image-tasks.ts'
+import { endTask, findTask, type ImageTask, renewTask } from '../../../db/image-tasks.ts'
 import { abandonUpload, finishUpload } from '../../../db/image-uploads.ts'
 import { findImage } from '../../../db/images.ts'
 import { collectContent } from '../collect-content.ts'
@@ -42,6 +42,13 @@ export async function runImport(
     return
   }
   await end(images, task, 'success', '')
+}
+
+/** `runImport` of a task by its id, in a process apart; one that is gone is left. */
+export async function importApart(images: Images, id: string, signal: AbortSignal): Promise<null> {
+  const task = await findTask(images.db, id)
+  if (task !== undefined) await runImport(images, task, signal)
+  return null
 }
 
 /** What to tell of a failure that would be the same the next time. */

@@ -1,0 +1,79 @@
+import { serveApart } from '#common/apart/serve-apart.ts'
+import { connectBus } from '#common/bus/connect.ts'
+import { systemClock } from '#common/clock.ts'
+import { Database } from '#common/db/database.ts'
+import type { Env } from '#common/env.ts'
+import type { HostId } from '#common/ids.ts'
+import { createLogger, type Logger } from '#common/log.ts'
+import { RunningReconciler } from '#common/reconciler.ts'
+import { type ApartSaga, executeApart } from '#common/saga/execute-apart.ts'
+import type { Json } from '#common/saga/saga.ts'
+import { checked } from '#openapi/wire/checked.ts'
+import { HostAlive } from '#openapi/wire/host.ts'
+import { reportSubject } from '#openapi/wire.ts'
+import type { Conductor } from './conductor/conductor.ts'
+import { type CellConfig, configFromEnv } from './config.ts'
+import { busOptions, CELL_SAGAS, openConductor } from './context.ts'
+
+const CONNECTIONS_MAX = 8
+const REFRESH_MS = 1_000
+
+/** A process apart of a cell's, until that wants no more of it: it does sagas, and serves nothing. */
+export async function runApart(env: Env): Promise<void> {
+  const config = configFromEnv(env)
+  const log = createLogger('cell', config.logLevel).child({ cell: config.cellName, is_apart: true })
+  await serveApart(log, () => open(config, log))
+}
+
+async function open(config: CellConfig, log: Logger) {
+  await using parts = new AsyncDisposableStack()
+  const db = parts.use(new Database({ url: config.databaseUrl, connectionsMax: CONNECTIONS_MAX }))
+  const nats = await connectBus(
+    busOptions(config, () => undefined),
+    log,
+  )
+  parts.defer(() => nats.close())
+  // The relay looks by itself as well.
+  const feedChanged = () => undefined
+  const clock = systemClock
+  const conductor = await openConductor(config, { db, nats, clock, log, feedChanged })
+  parts.use(knowHosts(conductor))
+  const work = (task: Json, signal: AbortSignal): Promise<Json> =>
+    executeApart(
+      { db, deps: conductor, sagas: CELL_SAGAS, clock, log },
+      task as unknown as ApartSaga,
+      signal,
+    )
+  const owned = parts.move()
+  return { work, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Keeps what is known of hosts true, and writes nothing of it: the cell's own processes do. */
+function knowHosts({ cellId, nats, hosts, clock, log }: Conductor): AsyncDisposable {
+  const subscription = nats.subscribe(reportSubject(cellId, '*', 'alive'), {
+    callback: (error, message) => {
+      if (error !== null) return
+      try {
+        const { hostId, down } = checked(HostAlive, message.json(), message.subject)
+        if (message.subject.split('.')[2] === hostId) hosts.heard(hostId as HostId, down)
+      } catch {
+        // The cell's own processes tell of a host that speaks nonsense.
+      }
+    },
+  })
+  const round = async () => {
+    await hosts.refresh()
+    return { hosts: hosts.all().length }
+  }
+  const reconciler = new RunningReconciler(
+    { name: 'hosts', everyMs: REFRESH_MS, round },
+    clock,
+    log,
+  )
+  return {
+    [Symbol.asyncDispose]: () => {
+      subscription.unsubscribe()
+      return reconciler[Symbol.asyncDispose]()
+    },
+  }
+}

@@ -1,0 +1,169 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from '../log.ts'
+import type { Json } from '../saga/saga.ts'
+
+/** How it went with a task that was tried apart. */
+export type ApartEnd =
+  | { readonly kind: 'ended'; readonly answer: Json }
+  /** It ended the process that was tried with it alone, or held it up for good. */
+  | { readonly kind: 'guilty'; readonly why: string }
+  /** Nothing is known of it: the process could not be begun, or was ended by others. */
+  | { readonly kind: 'left' }
+
+export interface ApartOptions {
+  /** The program, which calls `serveApart`. It gets the environment of this process. */
+  readonly program: URL
+  readonly log: Logger
+  /** A process whose loop has not turned for so many seconds is held up; absent: 30. */
+  readonly heldUpAfterS?: number
+  /** Of a process apart; absent: 1024. */
+  readonly memoryMaxMb?: number
+}
+
+export interface Given {
+  readonly task: Json
+  readonly end: (end: ApartEnd) => void
+}
+
+/** To a process apart. */
+export interface TaskMessage {
+  readonly nth: number
+  readonly task: Json
+}
+
+/** From a process apart. */
+export type ApartMessage =
+  /** It can be given tasks. */
+  | { readonly kind: 'ready' }
+  /** Its loop turns. */
+  | { readonly kind: 'beat' }
+  | { readonly kind: 'ended'; readonly nth: number; readonly answer: Json }
+  /** What it needs failed it: it can be tried again. */
+  | { readonly kind: 'failed'; readonly nth: number }
+  /** An exception escaped from this task, and ends the process. */
+  | { readonly kind: 'guilty'; readonly nth: number; readonly why: string }
+
+const LOOK_MS = 1_000
+const HELD_UP_AFTER_S = 30
+/** A machine that is busy takes its time to begin a program. */
+const BEGIN_MAX_S = 120
+const MEMORY_MAX_MB = 1_024
+/** Of the limit: buffers are not in the heap. */
+const HEAP_SHARE = 0.5
+const STOP_MAX_MS = 5_000
+/** What a machine, a service manager or an operator ends a process with, whatever it does. */
+const FROM_OTHERS: readonly string[] = ['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT']
+
+/** One process apart and what it was given, until it has ended. */
+export class ApartProcess implements AsyncDisposable {
+  readonly #child: ChildProcess
+  readonly #tasks = new Map<number, Given>()
+  readonly #exited: Promise<void>
+  readonly #looking: NodeJS.Timeout
+  readonly #options: ApartOptions
+  #isReady = false
+  #isEnding = false
+  /** Looks since it was last heard of. Counted in turns of the loop here, so that a pause of this process is none of that one. */
+  #silentFor = 0
+  #why: string | undefined
+  givenCount = 0
+
+  /** `ended` is told what it left, and why it ended by itself; without a reason where that says nothing of its tasks. */
+  constructor(
+    options: ApartOptions,
+    tasks: readonly Given[],
+    ended: (left: readonly Given[], why: string | undefined) => void,
+  ) {
+    this.#options = options
+    const memoryMaxMb = options.memoryMaxMb ?? MEMORY_MAX_MB
+    const heap = `--max-old-space-size=${Math.floor(memoryMaxMb * HEAP_SHARE)}`
+    this.#child = fork(fileURLToPath(options.program), [String(memoryMaxMb)], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      execArgv: [...process.execArgv, heap],
+    })
+    for (const task of tasks) this.take(task)
+    this.#looking = setInterval(() => this.#look(), LOOK_MS)
+    this.#child.on('message', (message) => this.#hear(message as ApartMessage))
+    this.#exited = new Promise((resolve) => {
+      const over = (why: string | undefined) => {
+        clearInterval(this.#looking)
+        const left = [...this.#tasks.values()]
+        this.#tasks.clear()
+        ended(left, this.#isReady && !this.#isEnding ? why : undefined)
+        resolve()
+      }
+      this.#child.once('error', (error) => {
+        options.log.warn({ error: error.message }, 'process apart not begun')
+        if (this.#child.pid === undefined) over(undefined)
+      })
+      this.#child.once('exit', (code, signal) => {
+        const why = this.#why ?? reasonOf(code, signal)
+        // What it said at its end may still be on the way.
+        if (this.#child.connected) this.#child.once('disconnect', () => over(why))
+        else over(why)
+      })
+    })
+  }
+
+  /** False when it takes no more tasks. */
+  take(given: Given): boolean {
+    if (this.#isEnding || this.#why !== undefined || this.#child.exitCode !== null) return false
+    const nth = this.givenCount
+    this.givenCount += 1
+    this.#tasks.set(nth, given)
+    if (this.#isReady) this.#send(nth, given)
+    return true
+  }
+
+  /** Afterwards it has ended. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end()
+    await this.#exited
+  }
+
+  #end(): void {
+    this.#isEnding = true
+    if (this.#child.connected) this.#child.disconnect()
+    const kill = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MAX_MS)
+    void this.#exited.finally(() => clearTimeout(kill))
+  }
+
+  #send(nth: number, { task }: Given): void {
+    const message: TaskMessage = { nth, task }
+    // One that has just ended is told of by its end.
+    if (this.#child.connected) this.#child.send(message, () => undefined)
+  }
+
+  #hear(message: ApartMessage): void {
+    this.#silentFor = 0
+    if (message.kind === 'beat') return
+    if (message.kind === 'ready') {
+      this.#isReady = true
+      for (const [nth, given] of this.#tasks) this.#send(nth, given)
+      return
+    }
+    const { nth, ...end } = message
+    const given = this.#tasks.get(nth)
+    this.#tasks.delete(nth)
+    given?.end(end.kind === 'failed' ? { kind: 'left' } : end)
+    if (this.#tasks.size === 0 && end.kind !== 'guilty') this.#end()
+  }
+
+  #look(): void {
+    this.#silentFor += 1
+    const { heldUpAfterS = HELD_UP_AFTER_S } = this.#options
+    if (this.#silentFor <= (this.#isReady ? heldUpAfterS : BEGIN_MAX_S)) return
+    this.#why ??= `It held up its process for ${heldUpAfterS} seconds.`
+    this.#child.kill('SIGKILL')
+  }
+}
+
+/** Undefined for what others end a process with. */
+function reasonOf(code: number | null, signal: string | null): string | undefined {
+  if (signal !== null && FROM_OTHERS.includes(signal)) return undefined
+  if (signal === 'SIGABRT') return 'Its process ran out of memory, or aborted.'
+  return signal === null
+    ? `It ended its process with code ${code}.`
+    : `It ended its process with ${signal}.`
+}

@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createLogger } from '../log.ts'
+import { Apart } from './apart.ts'
+import { POISONS } from './testing.ts'
+
+// Goal: whatever a task does to its process, its parent and the other tasks go on, and it alone is found guilty.
+
+const HERE = fileURLToPath(new URL('.', import.meta.url))
+const log = createLogger('test', 'silent')
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'weir-apart-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** A program that does with a task what `work` says. */
+function programOf(name: string, work: string): URL {
+  const file = join(folder, `${name}.mts`)
+  writeFileSync(
+    file,
+    `import { serveApart } from '${HERE}serve-apart.ts'
+    import { poison, POISONS } from '${HERE}testing.ts'
+    import { createLogger } from '${HERE}../log.ts'
+    const work = async (task, signal) => { ${work} }
+    await serveApart(createLogger('test', 'silent'), async () => (
+      { work, [Symbol.asyncDispose]: async () => {} }
+    ))`,
+  )
+  return pathToFileURL(file)
+}
+
+const ACTS = "if (POISONS.includes(task)) await poison(task); return 'did ' + task"
+const WAITS = "return new Promise((resolve) => signal.addEventListener('abort', resolve))"
+
+function open(program: URL): Apart {
+  return new Apart({ program, log, heldUpAfterS: 2, memoryMaxMb: 256 })
+}
+
+/** The number in a file, once there is one. */
+async function pidIn(file: string): Promise<number> {
+  const text = () => (existsSync(file) ? readFileSync(file, 'utf8') : '')
+  await expect.poll(text).not.toBe('')
+  return Number(text())
+}
+
+/** A process that has ended and was not waited for yet runs no more. */
+function isRunning(pid: number): boolean {
+  const stat = `/proc/${pid}/stat`
+  return existsSync(stat) && readFileSync(stat, 'utf8').split(' ')[2] !== 'Z'
+}
+
+const REASONS = {
+  exit: 'It ended its process with code 3.',
+  throw: expect.stringContaining('thrown where nobody catches'),
+  loop: 'It held up its process for 2 seconds.',
+  heap: 'Its process ran out of memory, or aborted.',
+  buffers: 'Its process ran out of memory, or aborted.',
+}
+
+test.each(POISONS)(
+  'of tasks that are tried together, the one that would %s is found',
+  async (poison) => {
+    await using apart = open(programOf('acts', ACTS))
+
+    const ends = await Promise.all(['a', poison, 'b'].map((task) => apart.run(task)))
+
+    const ended = (task: string) => ({ kind: 'ended', answer: `did ${task}` })
+    const guilty = { kind: 'guilty', why: REASONS[poison] }
+    expect(ends).toEqual([ended('a'), guilty, ended('b')])
+  },
+)
+
+test('a process that somebody else kills says nothing of what it had in hand', async () => {
+  const told = join(folder, 'pid')
+  const tells = `(await import('node:fs')).writeFileSync('${told}', String(process.pid)); ${WAITS}`
+  await using apart = open(programOf('killed', tells))
+  const end = apart.run('a')
+
+  process.kill(await pidIn(told), 'SIGKILL')
+
+  expect(await end).toEqual({ kind: 'left' })
+})
+
+test('a task whose work fails is left, and one that cannot even be begun', async () => {
+  await using failing = open(programOf('fails', "throw new Error('away')"))
+  expect(await failing.run('a')).toEqual({ kind: 'left' })
+
+  await using missing = open(pathToFileURL(join(folder, 'missing.mts')))
+  expect(await missing.run('a')).toEqual({ kind: 'left' })
+})
+
+test('a process apart whose parent is killed ends, even where it loops for ever', async () => {
+  const told = join(folder, 'looping')
+  const loops = `(await import('node:fs')).writeFileSync('${told}', String(process.pid)); for (;;);`
+  const parent = join(folder, 'parent.mts')
+  writeFileSync(
+    parent,
+    `import { Apart } from '${HERE}apart.ts'
+    import { createLogger } from '${HERE}../log.ts'
+    const program = new URL('${programOf('loops', loops).href}')
+    await new Apart({ program, log: createLogger('test', 'silent') }).run('a')`,
+  )
+  const child = spawn(process.execPath, [parent], { stdio: 'inherit' })
+  const pid = await pidIn(told)
+
+  child.kill('SIGKILL')
+
+  await expect.poll(() => isRunning(pid)).toBe(false)
+})
+
+test('what is at work when its parent stops is left', async () => {
+  const apart = open(programOf('waits', WAITS))
+  const end = apart.run('a')
+
+  await apart[Symbol.asyncDispose]()
+
+  expect(await end).toMatchObject({ kind: 'left' })
+  expect(await apart.run('b')).toEqual({ kind: 'left' })
+})

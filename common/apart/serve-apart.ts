@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { endOnEscape, withinTask } from '../escaped.ts'
+import { errorFields, type Logger } from '../log.ts'
+import type { Json } from '../saga/saga.ts'
+import type { ApartMessage, TaskMessage } from './apart-process.ts'
+
+const BEAT_MS = 1_000
+const GUARD = new URL('guard.ts', import.meta.url)
+
+/** Work of a process apart: what it answers is told to the process that gave the task. */
+export type ApartWork = (task: Json, signal: AbortSignal) => Promise<Json>
+
+/**
+ * Makes this process one apart (see `Apart`) until its parent wants no more of it, or is gone. `open` gives the work,
+ * once all it needs is there, and is disposed of at the end.
+ */
+export async function serveApart(
+  log: Logger,
+  open: () => Promise<{ readonly work: ApartWork } & AsyncDisposable>,
+): Promise<void> {
+  // A service manager stops all processes of a program; this one stops with its parent.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined)
+  const disconnected = once(process, 'disconnect')
+  const memoryMaxMb = Number(process.argv[2])
+  const guard = new Worker(GUARD, { workerData: { parent: process.ppid, memoryMaxMb } })
+  await once(guard, 'online')
+  endOnEscape(log)
+  {
+    await using opened = await open()
+    const stop = new AbortController()
+    const running = new Set<Promise<void>>()
+    process.on('message', ({ nth, task }: TaskMessage) => {
+      const done = run(nth, log, () => opened.work(task, stop.signal))
+      running.add(done)
+      void done.finally(() => running.delete(done))
+    })
+    const beat = setInterval(() => void tell({ kind: 'beat' }), BEAT_MS)
+    await tell({ kind: 'ready' })
+    await disconnected
+    clearInterval(beat)
+    stop.abort()
+    await Promise.all(running)
+  }
+  process.exit()
+}
+
+async function run(nth: number, log: Logger, work: () => Promise<Json>): Promise<void> {
+  const setAside = (why: string) => tell({ kind: 'guilty', nth, why })
+  try {
+    const answer = await withinTask({ setAside }, work)
+    await tell({ kind: 'ended', nth, answer })
+  } catch (error) {
+    log.warn(errorFields(error), 'task apart failed')
+    await tell({ kind: 'failed', nth })
+  }
+}
+
+/** Settles once the parent has it, or is gone. */
+function tell(message: ApartMessage): Promise<void> {
+  if (!process.connected) return Promise.resolve()
+  return new Promise((resolve) => process.send!(message, () => resolve()))
+}

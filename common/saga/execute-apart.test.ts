@@ -1,0 +1,163 @@
+import { inArray } from 'drizzle-orm'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import type { ApartEnd } from '../apart/apart-process.ts'
+import { systemClock } from '../clock.ts'
+import { workContext } from '../context.ts'
+import { Database } from '../db/database.ts'
+import { migrateDatabase } from '../db/migrate.ts'
+import { Failure } from '../errors.ts'
+import { newId } from '../ids.ts'
+import { createLogger } from '../log.ts'
+import { SagaEngine, type SagaEngineOptions } from './engine.ts'
+import { type ApartSaga, executeApart } from './execute-apart.ts'
+import { continueSaga } from './log.ts'
+import type { Json, Saga, SagaOutcome } from './saga.ts'
+import { sagas } from './schema.ts'
+
+// Goal: what may have ended a process is given to one apart, and its row says what became of it there.
+
+interface Deps {
+  /** False: the step waits until its process stops. */
+  answers: boolean
+  silentFor: number
+}
+type Params = { readonly fails: boolean }
+
+const no = () => Promise.reject(new Failure('internal', 'no'))
+const saga: Saga<Deps, Params> = {
+  name: 'sample',
+  version: 1,
+  steps: [
+    {
+      kind: 'remote',
+      name: 'build',
+      run: ({ deps, params }, signal) => {
+        if (params.fails) return no()
+        if (deps.silentFor-- > 0) return Promise.reject(new Failure('unavailable', 'silent'))
+        if (deps.answers) return Promise.resolve(null)
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason as Error)),
+        )
+      },
+      undo: no,
+    },
+  ],
+}
+
+const log = createLogger('test', 'silent')
+let db: Database
+let deps: Deps
+
+beforeAll(async () => {
+  const url = await freshDatabase('saga_apart')
+  await migrateDatabase(url, 'cells/db/migrations')
+  db = new Database({ url, connectionsMax: 8 })
+})
+beforeEach(() => {
+  deps = { answers: false, silentFor: 0 }
+})
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+function open(
+  processName: string,
+  change: Pick<SagaEngineOptions<Deps>, 'apart' | 'onEnded'> = {},
+): Promise<SagaEngine<Deps>> {
+  const options = { db, deps, sagas: [saga], processName, clock: systemClock, log }
+  return SagaEngine.open({ ...options, ...change })
+}
+
+async function begin(engine: SagaEngine<Deps>, subject: string, fails = false) {
+  return engine.start(saga, { subject, params: { fails }, work: workContext({}) })
+}
+
+function rowsOf(...subjects: string[]) {
+  return db.orm.select().from(sagas).where(inArray(sagas.subject, subjects))
+}
+
+function doneApart(task: ApartSaga): Promise<SagaOutcome | 'handed-over'> {
+  const { signal } = new AbortController()
+  return executeApart({ db, deps, sagas: [saga], clock: systemClock, log }, task, signal)
+}
+
+test('what was in hand when a process ended is tried apart, and its row says what became of it there', async () => {
+  const [innocent, guilty, left] = [newId<string>(), newId<string>(), newId<string>()]
+  const processName = newId<string>()
+  await using first = await open(processName)
+  const subjects = new Map<string, string>()
+  for (const subject of [innocent, guilty, left])
+    subjects.set((await begin(first, subject)).id, subject)
+  const why = 'It ended its process with code 3.'
+  const tried: string[] = []
+  const apart = {
+    run: async (task: Json): Promise<ApartEnd> => {
+      const asked = task as unknown as ApartSaga
+      const subject = subjects.get(asked.id)!
+      tried.push(subject)
+      if (subject === guilty) return { kind: 'guilty', why }
+      if (subject === left) return { kind: 'left' }
+      return { kind: 'ended', answer: await doneApart(asked) }
+    },
+  }
+  const ended: string[][] = []
+  const onEnded = ({ subject }: { subject: string }, outcome: string) => {
+    ended.push([subject, outcome])
+  }
+  deps.answers = true
+
+  await using next = await open(processName, { apart, onEnded })
+  await next.recover()
+
+  await expect
+    .poll(() => ended.toSorted())
+    .toEqual(
+      [
+        [innocent, 'done'],
+        [guilty, 'stuck'],
+      ].toSorted(),
+    )
+  const rowOf = async (subject: string) => (await rowsOf(subject))[0]!
+  expect(await rowOf(guilty)).toMatchObject({ state: 'stuck', why })
+  expect(await rowOf(innocent)).toMatchObject({ state: 'done' })
+  // It rests, and is tried apart again, not here.
+  await expect.poll(async () => (await rowOf(left)).resumeAt.getTime() > Date.now()).toBe(true)
+  expect(await rowOf(left)).toMatchObject({ state: 'running', hand: 'suspect' })
+  expect(tried.toSorted()).toEqual([innocent, guilty, left].toSorted())
+})
+
+test('what an operator continues is tried apart', async () => {
+  const subject = newId<string>()
+  const tried: Json[] = []
+  const apart = {
+    run: async (task: Json): Promise<ApartEnd> => {
+      tried.push(task)
+      return { kind: 'left' }
+    },
+  }
+  await using engine = await open(newId(), { apart })
+  const { id, finished } = await begin(engine, subject, true)
+  expect(await finished).toBe('stuck')
+  expect((await rowsOf(subject))[0]?.why).toBe('step build could not be undone: no')
+
+  await continueSaga(db, id)
+  await engine.recover()
+
+  expect(tried).toEqual([expect.objectContaining({ kind: 'saga', id })])
+})
+
+test('a saga apart outwaits a remote that is silent, and one that is no longer its process’s is left alone', async () => {
+  const [own, lost] = [newId<string>(), newId<string>()]
+  const processName = newId<string>()
+  await using first = await open(processName)
+  const { id } = await begin(first, own)
+  const { id: lostId } = await begin(first, lost)
+  const { generation } = (await rowsOf(own))[0]!
+  const lease = { name: processName, holder: '', generation }
+  deps.answers = true
+  deps.silentFor = 5
+
+  expect(await doneApart({ kind: 'saga', id, lease })).toBe('done')
+  const older = { ...lease, generation: generation - 1 }
+  expect(await doneApart({ kind: 'saga', id: lostId, lease: older })).toBe('handed-over')
+  expect((await rowsOf(lost))[0]?.state).toBe('running')
+})

@@ -1,0 +1,46 @@
+import { serveApart } from '#common/apart/serve-apart.ts'
+import { connectBus } from '#common/bus/connect.ts'
+import { systemClock } from '#common/clock.ts'
+import { Database } from '#common/db/database.ts'
+import type { Env } from '#common/env.ts'
+import { createLogger, type Logger } from '#common/log.ts'
+import { type ApartSaga, executeApart } from '#common/saga/execute-apart.ts'
+import type { Json } from '#common/saga/saga.ts'
+import { importApart } from './app/images/import/run-import.ts'
+import { openComputeDeps } from './app/open-compute.ts'
+import { COMPUTE_SAGAS } from './app/sagas/compute-sagas.ts'
+import { configFromEnv, type GatewayConfig } from './config.ts'
+import { busOptions, computeOptions, imagesOf, openNetworks } from './context.ts'
+
+/** One task after another comes, and few at a time. */
+const CONNECTIONS_MAX = 8
+
+/** A process apart of a gateway, until its gateway wants no more of it: it does sagas and imports, and serves nothing. */
+export async function runApart(env: Env): Promise<void> {
+  const config = configFromEnv(env)
+  const log = createLogger('gateway', config.logLevel).child({ is_apart: true })
+  await serveApart(log, () => open(config, log))
+}
+
+async function open(config: GatewayConfig, log: Logger) {
+  await using parts = new AsyncDisposableStack()
+  const db = parts.use(new Database({ url: config.databaseUrl, connectionsMax: CONNECTIONS_MAX }))
+  const nats = await connectBus(
+    busOptions(config, () => undefined),
+    log,
+  )
+  parts.defer(() => nats.close())
+  // What is imported for its sake the gateway finds by itself.
+  const images = await imagesOf(config, db, () => undefined)
+  const networks = openNetworks(config, db)
+  const options = computeOptions(config, { db, nats, log, images, networks })
+  const deps = await openComputeDeps(parts, options)
+  const work = async (task: Json, signal: AbortSignal): Promise<Json> => {
+    const { kind, id } = task as { readonly kind: 'saga' | 'import'; readonly id: string }
+    if (kind === 'import') return importApart(images, id, signal)
+    const engine = { db, deps, sagas: COMPUTE_SAGAS, clock: systemClock, log }
+    return executeApart(engine, task as unknown as ApartSaga, signal)
+  }
+  const owned = parts.move()
+  return { work, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}

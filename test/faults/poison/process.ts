@@ -1,0 +1,37 @@
+import type { Poison } from '#common/apart/testing.ts'
+import { loadLightly } from '#common/load-lightly.ts'
+
+loadLightly()
+const { Apart } = await import('#common/apart/apart.ts')
+const { systemClock } = await import('#common/clock.ts')
+const { endOnEscape } = await import('#common/escaped.ts')
+const { createLogger } = await import('#common/log.ts')
+const { RunningReconciler } = await import('#common/reconciler.ts')
+const { SagaEngine } = await import('#common/saga/engine.ts')
+const { beginSagas, openDatabase, SAGAS } = await import('./sagas.ts')
+
+// A program with sagas, as a gateway or a cell is one. Begins sagas where it is told which poison one of them takes.
+
+const log = createLogger('poison', 'silent')
+const poison = process.argv[2] as Poison | undefined
+endOnEscape(log)
+const apart = new Apart({
+  program: new URL('apart.ts', import.meta.url),
+  log,
+  heldUpAfterS: 2,
+  memoryMaxMb: 256,
+})
+const engine = await SagaEngine.open({
+  db: openDatabase(),
+  deps: { isFirst: poison !== undefined },
+  sagas: SAGAS,
+  processName: 'poison',
+  clock: systemClock,
+  log,
+  apart,
+})
+if (poison !== undefined) await beginSagas(engine, poison)
+else {
+  const round = async () => ({ takenUp: await engine.recover() })
+  new RunningReconciler({ name: 'recovery', everyMs: 200, round }, systemClock, log)
+}

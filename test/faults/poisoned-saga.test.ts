@@ -1,0 +1,60 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test } from 'vitest'
+import type { Poison } from '#common/apart/testing.ts'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { sagas } from '#common/saga/schema.ts'
+import { freshDatabase } from '../env/fresh-database.ts'
+
+// Goal: one poisoned saga ends a program once at most, is then stuck with a reason, and holds up no other saga.
+
+const PROGRAM = fileURLToPath(new URL('poison/process.ts', import.meta.url))
+const processes: ChildProcess[] = []
+
+afterEach(() => {
+  for (const each of processes.splice(0)) each.kill('SIGKILL')
+})
+
+function begin(url: string, ...args: string[]): ChildProcess {
+  const child = spawn(process.execPath, ['--max-old-space-size=128', PROGRAM, ...args], {
+    env: { ...process.env, POISON_DATABASE_URL: url },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  processes.push(child)
+  return child
+}
+
+const GUILTY: Readonly<Record<Exclude<Poison, 'buffers'>, string>> = {
+  exit: 'It ended its process with code 3.',
+  throw: 'An exception escaped from it: thrown where nobody catches.',
+  loop: 'It held up its process for 2 seconds.',
+  heap: 'Its process ran out of memory, or aborted.',
+}
+
+test.each(Object.entries(GUILTY))(
+  'a saga that would %s ends its program once, and is set aside',
+  async (poison, why) => {
+    const url = await freshDatabase('poisoned_saga')
+    await migrateDatabase(url, 'cells/db/migrations')
+    await using db = new Database({ url, connectionsMax: 2 })
+    const first = begin(url, poison)
+    const ended = once(first, 'exit')
+    await once(first.stdout!, 'data')
+    // Nothing of ours ends a program that loops.
+    if (poison === 'loop') first.kill('SIGKILL')
+    await ended
+
+    const second = begin(url)
+
+    const rows = () =>
+      db.orm.select({ subject: sagas.subject, state: sagas.state, why: sagas.why }).from(sagas)
+    const innocent = { subject: 'innocent', state: 'done', why: null }
+    await expect
+      .poll(async () => new Set(await rows()), { timeout: 60_000 })
+      .toEqual(new Set([innocent, { subject: poison, state: 'stuck', why }]))
+    expect([second.exitCode, second.signalCode]).toEqual([null, null])
+  },
+  120_000,
+)
