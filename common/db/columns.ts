@@ -1,3 +1,4 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { customType, datetime, varchar } from 'drizzle-orm/mysql-core'
 
 /** A UUID as 36 ASCII characters: readable in any client, compared bytewise. */
@@ -26,3 +27,9 @@ export const text255 = (name: string) => varchar(name, { length: 255 })
 
 /** UTC, milliseconds. */
 export const time = (name: string) => datetime(name, { mode: 'date', fsp: 3 })
+
+/**
+ * A time that the database's clock has written, and that is to come: it was set back since by at least a minute. Whoever
+ * counts from such a time would wait for as long as the clock had been ahead.
+ */
+export const isToCome = (column: SQLWrapper): SQL => sql`${column} > now(3) + interval 60 second`

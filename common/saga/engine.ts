@@ -125,8 +125,8 @@ export class SagaEngine<Deps> implements AsyncDisposable {
         continue
       }
       if (isSuspect && apart !== undefined)
-        this.#keepRunning(record.id, this.#tryApart(record, apart))
-      else this.#track(this.#execution(saga, record, new Progress(log)))
+        void this.#keepRunning(record.id, this.#tryApart(record, apart))
+      else void this.#track(this.#execution(saga, record, new Progress(log)))
     }
     return idle.length
   }

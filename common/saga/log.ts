@@ -1,5 +1,6 @@
 import { and, asc, eq, inArray, sql } from 'drizzle-orm'
 import type { WorkContext } from '../context.ts'
+import { isToCome } from '../db/columns.ts'
 import type { Executor, Transactional, Tx } from '../db/database.ts'
 import { builder, sqlStatement, statement } from '../db/statement.ts'
 import { type ErrorKind, Failure } from '../errors.ts'
@@ -236,7 +237,7 @@ const ABANDONED_MAX = 1_000
  * The pause of a saga that rests is over, or ends later than any pause lasts: the database's clock was set back since. Else
  * a saga would wait for as long as the clock had been ahead.
  */
-const isDue = sql`(resume_at <= now(3) or resume_at > now(3) + interval 60 second)`
+const isDue = sql`(resume_at <= now(3) or ${isToCome(sql`resume_at`)})`
 
 /** Built once, because every process asks every second, and hardly ever finds any. */
 const ADOPTABLE = sqlStatement(sql`

@@ -1,5 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
+import { isToCome } from '#common/db/columns.ts'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
@@ -55,7 +56,8 @@ const FORGET_VERSIONS = sqlStatement(
 
 const isUp = sql`json_value(view, '$.isUp') = 1 and json_value(view, '$.isForcedDown') = 0`
 const isComingBack = sql`json_value(view, '$.isUp') = 0 and json_value(view, '$.isForcedDown') = 0
-  and json_value(view, '$.isDisabled') = 0 and updated_at > now(3) - interval 60 second`
+  and json_value(view, '$.isDisabled') = 0 and updated_at > now(3) - interval 60 second
+  and not ${isToCome(sql`updated_at`)}`
 const HOSTS_BY_CELL = sqlStatement(sql`
   select cell_id, sum(${isUp}) as hosts_up, sum(${isComingBack}) as coming_back,
     json_arrayagg(distinct json_value(view, '$.zone')) as zones

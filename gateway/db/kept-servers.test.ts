@@ -49,3 +49,12 @@ test('servers that only wait for their time keep no others waiting', async () =>
   expect(found.find(({ serverId }) => serverId === back)).toMatchObject({ isDeleted: false })
   expect(found.find(({ serverId }) => serverId === due)).toMatchObject({ isCharged: false })
 })
+
+test('one that was deleted while the clock was an hour ahead is kept for its time from when that was set back', async () => {
+  const ahead = await kept('soft-delete', false, -60)
+  const ids = async (ageS: number) =>
+    (await unsettledServers(db, ageS, 100)).map(({ serverId }) => serverId)
+
+  expect(await ids(240)).not.toContain(ahead)
+  expect(await ids(0)).toContain(ahead)
+})

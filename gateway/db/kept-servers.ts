@@ -1,4 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
+import { isToCome } from '#common/db/columns.ts'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { InstanceId } from '#common/ids.ts'
@@ -33,6 +34,10 @@ const UNSETTLED = sqlStatement(sql`
       or m.changed_at <= now(3) - interval ${sql.placeholder('ageS')} second)
   limit ${sql.placeholder('max')}`)
 
+const BEGIN_ANEW = sqlStatement(sql`
+  update instance_mappings set changed_at = now(3)
+  where is_kept = true and ${isToCome(sql`changed_at`)}`)
+
 /** Notes whether the server is kept, and whether its project is charged for it; the ledger is changed beside it. */
 export async function markKept(
   tx: Tx,
@@ -42,12 +47,16 @@ export async function markKept(
   await tx.run(MARK, { serverId, ...state })
 }
 
-/** At most so many of them; `ageS`: seconds for which one is kept. */
+/**
+ * At most so many of them; `ageS`: seconds for which one is kept. One whose delete has a time to come is kept for so long
+ * from now on: it must not go early, and not stay for as long as the clock had been ahead.
+ */
 export async function unsettledServers(
   db: Executor,
   ageS: number,
   limit: number,
 ): Promise<readonly UnsettledServer[]> {
+  await db.run(BEGIN_ANEW, {})
   const rows = await db.rows<{
     server_id: InstanceId
     is_deleted: number

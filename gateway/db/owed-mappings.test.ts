@@ -4,7 +4,7 @@ import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, type InstanceId, newId, type SagaId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { insertMappings, markMappingDeleting, releaseServer } from './instance-mappings.ts'
-import { listUnownedDeletes } from './owed-mappings.ts'
+import { listUnownedDeletes, releaseOrphans } from './owed-mappings.ts'
 
 let db: Database
 
@@ -41,4 +41,19 @@ test('deletes owed by a dark cell do not keep those of other cells, or of none, 
 
   expect(await listUnownedDeletes(db, [dark], 2)).toEqual([second, third])
   expect(await listUnownedDeletes(db, [], 2)).toEqual([first, second])
+})
+
+test('what was begun while the clock of the database was an hour ahead is seen to once that was set back', async () => {
+  const cell = newId<CellId>()
+  const young = await owed(cell, 0)
+  const ahead = await owed(cell, -60)
+  const orphan = await owed(cell, -60)
+  await db.orm.execute(
+    `UPDATE instance_mappings SET saga_id = uuid() WHERE server_id = '${orphan}'`,
+  )
+
+  const found = await listUnownedDeletes(db, [], 100)
+  expect(found).toContain(ahead)
+  expect(found).not.toContain(young)
+  expect(await releaseOrphans(db)).toBe(1)
 })

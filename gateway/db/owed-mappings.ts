@@ -1,4 +1,5 @@
-import { and, asc, eq, isNull, notInArray, or, sql } from 'drizzle-orm'
+import { and, asc, eq, isNull, notInArray, or, type SQLWrapper, sql } from 'drizzle-orm'
+import { isToCome } from '#common/db/columns.ts'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { InstanceId } from '#common/ids.ts'
@@ -13,6 +14,8 @@ export interface OwedBuild {
 
 /** A saga that took a server and ended without letting it go is given this long, for its last commit may be young. */
 const GRACE_S = 10
+const isOld = (changedAt: SQLWrapper) =>
+  sql`(${changedAt} < now(3) - interval ${sql.raw(String(GRACE_S))} second or ${isToCome(changedAt)})`
 
 const OWE_BUILD = statement(
   builder
@@ -83,7 +86,7 @@ export async function listUnownedDeletes(
         eq(instanceMappings.isDeleting, true),
         isNull(instanceMappings.sagaId),
         darkCells.length === 0 ? undefined : or(isNull(cellId), notInArray(cellId, [...darkCells])),
-        sql`${instanceMappings.changedAt} < now(3) - interval ${sql.raw(String(GRACE_S))} second`,
+        isOld(instanceMappings.changedAt),
       ),
     )
     .orderBy(asc(instanceMappings.changedAt))
@@ -93,7 +96,7 @@ export async function listUnownedDeletes(
 
 const ORPHANS = sql`instance_mappings m left join sagas s on s.id = m.saga_id`
 const IS_ORPHAN = sql`m.saga_id is not null and (s.id is null or s.state in ('done', 'unwound'))
-  and m.changed_at < now(3) - interval ${sql.raw(String(GRACE_S))} second`
+  and ${isOld(sql`m.changed_at`)}`
 /** The others are freed the next time. */
 const ORPHANS_MAX = 500
 

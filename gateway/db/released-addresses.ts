@@ -10,8 +10,9 @@ const { placeholder } = sql
  */
 const REST_S = 120
 
-/** Of a row of `released_addresses`. */
-export const IS_RESTING = sql`released_at > now(3) - interval ${sql.raw(String(REST_S))} second`
+/** Of a row of `released_addresses`; none rests for longer, whatever the clock was when it was given back. */
+export const IS_RESTING = sql`released_at between now(3) - interval ${sql.raw(String(REST_S))} second
+  and now(3) + interval ${sql.raw(String(REST_S))} second`
 
 /** A condition of a statement with the placeholders `subnetId` and `offset`: the address has rested. */
 export const HAS_RESTED = sql`not exists (
