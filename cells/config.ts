@@ -26,6 +26,8 @@ export interface CellConfig {
   /** Undefined where the cell is on its deployment's own bus. */
   readonly uplink: UplinkSettings | undefined
   readonly logLevel: string
+  /** Of the services beside it, which it keeps within a size; absolute paths. */
+  readonly serviceLogs: readonly string[]
   readonly ratios: AllocationRatios
   readonly schedulingPolicy: SchedulingPolicy
   /** Names of filters, in the order they run. */
@@ -62,6 +64,7 @@ export function configFromEnv(env: Env): CellConfig {
     natsCredentialsFile: read.optionalText('NATS_CREDENTIALS_FILE'),
     natsAccountSeed: read.optionalSecret('NATS_ACCOUNT_SEED'),
     uplink: readUplink(read),
+    serviceLogs: read.list('SERVICE_LOGS'),
     logLevel: read.choice('LOG_LEVEL', ['debug', 'info', 'warn', 'error'], 'info'),
     ratios: {
       vcpus: read.number('CPU_ALLOCATION_RATIO', 16),

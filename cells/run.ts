@@ -19,7 +19,7 @@ export async function run(env: Env): Promise<void> {
     startCell(config, systemClock, new Apart({ program, log })),
   )
   endOnEscape(running.cell.conductor.log)
-  keepLogBounded()
+  keepLogBounded(config.serviceLogs)
   settleIn()
   await untilSignal()
   running.cell.conductor.log.info('cell stops')

@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, writeSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { boundLog } from './bound-log.ts'
+import { boundLog, boundLogOf } from './bound-log.ts'
 
 test('a log that has grown too large begins again, and the former one is kept', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'weir-log-')), 'a.log')
@@ -22,5 +22,19 @@ test('a log that has grown too large begins again, and the former one is kept', 
   writeSync(log, 'fourth\n')
   boundLog(log, 10)
   expect(readFileSync(`${file}.1`, 'utf8')).toBe('third\nfourth\n')
+  closeSync(log)
+})
+
+test('the log of a program that does not bound it itself goes on where it is', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'weir-log-')), 'b.log')
+  boundLogOf(file, 3)
+  const log = openSync(file, 'a', 0o600)
+  writeSync(log, 'first\n')
+
+  boundLogOf(file, 3)
+  writeSync(log, 'second\n')
+
+  expect(readFileSync(file, 'utf8')).toBe('second\n')
+  expect(readFileSync(`${file}.1`, 'utf8')).toBe('first\n')
   closeSync(log)
 })

@@ -1,13 +1,35 @@
-import { copyFileSync, fstatSync, ftruncateSync, readlinkSync } from 'node:fs'
+import { closeSync, copyFileSync, fstatSync, ftruncateSync, openSync, readlinkSync } from 'node:fs'
 
 const STDOUT = 1
 const SIZE_MAX_BYTES = 32 * 2 ** 20
 const LOOK_EVERY_MS = 5_000
 
-/** From now on the file that standard output is written to, if it is one, is kept within a size: see `boundLog`. */
-export function keepLogBounded(): void {
-  if (!fstatSync(STDOUT).isFile()) return
-  setInterval(() => boundLog(STDOUT, SIZE_MAX_BYTES), LOOK_EVERY_MS).unref()
+/**
+ * From now on the file that standard output is written to, if it is one, is kept within a size (see `boundLog`), and so
+ * are `others`: of programs that do not do it themselves, and open their logs to append.
+ */
+export function keepLogBounded(others: readonly string[] = []): void {
+  const isFile = fstatSync(STDOUT).isFile()
+  if (!isFile && others.length === 0) return
+  setInterval(() => {
+    if (isFile) boundLog(STDOUT, SIZE_MAX_BYTES)
+    for (const file of others) boundLogOf(file, SIZE_MAX_BYTES)
+  }, LOOK_EVERY_MS).unref()
+}
+
+/** As `boundLog`, for a file by its name; one that is not there, or another user's, is left alone. */
+export function boundLogOf(file: string, sizeMaxBytes: number): void {
+  let log: number
+  try {
+    log = openSync(file, 'r+')
+  } catch {
+    return
+  }
+  try {
+    boundLog(log, sizeMaxBytes)
+  } finally {
+    closeSync(log)
+  }
 }
 
 /**

@@ -40,6 +40,8 @@ export interface GatewayConfig {
   /** When an account is locked for failed logins; each process counts for itself. */
   readonly lockout: Lockout
   readonly logLevel: LogLevel
+  /** Of the services beside it, which it keeps within a size; absolute paths. */
+  readonly serviceLogs: readonly string[]
   /** With which monitoring reads `/metrics`; undefined: only operators do, with theirs. */
   readonly metricsToken: string | undefined
   /** Hexadecimal; what keys for tickets and sealed secrets are derived from. The same for all gateways. */
@@ -137,6 +139,7 @@ export function configFromEnv(env: Env): GatewayConfig {
       failuresMax: read.integer('LOGIN_FAILURES_MAX', 10, 1, 1_000),
       windowMs: 1_000 * read.integer('LOGIN_LOCKOUT_S', 60, 1, 86_400),
     },
+    serviceLogs: read.list('SERVICE_LOGS'),
     logLevel: read.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
     metricsToken: read.optionalSecret('METRICS_TOKEN'),
     secretKey: read.secret('SECRET_KEY'),

@@ -21,7 +21,7 @@ export async function run(env: Env): Promise<void> {
   endOnEscape(gateway.log)
   await using listening = await listen(gateway)
   gateway.log.info({ host: listening.host, port: listening.port }, 'gateway listens')
-  keepLogBounded()
+  keepLogBounded(config.serviceLogs)
   settleIn()
   await untilSignal()
   gateway.log.info('gateway stops')

@@ -14,6 +14,8 @@ export interface CellFiles {
   readonly uplink: UplinkSettings | undefined
   /** PEM, to be believed besides what the machine believes; undefined: none. */
   readonly caFile: string | undefined
+  /** Logs that it keeps within a size; undefined: another program does. */
+  readonly serviceLogs: readonly string[] | undefined
 }
 
 export function cellProgram(
@@ -36,6 +38,7 @@ export function cellProgram(
       CELL_NATS_CREDENTIALS_FILE: files.natsCredentialsFile,
       CELL_NATS_ACCOUNT_SEED_FILE: files.natsAccountSeedFile,
       ...(uplink && uplinkSettings(uplink)),
+      ...(files.serviceLogs && { CELL_SERVICE_LOGS: files.serviceLogs.join(',') }),
       ...(caFile !== undefined && { NODE_EXTRA_CA_CERTS: caFile }),
       ...passedOn(process.env, 'CELL_RETENTION_'),
       ...passedOn(process.env, 'CELL_FENCE_'),

@@ -21,6 +21,8 @@ export interface GatewayFiles {
   readonly natsSystemSeedFile: string
   readonly secretKeyFile: string
   readonly imageDirectory: string
+  /** Logs that it keeps within a size; undefined: another program does. */
+  readonly serviceLogs: readonly string[] | undefined
 }
 
 export function gatewayProgram(
@@ -46,6 +48,7 @@ export function gatewayProgram(
       GATEWAY_SECRET_KEY_FILE: files.secretKeyFile,
       GATEWAY_IMAGE_DIRECTORY: files.imageDirectory,
       ...(files.tls === undefined ? {} : tlsSettings(files.tls)),
+      ...(files.serviceLogs && { GATEWAY_SERVICE_LOGS: files.serviceLogs.join(',') }),
       ...passedOn(process.env, 'GATEWAY_RETENTION_'),
     }),
   }

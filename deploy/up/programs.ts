@@ -55,6 +55,7 @@ export async function serverPrograms(
       natsSystemSeedFile: accountSeedFile(layout.nats, 'system'),
       secretKeyFile,
       imageDirectory: layout.images,
+      serviceLogs: nth === 0 ? serviceLogs(layout) : undefined,
     }),
   )
   return [...gateways, ...(await cellPrograms(layout, state, wiring))]
@@ -68,7 +69,7 @@ export async function cellPrograms(
 ): Promise<readonly Program[]> {
   const ca = certificateFile(layout)
   return Promise.all(
-    state.cells.map(async (cell) =>
+    state.cells.map(async (cell, nth) =>
       cellProgram(
         cell,
         {
@@ -79,11 +80,17 @@ export async function cellPrograms(
           natsAccountSeedFile: cellSeedFile(layout, cell),
           uplink,
           caFile: existsSync(ca) ? ca : undefined,
+          // Where there are gateways, the first of them sees to it.
+          serviceLogs: nth === 0 && uplink !== undefined ? serviceLogs(layout) : undefined,
         },
         state.settings,
       ),
     ),
   )
+}
+
+function serviceLogs(layout: Layout): readonly string[] {
+  return [join(layout.nats, 'nats.log'), join(layout.mariadb, 'mariadb.log')]
 }
 
 /** A compute for every host, with the settings of its driver by host id. */

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ApartEnd } from '#common/apart/apart-process.ts'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { newId } from '#common/ids.ts'
+import { createLogger } from '#common/log.ts'
+import type { Json } from '#common/saga/saga.ts'
+import { configFromEnv } from '#gateway/config.ts'
+import { imagesOf } from '#gateway/context.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { gatewayEnv } from '#test/env/gateway-env.ts'
+import { findTask, insertTask, takeTask } from '../../../db/image-tasks.ts'
+import type { Images } from '../images.ts'
+import { ImportRunner } from './import-runner.ts'
+
+// Goal: an import that was in hand when its process ended never does its work in a gateway again.
+
+const log = createLogger('test', 'silent')
+const LONG_AGO = new Date('2026-01-01')
+let db: Database
+let images: Images
+
+beforeAll(async () => {
+  const url = await freshDatabase('import_runner')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  db = new Database({ url, connectionsMax: 2 })
+  images = await imagesOf(configFromEnv(await gatewayEnv(url)), db, () => undefined)
+})
+
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+/** An import of an image that is gone; `isLeft`: a process had it, and has ended. */
+async function importTask(isLeft: boolean): Promise<string> {
+  const id = newId<string>()
+  const request = { method: { name: 'web-download' as const, uri: 'http://a.example/x' } }
+  const task = { id, imageId: newId<string>(), owner: id, userId: null, requestId: 'r', request }
+  await db.transaction((tx) => insertTask(tx, task, LONG_AGO))
+  if (isLeft) await takeTask(db, id, LONG_AGO, LONG_AGO)
+  return id
+}
+
+/** One round, with a process apart in which each task ends like that. */
+async function round(end: ApartEnd): Promise<readonly Json[]> {
+  const tried: Json[] = []
+  const run = async (task: Json) => {
+    tried.push(task)
+    return end
+  }
+  await using runner = new ImportRunner(images, log, { run })
+  await runner.reconciler(() => undefined).round(new AbortController().signal)
+  return tried
+}
+
+test('one that ends its process apart fails for good', async () => {
+  const id = await importTask(true)
+
+  expect(await round({ kind: 'guilty', why: 'It ended its process with code 3.' })).toEqual([
+    { kind: 'import', id },
+  ])
+
+  expect(await findTask(db, id)).toMatchObject({
+    status: 'failure',
+    message: 'The import stopped the program that did it.',
+  })
+  expect(await round({ kind: 'left' })).toEqual([])
+})
+
+test('one of which nothing is known is tried apart again, and has lost no try', async () => {
+  const id = await importTask(true)
+
+  await round({ kind: 'left' })
+
+  expect(await findTask(db, id)).toMatchObject({ status: 'processing', tries: 1 })
+  expect(await round({ kind: 'ended', answer: null })).toEqual([{ kind: 'import', id }])
+})
+
+test('one that no process had is not tried apart', async () => {
+  const id = await importTask(false)
+
+  expect(await round({ kind: 'guilty', why: 'It must not be asked.' })).toEqual([])
+
+  // Given back where the runner stopped before it had failed here.
+  const task = await findTask(db, id)
+  expect(['pending', 'failure']).toContain(task?.status)
+  expect(task?.message).not.toContain('stopped the program')
+})
