@@ -45,6 +45,11 @@ interface Told {
   readonly state: string | null
 }
 
+interface Assignment {
+  readonly role: { readonly id: string }
+  readonly scope: { readonly project: { readonly id: string } }
+}
+
 interface Page {
   readonly events: readonly (Loose & Told)[]
   readonly next: string
@@ -128,6 +133,29 @@ describe('events', () => {
     })
 
     while ((await told.next()).done !== true) continue
+  })
+
+  test('stream ends once the role of its user is withdrawn', async () => {
+    const users = await admin.get<{ users: readonly [{ id: string }] }>(
+      '/identity/v3/users?name=demo',
+    )
+    const { body } = await admin.get<{ role_assignments: readonly Assignment[] }>(
+      `/identity/v3/role_assignments?user.id=${users.body.users[0].id}`,
+    )
+    const paths = body.role_assignments.map(
+      ({ role, scope }) =>
+        `/identity/v3/projects/${scope.project.id}/users/${users.body.users[0].id}/roles/${role.id}`,
+    )
+    await using stream = await followEvents(cloud.endpoints[0]!, '', '0')
+    const told = stream.events[Symbol.asyncIterator]()
+    expect((await told.next()).done).toBe(false)
+
+    for (const path of paths) await admin.call('DELETE', path, undefined)
+    try {
+      while ((await told.next()).done !== true) continue
+    } finally {
+      for (const path of paths) await admin.call('PUT', path, undefined)
+    }
   })
 
   test('stream on from where a client was cut off, on any gateway', async () => {
