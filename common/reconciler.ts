@@ -1,4 +1,5 @@
 import { type Clock, WOKEN } from './clock.ts'
+import { isFailure } from './errors.ts'
 import { errorFields, type Logger } from './log.ts'
 
 /**
@@ -21,6 +22,26 @@ export interface ReconcilerStatus {
   readonly lastEndedAt: number | undefined
   readonly lastReport: ReconcilerReport | undefined
   readonly lastError: string | undefined
+}
+
+/**
+ * Does `work` for one row after another. A row at which it fails is told of in the log, is for the next round, and keeps no
+ * other from its turn. Throws `unavailable`, which would be so for all of them.
+ */
+export async function forEachRow<Row>(
+  rows: readonly Row[],
+  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
+  work: (row: Row) => Promise<unknown>,
+): Promise<void> {
+  for (const row of rows) {
+    signal.throwIfAborted()
+    try {
+      await work(row)
+    } catch (error) {
+      if (signal.aborted || isFailure(error, 'unavailable')) throw error
+      log.error({ row, ...errorFields(error) }, 'row left for the next round')
+    }
+  }
 }
 
 /** Runs one reconciler: periodically and when nudged, one round at a time, until disposed. */

@@ -1,7 +1,7 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import type { Reconciler } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
 import { type DueServer, shelvedServers, unconfirmedResizes } from '../../db/due-acts.ts'
 import type { Compute } from '../compute.ts'
@@ -31,21 +31,16 @@ export function dueActs(compute: Compute, times: DueTimes): Reconciler {
         resizeConfirmWindowS === 0 ? [] : await unconfirmedResizes(db, resizeConfirmWindowS, BATCH)
       const shelved =
         shelvedOffloadTimeS < 0 ? [] : await shelvedServers(db, shelvedOffloadTimeS, BATCH)
-      for (const server of resized) await begin(compute, server, 'confirm-resize', signal)
-      for (const server of shelved) await begin(compute, server, 'shelve-offload', signal)
+      const each = { log: compute.log, signal }
+      await forEachRow(resized, each, (server) => begin(compute, server, 'confirm-resize'))
+      await forEachRow(shelved, each, (server) => begin(compute, server, 'shelve-offload'))
       return { confirmed: resized.length, offloaded: shelved.length }
     },
   }
 }
 
 /** Afterwards it is under way, unless somebody else has taken the server. */
-async function begin(
-  compute: Compute,
-  server: DueServer,
-  name: PlainAct,
-  signal: AbortSignal,
-): Promise<void> {
-  signal.throwIfAborted()
+async function begin(compute: Compute, server: DueServer, name: PlainAct): Promise<void> {
   const params = { ...server, operationId: newId<string>(), act: { name } }
   try {
     const work = workContext({})

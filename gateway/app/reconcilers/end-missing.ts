@@ -1,7 +1,7 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { type CellId, newId } from '#common/ids.ts'
-import type { Reconciler } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { type MissingServer, missingServers } from '../../db/missing-servers.ts'
 import type { Compute } from '../compute.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
@@ -20,13 +20,14 @@ export function endMissing(compute: Compute): Reconciler {
     round: async (signal) => {
       const missing = await missingServers(compute.db, BATCH_MAX)
       let ended = 0
-      for (const [cellId, servers] of Map.groupBy(missing, (each) => each.cellId)) {
-        signal.throwIfAborted()
-        for (const server of await endedOf(compute, cellId, servers)) {
+      const each = { log: compute.log, signal }
+      const byCell = [...Map.groupBy(missing, ({ cellId }) => cellId)]
+      await forEachRow(byCell, each, async ([cellId, servers]) => {
+        await forEachRow(await endedOf(compute, cellId, servers), each, async (server) => {
           await end(compute, server)
           ended += 1
-        }
-      }
+        })
+      })
       return { missing: missing.length, ended }
     },
   }

@@ -1,7 +1,7 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import type { Reconciler } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { listUnownedDeletes, releaseOrphans } from '../../db/owed-mappings.ts'
 import type { Compute } from '../compute.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
@@ -25,15 +25,15 @@ export function finishDeletes(compute: Compute): Reconciler {
         dark.map(({ id }) => id),
         BATCH_MAX,
       )
-      for (const serverId of due) {
-        signal.throwIfAborted()
+      const { log } = compute
+      await forEachRow(due, { log, signal }, async (serverId) => {
         const params = { serverId, operationId: newId<string>(), requester: null }
         const start = { subject: serverId, params, work: workContext({}) }
         await compute.sagas.start(deleteServerSaga, start).catch((error: unknown) => {
           // Another gateway, or the feed, was quicker.
           if (!isFailure(error, 'not-found')) throw error
         })
-      }
+      })
       return { released, asked: due.length }
     },
   }

@@ -1,7 +1,7 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import type { Reconciler } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { type UnsettledServer, unsettledServers } from '../../db/kept-servers.ts'
 import type { Compute } from '../compute.ts'
 import { endKeeping, keepUncharged } from '../quotas/kept-charge.ts'
@@ -21,10 +21,8 @@ export function keptServers(compute: Compute): Reconciler {
     everyMs: EVERY_MS,
     round: async (signal) => {
       const unsettled = await unsettledServers(db, Math.max(reclaimIntervalS, LEAST_S), BATCH)
-      for (const server of unsettled) {
-        signal.throwIfAborted()
-        await settle(compute, server)
-      }
+      const { log } = compute
+      await forEachRow(unsettled, { log, signal }, (server) => settle(compute, server))
       return { unsettled: unsettled.length }
     },
   }

@@ -1,5 +1,5 @@
 import { workContext } from '#common/context.ts'
-import type { Reconciler } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { listNotBuilt } from '../../db/owed-mappings.ts'
 import type { Compute } from '../compute.ts'
 import { operationIds } from '../sagas/build-rounds.ts'
@@ -15,14 +15,14 @@ export function retryBuilds(compute: Compute): Reconciler {
     everyMs: EVERY_MS,
     round: async (signal) => {
       const due = await listNotBuilt(compute.db, BATCH_MAX)
-      for (const { serverId, attempt, requestId } of due) {
-        signal.throwIfAborted()
-        await compute.sagas.start(retryBuildSaga, {
+      const { log } = compute
+      await forEachRow(due, { log, signal }, ({ serverId, attempt, requestId }) =>
+        compute.sagas.start(retryBuildSaga, {
           subject: serverId,
           params: { serverId, attempt, operationIds: operationIds() },
           work: workContext({ requestId: requestId ?? undefined }),
-        })
-      }
+        }),
+      )
       return { retried: due.length }
     },
   }

@@ -1,5 +1,5 @@
 import { isFailure } from '#common/errors.ts'
-import type { Reconciler } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
 import type { Cell } from '../../cells/cell.ts'
 import { listServersLeft, removeLoss } from '../../db/lost-cells.ts'
@@ -32,7 +32,7 @@ export function settleLosses(deps: ComputeDeps, processName: string): Reconciler
       let taken = 0
       for (const cell of lost) {
         signal.throwIfAborted()
-        taken += await settle(deps, cell)
+        taken += await settle(deps, cell, signal)
       }
       return { holder: 1, lost: lost.length, taken }
     },
@@ -45,11 +45,13 @@ function stillAt({ lostAt = 0, summary }: Cell): number {
   return fenceAfterS === undefined ? 0 : lostAt + 1_000 * (fenceAfterS + FENCE_MARGIN_S)
 }
 
-async function settle(deps: ComputeDeps, cell: Cell): Promise<number> {
+async function settle(deps: ComputeDeps, cell: Cell, signal: AbortSignal): Promise<number> {
   const { db, log, clock } = deps
   if (clock.now() < stillAt(cell)) return 0
   const left = await listServersLeft(db, cell.id, BATCH_MAX)
-  for (const id of left) await db.transaction((tx) => takeFromLostCell(tx, deps, cell, id))
+  await forEachRow(left, { log, signal }, (id) =>
+    db.transaction((tx) => takeFromLostCell(tx, deps, cell, id)),
+  )
   if (left.length > 0 || !cell.isHeard) return left.length
   try {
     if (!(await clearReturned(deps, cell))) return 0

@@ -1,4 +1,4 @@
-import type { Reconciler } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { resizedServers } from '../../db/due-acts.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { settleResize } from '../quotas/resize-charge.ts'
@@ -8,16 +8,15 @@ const EVERY_MS = 10_000
 const BATCH = 100
 
 /** A server whose resize was confirmed, reverted or has failed is charged for the size it has. */
-export function settleResizes({ db }: Pick<ComputeDeps, 'db'>): Reconciler {
+export function settleResizes({ db, log }: Pick<ComputeDeps, 'db' | 'log'>): Reconciler {
   return {
     name: 'settle resizes',
     everyMs: EVERY_MS,
     round: async (signal) => {
       const resized = await resizedServers(db, BATCH)
-      for (const { serverId, ...size } of resized) {
-        signal.throwIfAborted()
-        await db.transaction((tx) => settleResize(tx, serverId, size))
-      }
+      await forEachRow(resized, { log, signal }, ({ serverId, ...size }) =>
+        db.transaction((tx) => settleResize(tx, serverId, size)),
+      )
       return { settled: resized.length }
     },
   }
