@@ -140,6 +140,7 @@ export class ApartProcess implements AsyncDisposable {
     if (message.kind === 'beat') return
     if (message.kind === 'ready') {
       this.#isReady = true
+      this.#options.log.info({ pid: this.#child.pid, tasks: this.#tasks.size }, 'tasks tried apart')
       for (const [nth, given] of this.#tasks) this.#send(nth, given)
       return
     }
