@@ -10,6 +10,7 @@ const GIB_MB = 1_024
 /** How cells are shown at an instant. */
 export function cellListing(now: number): Listing<Cell> {
   return {
+    plural: 'cells',
     nameOf: ({ name }) => name,
     columns: [
       { head: 'NAME', of: ({ name }) => name },

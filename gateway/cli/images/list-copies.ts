@@ -5,6 +5,7 @@ import { present } from '../output/present.ts'
 import { type Listing, listView } from '../output/view.ts'
 
 const LISTING: Listing<components['schemas']['ImageCopy']> = {
+  plural: 'copies',
   nameOf: ({ host }) => host,
   columns: [
     { head: 'CELL', of: ({ cell }) => cell },
