@@ -18,7 +18,7 @@ export function begin(connect) {
     document.title = `${server} – ${document.title}`
   }
   const screen = document.getElementById('console')
-  document.getElementById('full-screen').addEventListener('click', () => screen.requestFullscreen())
+  document.getElementById('full-screen').addEventListener('click', () => void screen.requestFullscreen())
   if (token === '') {
     end('This page opens a console once. Its address no longer has the token.')
     return
