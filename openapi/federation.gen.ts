@@ -1101,7 +1101,7 @@ export interface components {
         };
         readonly NodeName: string;
         readonly CustomName: string;
-        /** @description `available`: it waits for a server. docs/states.md has all states. */
+        /** @description `available`: it waits for a server. docs/reference/states.md has all states. */
         readonly NodeState: string;
         readonly Node: {
             readonly name: components["schemas"]["NodeName"];
