@@ -820,7 +820,12 @@ export interface components {
             readonly disabled_reason: string | null;
             /** @description By which its free room counts when a cell is chosen. */
             readonly weight: number;
-            /** @description False for a cell that is silent; its servers are shown as last known. */
+            /** @description While it is false the servers of the cell are shown as last known. */
+            readonly is_reachable: boolean;
+            /**
+             * @deprecated
+             * @description The former name of `is_reachable`. It goes with release 0.2.
+             */
             readonly is_alive: boolean;
             readonly last_heard_at: components["schemas"]["Time"] | null;
             /** @description True until a full copy of what it has was read. */
@@ -1013,7 +1018,7 @@ export interface components {
             /** @description Its place among all events; a later event has a larger one. */
             readonly id: string;
             /**
-             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (alive, dark, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota differed from what there is, and was corrected.
+             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (reachable, unreachable, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota differed from what there is, and was corrected.
              * @enum {string}
              */
             readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state" | "quota.repaired";
@@ -2202,6 +2207,17 @@ export interface operations {
                         readonly image_id: string;
                         readonly copies: readonly components["schemas"]["ImageCopy"][];
                         /** @description Hosts that may have it and cannot be asked. */
+                        readonly unreachable: readonly {
+                            /** Format: uuid */
+                            readonly host_id: string;
+                            /** @description Its name. */
+                            readonly host: string;
+                            readonly reason: string;
+                        }[];
+                        /**
+                         * @deprecated
+                         * @description The former name of `unreachable`. It goes with release 0.2.
+                         */
                         readonly silent: readonly {
                             /** Format: uuid */
                             readonly host_id: string;

@@ -27,7 +27,7 @@ export async function listCopies(
       path: { image },
       query: cell === undefined ? {} : { cell },
     })
-    for (const { host, reason } of answer.silent) {
+    for (const { host, reason } of answer.unreachable) {
       operator.endsAs('partial')
       operator.err.write(`weir: ${host} cannot be asked: ${reason}\n`)
     }
