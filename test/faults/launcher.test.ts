@@ -157,7 +157,8 @@ describe('./weir', () => {
     const isBeingMade = () => existsSync(join(other.home, 'mariadb/data.new/mysql'))
     await other.killed(isBeingMade, 'up', '--driver', 'fake', ...options)
     expect(other.left().join()).toContain('mariadb-install-db')
-    expect(await other.succeed('down')).toContain('Weir is down')
+    // On a busy machine the installation may have ended by itself before `down` looks.
+    await other.succeed('down')
     expect(other.left()).toEqual([])
     await other.killed(kept('mariadb/settings.json', 'pid'), 'up', '--driver', 'fake', ...options)
     await other.succeed('down')
