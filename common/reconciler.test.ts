@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { systemClock } from './clock.ts'
 import { Failure } from './errors.ts'
-import type { Logger } from './log.ts'
-import { forEachRow } from './reconciler.ts'
+import { createLogger, type Logger } from './log.ts'
+import { forEachRow, RunningReconciler } from './reconciler.ts'
 
 const logged: unknown[] = []
 const log = { error: (fields: unknown) => logged.push(fields) } as unknown as Logger
@@ -27,4 +28,44 @@ test('nothing more is tried where the database is away, or the process stops', a
 
   stop.abort(new Error('stops'))
   await expect(forEachRow([1], { log, signal }, async () => undefined)).rejects.toThrow('stops')
+})
+
+test('a failure that repeats is told at once and then twice a minute, and its end once', async () => {
+  let now = 0
+  let rounds = 0
+  let isFailing = true
+  const lines: Readonly<Record<string, unknown>>[] = []
+  const log = createLogger('test', 'info', { write: (line) => lines.push(JSON.parse(line)) })
+  const clock = { ...systemClock, elapsed: () => now }
+  const round = () => {
+    rounds += 1
+    return isFailing ? Promise.reject(new Error('no database')) : Promise.resolve({})
+  }
+  await using running = new RunningReconciler({ name: 'r', everyMs: 60_000, round }, clock, log)
+  const afterRounds = async (count: number) => {
+    for (const until = rounds + count; rounds < until; ) {
+      const before = running.status().rounds
+      running.nudge()
+      await expect.poll(() => running.status().rounds).toBeGreaterThan(before)
+    }
+  }
+  const told = () => lines.map(({ msg, repeats }) => [msg, repeats])
+
+  await afterRounds(10)
+  expect(told()).toEqual([['reconciler round failed', 1]])
+  now = 31_000
+  await afterRounds(1)
+  expect(told()[1]).toEqual(['reconciler round failed', expect.any(Number)])
+  expect(Number(told()[1]?.[1])).toBeGreaterThan(8)
+  isFailing = false
+  await afterRounds(2)
+  isFailing = true
+  await afterRounds(2)
+
+  await expect.poll(told).toEqual([
+    ['reconciler round failed', 1],
+    ['reconciler round failed', expect.any(Number)],
+    ['reconciler goes on', undefined],
+    ['reconciler round failed', 1],
+  ])
 })

@@ -24,6 +24,9 @@ export interface ReconcilerStatus {
   readonly lastError: string | undefined
 }
 
+/** A failure that repeats is told once in this time, with how often it came. */
+const TELL_EVERY_MS = 30_000
+
 /**
  * Does `work` for one row after another. A row at which it fails is told of in the log, is for the next round, and keeps no
  * other from its turn. Throws `unavailable`, which would be so for all of them.
@@ -55,6 +58,8 @@ export class RunningReconciler implements AsyncDisposable {
   #isNudged = false
   #rounds = 0
   #failures = 0
+  /** The failure that was told last, until a round succeeds. */
+  #told: { readonly error: unknown; readonly at: number; readonly failures: number } | undefined
   #last: Pick<ReconcilerStatus, 'lastEndedAt' | 'lastReport' | 'lastError'> = {
     lastEndedAt: undefined,
     lastReport: undefined,
@@ -102,6 +107,7 @@ export class RunningReconciler implements AsyncDisposable {
     try {
       const lastReport = await this.#reconciler.round(this.#stop.signal)
       this.#last = { lastEndedAt: this.#clock.now(), lastReport, lastError: undefined }
+      this.#tellSuccess()
     } catch (error) {
       if (this.#stop.signal.aborted) return
       this.#failures += 1
@@ -111,8 +117,25 @@ export class RunningReconciler implements AsyncDisposable {
         lastEndedAt: this.#clock.now(),
         lastError: String(fields['error']),
       }
-      this.#log.warn({ reconciler: this.#reconciler.name, ...fields }, 'reconciler round failed')
+      this.#tellFailure(fields)
     }
+  }
+
+  #tellFailure(fields: Readonly<Record<string, unknown>>): void {
+    const at = this.#clock.elapsed()
+    const { error } = fields
+    const told = this.#told
+    if (told !== undefined && told.error === error && at - told.at < TELL_EVERY_MS) return
+    const repeats = this.#failures - (told?.failures ?? this.#failures - 1)
+    this.#told = { error, at, failures: this.#failures }
+    const { name: reconciler } = this.#reconciler
+    this.#log.warn({ reconciler, ...fields, repeats }, 'reconciler round failed')
+  }
+
+  #tellSuccess(): void {
+    if (this.#told === undefined) return
+    this.#told = undefined
+    this.#log.info({ reconciler: this.#reconciler.name }, 'reconciler goes on')
   }
 
   async #pause(): Promise<void> {

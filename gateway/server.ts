@@ -11,6 +11,7 @@ import { HttpRefusal } from './http/http-refusal.ts'
 import { type LinksSource, linksSource } from './http/links.ts'
 import { normalPath } from './http/normal-path.ts'
 import { CONSOLE_PAGES } from './http/pages/console-pages.ts'
+import { HOME_PAGE } from './http/pages/home-page.ts'
 import { registerPage } from './http/pages/page.ts'
 import { REFERENCE_PAGE } from './http/pages/reference-page.ts'
 import { registerProbes } from './http/probes.ts'
@@ -46,7 +47,7 @@ export function createServer(
     registerRoutes(app, routes, gateway, linksOf)
   }
   registerDocuments(app, contracts)
-  for (const page of [REFERENCE_PAGE, ...CONSOLE_PAGES]) registerPage(app, page, linksOf)
+  for (const page of [HOME_PAGE, REFERENCE_PAGE, ...CONSOLE_PAGES]) registerPage(app, page, linksOf)
   registerProbes(app, gateway)
   refuseTheRest(app, gateway, linksOf)
   return app

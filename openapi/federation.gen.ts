@@ -244,6 +244,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/servers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Servers of all cells and projects, the newest first, a page at a time. */
+        readonly get: operations["listOperatedServers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/servers/{server}/trace": {
         readonly parameters: {
             readonly query?: never;
@@ -803,7 +820,12 @@ export interface components {
             readonly disabled_reason: string | null;
             /** @description By which its free room counts when a cell is chosen. */
             readonly weight: number;
-            /** @description False for a cell that is silent; its servers are shown as last known. */
+            /** @description While it is false the servers of the cell are shown as last known. */
+            readonly is_reachable: boolean;
+            /**
+             * @deprecated
+             * @description The former name of `is_reachable`. It goes with release 0.2.
+             */
             readonly is_alive: boolean;
             readonly last_heard_at: components["schemas"]["Time"] | null;
             /** @description True until a full copy of what it has was read. */
@@ -849,6 +871,12 @@ export interface components {
             /** @description Null for a host that never told. */
             readonly total: components["schemas"]["Resources"] | null;
             readonly used: components["schemas"]["Resources"];
+            /** @description How many times its total may be in use. */
+            readonly ratios: {
+                readonly vcpus: number;
+                readonly memory_mb: number;
+                readonly disk_gb: number;
+            };
             /** @description How many remain on it. */
             readonly servers: number;
         };
@@ -955,12 +983,42 @@ export interface components {
             readonly status: number;
             readonly request_id: string;
         };
+        readonly OperatedServer: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly name: string;
+            readonly project_id: string;
+            readonly user_id: string;
+            /** @description As the compute API shows it. */
+            readonly status: string;
+            /** @description As the compute API shows it. */
+            readonly task_state: string | null;
+            /** @description The name of its cell. Null while no cell has the server. */
+            readonly cell: string | null;
+            /** Format: uuid */
+            readonly cell_id: string | null;
+            /** @description Null while no host has the server. */
+            readonly host: string | null;
+            readonly zone: string | null;
+            readonly flavor: {
+                readonly name: string;
+                readonly vcpus: number;
+                readonly memory_mb: number;
+                readonly disk_gb: number;
+            };
+            /** Format: uuid */
+            readonly image_id: string | null;
+            /** @description Why the server is in error. */
+            readonly fault: string | null;
+            readonly created_at: components["schemas"]["Time"];
+            readonly updated_at: components["schemas"]["Time"];
+        };
         /** @description Something that has happened. What does not apply is null. */
         readonly Event: {
             /** @description Its place among all events; a later event has a larger one. */
             readonly id: string;
             /**
-             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (alive, dark, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota differed from what there is, and was corrected.
+             * @description server.action: it was asked of a server, or has failed; server.step: a part of that has ended; server.state: the server is so now, and states it passed through quickly may be left out; host.state and cell.state: likewise, for a host (up, down, cordoned, refused: it is another cell's) and a cell (reachable, unreachable, enabled, disabled, joined, left, lost); operation.state: an operation was begun, has ended or is stuck; quota.repaired: the recorded usage of a quota differed from what there is, and was corrected.
              * @enum {string}
              */
             readonly type: "server.action" | "server.step" | "server.state" | "server.deleted" | "host.state" | "cell.state" | "operation.state" | "quota.repaired";
@@ -968,8 +1026,12 @@ export interface components {
             readonly project_id: string | null;
             /** Format: uuid */
             readonly server_id: string | null;
+            /** @description As the server is called now. */
+            readonly server_name: string | null;
             /** Format: uuid */
             readonly cell_id: string | null;
+            /** @description The name of the cell, for administrators. Null for a cell that has left. */
+            readonly cell: string | null;
             /** @description For administrators. */
             readonly host: string | null;
             readonly request_id: string | null;
@@ -1044,7 +1106,7 @@ export interface components {
         };
         readonly NodeName: string;
         readonly CustomName: string;
-        /** @description `available`: it waits for a server. docs/states.md has all states. */
+        /** @description `available`: it waits for a server. docs/reference/states.md has all states. */
         readonly NodeState: string;
         readonly Node: {
             readonly name: components["schemas"]["NodeName"];
@@ -1157,6 +1219,7 @@ export type IdsBelow = components['schemas']['IdsBelow'];
 export type Phase = components['schemas']['Phase'];
 export type Operation = components['schemas']['Operation'];
 export type AuditRecord = components['schemas']['AuditRecord'];
+export type OperatedServer = components['schemas']['OperatedServer'];
 export type Event = components['schemas']['Event'];
 export type ImageCopy = components['schemas']['ImageCopy'];
 export type Intent = components['schemas']['Intent'];
@@ -1685,6 +1748,47 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
         };
     };
+    readonly listOperatedServers: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The id or the name of a cell. */
+                readonly cell?: string;
+                /** @description The name of a host. */
+                readonly host?: string;
+                /** @description The id of a project. */
+                readonly project?: string;
+                /** @description As the compute API shows it. */
+                readonly status?: "BUILD" | "ACTIVE" | "SHUTOFF" | "PAUSED" | "SUSPENDED" | "RESCUE" | "VERIFY_RESIZE" | "SHELVED" | "SHELVED_OFFLOADED" | "SOFT_DELETED" | "ERROR" | "REBOOT" | "HARD_REBOOT" | "PASSWORD" | "REBUILD" | "MIGRATING" | "RESIZE" | "REVERT_RESIZE";
+                /** @description How many at most, 1000 unless told. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description Where the page before ended; from its `next`. */
+                readonly cursor?: components["parameters"]["cursor"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The answer. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly servers: readonly components["schemas"]["OperatedServer"][];
+                        /** @description The cursor of the next page. */
+                        readonly next: string | null;
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
     readonly showTrace: {
         readonly parameters: {
             readonly query?: never;
@@ -1881,6 +1985,12 @@ export interface operations {
                 readonly cell?: string;
                 /** @description Of this type, or of every type that begins so. */
                 readonly type?: "server" | "server.action" | "server.step" | "server.state" | "server.deleted" | "host" | "host.state" | "cell" | "cell.state" | "operation" | "operation.state" | "quota.repaired";
+                /** @description On a host of this name; for administrators. */
+                readonly host?: string;
+                /** @description Of the request with this id. */
+                readonly request?: string;
+                /** @description At this time or later. */
+                readonly since?: string;
             };
             readonly header?: {
                 /** @description Of a stream: goes on after this event. */
@@ -2097,6 +2207,17 @@ export interface operations {
                         readonly image_id: string;
                         readonly copies: readonly components["schemas"]["ImageCopy"][];
                         /** @description Hosts that may have it and cannot be asked. */
+                        readonly unreachable: readonly {
+                            /** Format: uuid */
+                            readonly host_id: string;
+                            /** @description Its name. */
+                            readonly host: string;
+                            readonly reason: string;
+                        }[];
+                        /**
+                         * @deprecated
+                         * @description The former name of `unreachable`. It goes with release 0.2.
+                         */
                         readonly silent: readonly {
                             /** Format: uuid */
                             readonly host_id: string;

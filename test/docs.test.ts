@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { configFromEnv as computeConfig } from '#cells/compute/config.ts'
 import { configFromEnv as cellConfig } from '#cells/config.ts'
@@ -19,28 +20,38 @@ import { configFromEnv as gatewayConfig } from '#gateway/config.ts'
 
 /** As it stands in a literal, without what comes from a variable. */
 const SECRET_FILE = /(?<=['`/}])[a-z-]*\.(?:creds|key|nk|crt|password)(?=['`])/g
-/** Before and after the part of docs/drivers.md that is written anew. */
+const ROOT_PAGES = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+]
+/** Of another place in this repository. */
+const LINK = /\]\((?!https?:)([^)\s]+)\)/g
+const METRIC = /(?<=name: ')(?:weir|api)_[a-z_]+(?=')/g
+/** Before and after the part of docs/reference/drivers.md that is written anew. */
 const TABLE_MARK = '<!-- what each driver can -->'
 
 // `./weir test test/docs.test.ts -u` writes the pages anew.
-test('docs/states.md shows the states and transitions of the code', async () => {
-  await expect(renderStates()).toMatchFileSnapshot('../docs/states.md')
+test('docs/reference/states.md shows the states and transitions of the code', async () => {
+  await expect(renderStates()).toMatchFileSnapshot('../docs/reference/states.md')
 })
 
-test('docs/drivers.md shows what each driver can', async () => {
-  const page = await readFile('docs/drivers.md', 'utf8')
+test('docs/reference/drivers.md shows what each driver can', async () => {
+  const page = await readFile('docs/reference/drivers.md', 'utf8')
   const [before, , after] = page.split(TABLE_MARK)
   const written = [before, `\n\n${await renderDrivers()}\n`, after].join(TABLE_MARK)
-  await expect(written).toMatchFileSnapshot('../docs/drivers.md')
+  await expect(written).toMatchFileSnapshot('../docs/reference/drivers.md')
 })
 
-test('docs/cli.md shows every command', async () => {
+test('docs/reference/cli.md shows every command', async () => {
   const program = createProgram(scriptedOperator())
-  await expect(renderReference(program)).toMatchFileSnapshot('../docs/cli.md')
+  await expect(renderReference(program)).toMatchFileSnapshot('../docs/reference/cli.md')
 })
 
-test('docs/settings.md names every variable that a program reads', async () => {
-  const page = await readFile('docs/settings.md', 'utf8')
+test('docs/reference/settings.md names every variable that a program reads', async () => {
+  const page = await readFile('docs/reference/settings.md', 'utf8')
   for (const [prefix, read] of [
     ['GATEWAY_', gatewayConfig],
     ['CELL_', cellConfig],
@@ -56,8 +67,8 @@ test('docs/settings.md names every variable that a program reads', async () => {
   expect(needed.filter((name) => !isNamed(page, name))).toEqual([])
 })
 
-test('docs/security.md names every file that a secret is kept in', async () => {
-  const page = await readFile('docs/security.md', 'utf8')
+test('docs/explanation/security.md names every file that a secret is kept in', async () => {
+  const page = await readFile('docs/explanation/security.md', 'utf8')
   const sources = (await readdir('deploy', { recursive: true })).filter(
     (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'),
   )
@@ -68,16 +79,64 @@ test('docs/security.md names every file that a secret is kept in', async () => {
   expect(files.filter((name) => !page.includes(name))).toEqual([])
 })
 
-test('README.md leads to every document', async () => {
-  const readme = await readFile('README.md', 'utf8')
-  const pages = (await readdir('docs')).filter((name) => name.endsWith('.md'))
-  expect(pages.filter((name) => !readme.includes(`](docs/${name})`))).toEqual([])
+test('docs/README.md leads to every document', async () => {
+  const index = await readFile('docs/README.md', 'utf8')
+  const pages = (await readdir('docs', { recursive: true })).filter(
+    (name) => name.endsWith('.md') && name !== 'README.md' && !name.includes('decisions/'),
+  )
+  expect(pages.length).toBeGreaterThan(20)
+  expect(pages.filter((name) => !index.includes(`](${name})`))).toEqual([])
+})
+
+test('every link in a document leads to a file and a heading that are there', async () => {
+  const pages = (await readdir('docs', { recursive: true })).filter((name) => name.endsWith('.md'))
+  const documents = [...ROOT_PAGES, ...pages.map((name) => join('docs', name))]
+  const broken = await Promise.all(documents.map(brokenLinks))
+  expect(broken.flat()).toEqual([])
+})
+
+test('docs/reference/metrics.md names every metric of our own', async () => {
+  const page = await readFile('docs/reference/metrics.md', 'utf8')
+  const sources = (await readdir('gateway', { recursive: true })).filter(
+    (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'),
+  )
+  const texts = await Promise.all(sources.map((path) => readFile(join('gateway', path), 'utf8')))
+  const names = texts.flatMap((text) => text.match(METRIC) ?? [])
+  expect(names.length).toBeGreaterThan(4)
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
 })
 
 test('decisions are numbered from 1 on, without gaps', async () => {
-  const numbers = (await readdir('docs/decisions')).map((name) => Number(name.slice(0, 4)))
+  const numbers = (await readdir('docs/explanation/decisions')).map((name) =>
+    Number(name.slice(0, 4)),
+  )
   expect(numbers.toSorted((a, b) => a - b)).toEqual(numbers.map((_, index) => index + 1))
 })
+
+/** Links of a document to files that are not there, and to headings that their page has not. */
+async function brokenLinks(document: string): Promise<readonly string[]> {
+  const text = await readFile(document, 'utf8')
+  const targets = Array.from(text.matchAll(LINK), ([, target = '']) => target)
+  const isBroken = async (target: string) => {
+    const [path = '', anchor] = target.split('#')
+    const file = path === '' ? document : join(dirname(document), path)
+    if (!existsSync(file)) return true
+    return anchor !== undefined && !headingsOf(await readFile(file, 'utf8')).has(anchor)
+  }
+  const verdicts = await Promise.all(targets.map(isBroken))
+  return targets.filter((_, nth) => verdicts[nth]).map((target) => `${document}: ${target}`)
+}
+
+/** The anchors of a page, as GitHub makes them of its headings. */
+function headingsOf(page: string): ReadonlySet<string> {
+  const anchors = Array.from(page.matchAll(/^#{1,6} (.+)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(/\s/g, '-'),
+  )
+  return new Set(anchors)
+}
 
 /** What is asked of an environment in which nothing is set but whether there is TLS and an operator. */
 function variablesOf(prefix: string, read: (env: Env) => unknown): readonly string[] {

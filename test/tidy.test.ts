@@ -9,7 +9,6 @@ import { DISPLAYED_AGES, WALL_CLOCK, WALL_CLOCK_FILES, WALL_DIFFERENCE } from '.
 // Goal: the rules a reader relies on hold in every file, so nobody has to remember them.
 
 const LINES_MAX = 400
-const MEDIAN_LINES_MAX = 100
 
 const files = sourceFiles()
 const product = files.filter((file) => !file.isTest)
@@ -94,12 +93,6 @@ describe('imports', () => {
 describe('size', () => {
   test('no file is longer than a reader can hold', () => {
     expect(offenders(files, ({ lines }) => lines > LINES_MAX)).toEqual([])
-  })
-
-  test('half of all files fit on a screen or two', () => {
-    const lines = product.map((file) => file.lines).toSorted((a, b) => a - b)
-
-    expect(lines[Math.floor(lines.length / 2)]).toBeLessThanOrEqual(MEDIAN_LINES_MAX)
   })
 })
 

@@ -74,6 +74,18 @@ describe('auditProvider()', () => {
     expect(await generation()).toBe(before)
   })
 
+  test('counts servers by what all of them hold, and not by a resource class that some hold', async () => {
+    const provider = newId<HostId>()
+    const total = { vcpus: 8, memoryMb: 100, diskGb: 10, custom: { CUSTOM_GPU: 1 } }
+    await db.transaction((tx) => putInventory(tx, { provider, name: 'h', total, ratios: RATIOS }))
+    const withGpu = { ...SIZE, custom: { CUSTOM_GPU: 1 } }
+    await db.transaction((tx) => claim(tx, provider, newId(), withGpu))
+    await db.transaction((tx) => claim(tx, provider, newId(), SIZE))
+
+    expect(await auditProvider(db, provider)).toBe(false)
+    expect(await countsOf(provider)).toEqual([4, 20, 6, 2])
+  })
+
   test('counts nothing on a provider that holds nothing', async () => {
     const consumer = newId<string>()
     const provider = await usedProvider(consumer)

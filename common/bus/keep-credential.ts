@@ -139,7 +139,7 @@ export class CredentialKeeper {
     const end = endOf(credential)
     const why =
       end !== undefined && end <= clock.now()
-        ? `it ended at ${new Date(end).toISOString()}; docs/joining.md says how it is let in again`
+        ? `it ended at ${new Date(end).toISOString()}; docs/how-to/join-a-cell.md says how it is let in again`
         : 'its holder, or its whole cell, was shut out, or the bus does not know the account yet'
     log.error({ holder: credential.claims.name, file, why }, 'bus refuses the credential')
   }

@@ -39,7 +39,7 @@ const OF_POWER: readonly Task[] = [
 
 /**
  * Every action on a server (nova/compute/api.py: `check_instance_state`, `check_instance_lock`; the events are
- * nova/compute/manager.py's). Gateway and cell decide by it alike, and docs/states.md is made from it.
+ * nova/compute/manager.py's). Gateway and cell decide by it alike, and docs/reference/states.md is made from it.
  */
 const RULES = {
   start: {

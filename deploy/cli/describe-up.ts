@@ -16,6 +16,7 @@ export function describeUp(layout: Layout, { state, what }: UpResult): readonly 
     headline,
     '',
     `  Endpoint     ${endpointOf(state)}/identity/v3   (region ${state.region})`,
+    `  Reference    ${endpointOf(state)}/docs`,
     ...state.gateways
       .slice(1)
       .map(({ name, port }) => `  ${name.padEnd(12)} http://127.0.0.1:${port}`),

@@ -33,6 +33,10 @@ await runCommand(
       const { localFiles } = await import('../status/local-files.ts')
       return localFiles(layout)
     },
+    logLines: async (text) => {
+      const { logLines } = await import('../status/log-lines.ts')
+      return logLines(layout, text)
+    },
     forgetCell: async (id, options) => {
       const { forgetCell } = await import('../down/forget-cell.ts')
       await forgetCell(layout, id, options)

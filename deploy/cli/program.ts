@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { readRelease } from '#common/release.ts'
 import { addOperatorCommands } from '#gateway/cli/add-operator-commands.ts'
 import type { Operator } from '#gateway/cli/operator.ts'
 import { addAdminCommand } from './commands/admin.ts'
@@ -22,6 +23,7 @@ const CLOUD = 'A cloud, through its API:'
 export function createProgram(operator: Operator): Command {
   const program = new Command('weir')
     .description('A cascading federation gateway for compute.')
+    .version(`weir ${readRelease()}`, '-V, --version', 'Print the version')
     .enablePositionalOptions()
     .showHelpAfterError('(./weir --help shows every command)')
     .exitOverride()

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAccount } from '@nats-io/nkeys'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { cloudAccount, writeCloudsFile } from './clouds-file.ts'
+import { parse } from 'yaml'
+import { cloudAccount, openrcVariables, writeCloudsFile } from './clouds-file.ts'
 import { type Layout, layoutIn, makeFolders } from './layout.ts'
 import { lockDeployment } from './lock.ts'
 import { assertSame } from './options.ts'
@@ -67,13 +68,29 @@ test('lockDeployment() is held by one running process at a time', () => {
 })
 
 test('writeCloudsFile() keeps passwords when the endpoint changes', () => {
-  writeCloudsFile(layout, 'http://127.0.0.1:1', 'RegionOne')
+  const region = 'RegionOne'
+  writeCloudsFile(layout, { local: 'http://127.0.0.1:1', remote: undefined, region })
   const before = cloudAccount(layout, 'weir')
 
-  writeCloudsFile(layout, 'http://127.0.0.1:2', 'RegionOne')
+  writeCloudsFile(layout, { local: 'http://127.0.0.1:2', remote: 'https://[::1]:3', region })
 
   expect(cloudAccount(layout, 'weir')).toEqual(before)
   expect(before).toMatchObject({ userName: 'demo', projectName: 'demo' })
   expect(cloudAccount(layout, 'weir-admin').password).not.toBe(before.password)
   expect(statSync(layout.cloudsFile).mode & 0o777).toBe(0o600)
+  expect(openrcVariables(layout, 'weir')).toEqual([
+    ['OS_AUTH_URL', 'http://127.0.0.1:2/identity/v3'],
+    ['OS_USERNAME', 'demo'],
+    ['OS_PASSWORD', before.password],
+    ['OS_PROJECT_NAME', 'demo'],
+    ['OS_USER_DOMAIN_ID', 'default'],
+    ['OS_PROJECT_DOMAIN_ID', 'default'],
+    ['OS_REGION_NAME', 'RegionOne'],
+    ['OS_IDENTITY_API_VERSION', '3'],
+  ])
+  const { clouds } = parse(readFileSync(layout.cloudsFile, 'utf8'))
+  expect(clouds['weir-remote']).toMatchObject({
+    auth: { auth_url: 'https://[::1]:3/identity/v3', password: before.password },
+    cacert: layout.certificateFile,
+  })
 })

@@ -34,7 +34,10 @@ export async function changedSettings(
   const given = assignments.map((text) => {
     const [, name, value] = ASSIGNMENT.exec(text) ?? []
     if (name === undefined || value === undefined)
-      throw new Failure('invalid', `--set ${text}: give NAME=VALUE, as in docs/settings.md.`)
+      throw new Failure(
+        'invalid',
+        `--set ${text}: give NAME=VALUE, as in docs/reference/settings.md.`,
+      )
     return [name, value] as const
   })
   const all = Object.entries({ ...before, ...Object.fromEntries(given) })
@@ -43,7 +46,7 @@ export async function changedSettings(
   if (wrong.length > 0)
     throw new Failure(
       'invalid',
-      `--set: ${[...new Set(wrong)].join('; ')} (docs/settings.md has them all)`,
+      `--set: ${[...new Set(wrong)].join('; ')} (docs/reference/settings.md has them all)`,
     )
   return after
 }

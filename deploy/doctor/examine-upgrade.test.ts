@@ -17,7 +17,7 @@ const saying = (
 test.each([
   ['one of the same version', saying('0.1.0', [WIRE_VERSION]), 'ok', 'can stay'],
   ['one that speaks a newer one, too', saying('0.2.0', [WIRE_VERSION, WIRE_VERSION + 1]), 'ok', ''],
-  ['a silent one', saying('0.1.0', [WIRE_VERSION], false), 'note', 'is silent'],
+  ['a silent one', saying('0.1.0', [WIRE_VERSION], false), 'note', 'is unreachable'],
   ['one too far apart', saying('9.0.0', [WIRE_VERSION + 8]), 'bad', 'a release between'],
   ['one that does not say', saying(null, []), 'note', 'does not say'],
   ['one never heard', { name: 'x', is_alive: false, summary: null }, 'note', 'never heard'],

@@ -25,7 +25,7 @@ function examineCell({ name, is_alive: isAlive, summary }: Cell): Finding {
       what: `cell ${name} ${isAlive ? 'is of a release that does not say which' : 'was never heard'}: bring it to the gateway's first`,
     }
   if (versions.some((version) => WIRE_VERSIONS.includes(version))) {
-    const silent = isAlive ? '' : ', as it said last: it is silent'
+    const silent = isAlive ? '' : ', as it said last: it is unreachable'
     return {
       is: isAlive ? 'ok' : 'note',
       what: `cell ${name} runs ${release} and can stay${silent}`,

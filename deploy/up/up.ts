@@ -109,7 +109,9 @@ async function startAll(
       prepareBus(layout, nats, planned),
       prepareDatabases(layout, mariadb, planned),
     ])
-    writeCloudsFile(layout, endpointOf(planned), planned.region)
+    const { region, exposed } = planned
+    const remote = exposed && `https://${exposed.address}:${exposed.port}`
+    writeCloudsFile(layout, { local: endpointOf(planned), remote, region })
     const present = await fillDatabase(layout, planned, { nats, databases }, progress)
     progress('Starting gateways and cells ...')
     const wiring = { nats, credentials, databases }

@@ -21,7 +21,6 @@ import { Feeds } from './feed/feeds.ts'
 import { OperationWatch } from './operations/operation-watch.ts'
 import type { Retention } from './purge.ts'
 import { carryOutIntents } from './reconcilers/carry-out-intents.ts'
-import { darkCells } from './reconcilers/dark-cells.ts'
 import { drainHosts } from './reconcilers/drain-hosts.ts'
 import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
 import { endMissing } from './reconcilers/end-missing.ts'
@@ -36,6 +35,7 @@ import { settleLosses } from './reconcilers/settle-losses.ts'
 import { settleResizes } from './reconcilers/settle-resizes.ts'
 import { tellAggregates } from './reconcilers/tell-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
+import { unreachableCells } from './reconcilers/unreachable-cells.ts'
 import { watchWork } from './reconcilers/watch-work.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import { PromisedSpecs } from './sagas/promised-specs.ts'
@@ -53,7 +53,7 @@ export interface ComputeDepsOptions {
   readonly imageTicket: ComputeDeps['imageTicket']
   readonly images: ServerImages
   readonly reclaimIntervalS: number
-  /** A cell silent for longer is dark; absent: the registry's usual. */
+  /** A cell not heard of for longer is unreachable; absent: the registry's usual. */
   readonly cellDeadlineMs?: number
   /** From 0 to below 1; absent: chance. */
   readonly random?: () => number
@@ -191,7 +191,7 @@ function reconcilersOf(
     finishDeletes(compute),
     settleLosses(compute, processName),
     quotaUsage(compute),
-    darkCells(compute),
+    unreachableCells(compute),
     tellAggregates(compute),
     endMissing(compute),
     filterPorts(compute),

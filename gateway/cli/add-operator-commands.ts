@@ -10,6 +10,7 @@ import { addImageCommands } from './commands/image.ts'
 import { addIntentCommands } from './commands/intent.ts'
 import { addNodeCommands } from './commands/node.ts'
 import { addOperationCommands } from './commands/operation.ts'
+import { addRequestCommands } from './commands/request.ts'
 import { addServerCommands } from './commands/server.ts'
 import { addTopCommand } from './commands/top.ts'
 import { addVerifyCommand } from './commands/verify.ts'
@@ -27,6 +28,7 @@ export function addOperatorCommands(program: Command, operator: Operator): void 
   addEventsCommand(program, operator)
   addOperationCommands(program, operator)
   addAuditCommands(program, operator)
+  addRequestCommands(program, operator)
   addDriverCommands(program, operator)
   addImageCommands(program, operator)
   addIntentCommands(program, operator)

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
+import { seconds } from './option-values.ts'
 import { FORMATS } from './output/format.ts'
-import { seconds } from './seconds.ts'
 
 const EVERY_S = 2
 

@@ -16,6 +16,7 @@ const TONES: Readonly<Record<Finding['result'], Tone>> = {
 }
 
 export const FINDINGS: Listing<Finding> = {
+  plural: 'findings',
   nameOf: ({ check }) => check,
   columns: [
     { head: 'CHECK', of: ({ check }) => check },

@@ -9,6 +9,11 @@ export interface Screen {
   write(text: string): unknown
 }
 
+export interface LogLine {
+  readonly process: string
+  readonly line: string
+}
+
 /** An entry of a clouds.yaml. */
 export interface CloudReference {
   readonly file: string
@@ -31,6 +36,8 @@ export interface Operator {
   secret(prompt: string): Promise<string>
   /** What this machine knows of the deployment in this checkout; nothing where there is none. */
   localFiles(): Promise<readonly BundleFile[]>
+  /** The lines of the logs of the deployment in this checkout that hold a text, the oldest first, with the names of their processes. */
+  logLines(text: string): Promise<readonly LogLine[]>
   /**
    * Afterwards nothing of a cell that has left runs here or is kept but, with `keepsDisks`, the disks of its hosts, if it is
    * of the deployment in this checkout.

@@ -220,11 +220,11 @@ export async function noteHeartbeat(
   await db.run(HEARD, { cellId: cell, summary: JSON.stringify(summary) })
 }
 
-/** Remembers whether the cell is silent, and tells of it where that is new. */
+/** Remembers whether the cell is unreachable, and tells of it where that is new. */
 export async function noteDark(tx: Tx, cell: CellId, isDark: boolean): Promise<void> {
   const { affectedRows } = await tx.run(SET_DARK, { cellId: cell, isDark })
   if (affectedRows === 0) return
-  const details = { state: isDark ? 'dark' : 'alive' }
+  const details = { state: isDark ? 'unreachable' : 'reachable' }
   addEvents(tx, [{ type: 'cell.state', cellId: cell, details }])
 }
 

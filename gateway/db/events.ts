@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray, lte, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, gte, inArray, lte, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, statement } from '#common/db/statement.ts'
@@ -10,12 +10,18 @@ import {
   type WaitingEvent,
   waitingEvents,
 } from './event-inbox.ts'
+import { cellMappings } from './schema/cells.ts'
 import { eventState, events } from './schema/events.ts'
+import { serverIndex } from './schema/servers.ts'
 
 /** An event as it is kept. */
 export interface KeptEvent extends Omit<WaitingEvent, 'id' | 'details'> {
   readonly n: number
   readonly details: EventDetails
+  /** Null for a server that is not kept any more, and where the event is of none. */
+  readonly serverName: string | null
+  /** Null for a cell that has left, and where the event is of none. */
+  readonly cellName: string | null
 }
 
 /** Up to which number events were given, and were purged. */
@@ -29,6 +35,11 @@ export interface EventFilter {
   readonly serverId?: string | undefined
   readonly cellId?: string | undefined
   readonly types?: readonly EventType[] | undefined
+  /** The name of a host. */
+  readonly host?: string | undefined
+  readonly requestId?: string | undefined
+  /** From this time on. */
+  readonly since?: Date | undefined
 }
 
 const STATE_ID = 1
@@ -105,9 +116,7 @@ export async function eventsAfter(
   filter: EventFilter,
   max: number,
 ): Promise<readonly KeptEvent[]> {
-  const rows = await db.orm
-    .select()
-    .from(events)
+  const rows = await named(db)
     .where(and(gt(events.n, after), conditionOf(filter)))
     .orderBy(asc(events.n))
     .limit(max)
@@ -121,9 +130,7 @@ export async function eventsUpTo(
   filter: EventFilter,
   max: number,
 ): Promise<readonly KeptEvent[]> {
-  const rows = await db.orm
-    .select()
-    .from(events)
+  const rows = await named(db)
     .where(and(lte(events.n, last), conditionOf(filter)))
     .orderBy(desc(events.n))
     .limit(max)
@@ -146,15 +153,38 @@ export async function purgeEvents(
   })
 }
 
-function conditionOf({ projectId, serverId, cellId, types }: EventFilter): SQL | undefined {
+/** Events with the names of what they are about. */
+function named(db: Executor) {
+  return db.orm
+    .select({ event: events, serverName: serverIndex.name, cellName: cellMappings.name })
+    .from(events)
+    .leftJoin(serverIndex, eq(serverIndex.serverId, events.serverId))
+    .leftJoin(cellMappings, eq(cellMappings.id, events.cellId))
+}
+
+function conditionOf(filter: EventFilter): SQL | undefined {
+  const { projectId, serverId, cellId, types, host, requestId, since } = filter
   return and(
     projectId === undefined ? undefined : eq(events.projectId, projectId),
     serverId === undefined ? undefined : eq(events.serverId, serverId),
     cellId === undefined ? undefined : eq(events.cellId, cellId),
     types === undefined ? undefined : inArray(events.type, [...types]),
+    host === undefined ? undefined : detail('host', host),
+    requestId === undefined ? undefined : detail('requestId', requestId),
+    since === undefined ? undefined : gte(events.at, since),
   )
 }
 
-function recorded({ type, details, ...row }: typeof events.$inferSelect): KeptEvent {
-  return { ...row, type: type as EventType, details: JSON.parse(details) as EventDetails }
+function detail(name: keyof EventDetails, value: string): SQL {
+  return sql`json_value(${events.details}, ${`$.${name}`}) = ${value}`
+}
+
+interface NamedEvent {
+  readonly event: typeof events.$inferSelect
+  readonly serverName: string | null
+  readonly cellName: string | null
+}
+
+function recorded({ event: { type, details, ...row }, ...names }: NamedEvent): KeptEvent {
+  return { ...row, ...names, type: type as EventType, details: JSON.parse(details) as EventDetails }
 }

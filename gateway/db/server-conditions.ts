@@ -52,6 +52,7 @@ export const TEXT_FIELDS = {
 export type ServerTextField = keyof typeof TEXT_FIELDS
 
 const EQUAL_FIELDS = {
+  cell: sql`${serverIndex.cellId}`,
   flavor: sql`${serverIndex.flavorId}`,
   host: sql`${serverIndex.host}`,
   image: sql`${serverIndex.imageId}`,

@@ -2,7 +2,8 @@ import type { AuditTrail } from '../app/audit/audit-trail.ts'
 import type { Endpoint, Exchange } from './endpoint.ts'
 
 const TARGET_MAX = 255
-const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+/** Methods that change nothing. */
+export const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 /** Few changes, of who may do what and of the cloud itself: none is answered before it is on record. */
 const URGENT: ReadonlySet<string> = new Set(['federation', 'identity'])
 

@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import type { WorkContext } from '#common/context.ts'
 import { workContext } from '#common/context.ts'
 import { Failure } from '#common/errors.ts'
+import type { Logger } from '#common/log.ts'
 import { type Contract, UNVERSIONED } from '#openapi/contract.ts'
 import type { Microversion } from '#openapi/microversions.ts'
 import type { Operation } from '#openapi/projection/operation.ts'
@@ -10,7 +11,7 @@ import type { PolicyCheck } from '../app/policy.ts'
 import { ANONYMOUS, type Caller } from '../app/request-context.ts'
 import { TooOften } from '../app/request-limiter.ts'
 import type { Gateway } from '../context.ts'
-import { audited } from './audited.ts'
+import { audited, READING } from './audited.ts'
 import { authenticate } from './authenticate.ts'
 import { type HttpInput, httpInput, withoutIdentityHeaders } from './http-input.ts'
 import { NOVA_BODY, readJsonBody } from './json-body.ts'
@@ -22,6 +23,8 @@ import { refuseRing } from './refuse-ring.ts'
 import { answerResponse, failureResponse, routerRefusal } from './response.ts'
 import type { ServiceFace } from './services.ts'
 import { peerOf } from './trusted-proxies.ts'
+
+const REFUSED = 400
 
 /** An operation ready to be served: its rule and handler looked up once, at start. */
 export interface BoundOperation {
@@ -86,10 +89,23 @@ export function serveEndpoint(
     const { microversion } = exchange
     const answered = { method, route, status: response.status, microversion }
     gateway.metrics.observe(answered, startedAt)
-    if (gateway.log.isLevelEnabled('debug'))
-      gateway.log.debug({ request_id: exchange.work.requestId, ...answered }, 'request answered')
+    logAnswer(gateway.log, exchange, answered)
     return response
   }
+}
+
+/** A line for each accepted change; reading and refusals are told at the level debug only. */
+function logAnswer(
+  log: Logger,
+  { c, work, caller, operation }: Exchange,
+  answered: { readonly method: string; readonly status: number },
+): void {
+  const isAcceptedChange = !READING.has(answered.method) && answered.status < REFUSED
+  const level = isAcceptedChange ? 'info' : 'debug'
+  if (!log.isLevelEnabled(level)) return
+  const who = { user_id: caller?.userId, project_id: caller?.projectId }
+  const what = { operation: operation?.id, path: c.req.path }
+  log[level]({ request_id: work.requestId, ...answered, ...who, ...what }, 'request answered')
 }
 
 /** The request's id comes first, so that whatever happens next, a refusal included, can be found by it. */

@@ -33,6 +33,12 @@ test.each([
   expect(normalPath(new Request(`http://cloud.test${path}`))).toBe(expected)
 })
 
+test('the root of a browser is a page', () => {
+  const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+  expect(normalPath(new Request('http://cloud.test/', { headers }))).toBe('/home')
+  expect(normalPath(new Request('http://cloud.test/v3', { headers }))).toBe('/identity/v3')
+})
+
 test('a project in the URL must be the one of the token', () => {
   const caller = { ...ANONYMOUS, projectId: HEX as ProjectId }
   const ask = (path: string) =>

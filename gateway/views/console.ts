@@ -2,9 +2,10 @@ import type { ConsolePlace } from '../app/consoles/console-session.ts'
 import type { CreatedConsole } from '../app/consoles/create-console.ts'
 import type { Links } from '../http/links.ts'
 
-/** The token stands behind `#`, which a browser keeps to itself: it is in no log of a proxy or server. */
-export function consoleUrl({ kind, token }: CreatedConsole, links: Links): string {
-  return `${links.to(`/console/${kind}`)}#token=${token}`
+/** Token and name stand behind `#`, which a browser keeps to itself: they are in no log of a proxy or server. */
+export function consoleUrl({ kind, serverName, token }: CreatedConsole, links: Links): string {
+  const told = new URLSearchParams({ token, server: serverName })
+  return `${links.to(`/console/${kind}`)}#${told.toString()}`
 }
 
 /** Where the bytes are had: at the gateway, which alone reaches the host. */

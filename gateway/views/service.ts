@@ -8,7 +8,7 @@ import { hostRecordId } from './hypervisor.ts'
 import { isSince } from './since.ts'
 import { plainTime } from './time.ts'
 
-/** A host's service at its widest; complete and down while its cell is silent. */
+/** A host's service at its widest; complete and down while its cell is unreachable. */
 export function serviceView(host: HostRecord, context: RequestContext, cells: Cells) {
   const { view } = host
   return {
@@ -27,7 +27,7 @@ export function serviceView(host: HostRecord, context: RequestContext, cells: Ce
 /** The zone that Nova shows its own services in (`internal_service_availability_zone`). */
 export const INTERNAL_ZONE = 'internal'
 
-/** A service of a cell; down while the cell is silent. */
+/** A service of a cell; down while the cell is unreachable. */
 export function cellServiceView(
   { cell, binary, number, uuid }: CellService,
   context: RequestContext,

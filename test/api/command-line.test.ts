@@ -56,7 +56,16 @@ describe('the weir command', () => {
   test('shows hosts by their cell and cordons them by name', async () => {
     const hosts = await admin.json<Rows>('host list --cell north')
     expect(hosts).toMatchObject([{ name: 'north-1', driver: 'fake', is_up: true }])
-    expect((await admin.run('host show north-1')).out).toMatch(/^CELL +north$/m)
+    const shown = (await admin.run('host show north-1')).out
+    expect(shown).toMatch(/^CELL +north$/m)
+    expect(shown).toMatch(/^VCPUS +0\/\d+ x\d+$/m)
+    expect(shown).toContain('SERVERS\nNo servers.\n\nRECENT EVENTS\n')
+    expect(await admin.json('cell show north')).toMatchObject({
+      name: 'north',
+      hosts: [{ name: 'north-1' }],
+      recent_events: expect.any(Array),
+    })
+    expect((await admin.run('operation list')).out).toBe('No operations.\n')
     expect(await admin.json('host cordon south-1 --reason fan')).toMatchObject({
       is_cordoned: true,
       cordon_reason: 'fan',
@@ -106,6 +115,62 @@ describe('the weir command', () => {
     expect(await admin.json<Rows>(`server events ${id}`)).toMatchObject([{ action: 'create' }])
   })
 
+  test('lists servers of all projects, by cell, host, status and project', async () => {
+    const demo = cloud.as('demo')
+    const id = await createServer(cloud, demo, { name: 'listed', availability_zone: 'south' })
+    await untilStatus(demo, id, 'ACTIVE')
+
+    const listed = await admin.json<Rows>('server list --cell south --host south-1 --status ACTIVE')
+    expect(listed).toContainEqual(
+      expect.objectContaining({ id, name: 'listed', cell: 'south', host: 'south-1', fault: null }),
+    )
+    const [{ project_id: project } = {}] = listed
+    const ids = async (options: string) =>
+      (await admin.run(`server list -o name ${options}`)).out.split('\n')
+    expect(await ids(`--project ${String(project)}`)).toContain(id)
+    expect(await ids('-n 1')).toEqual([id, ''])
+    expect(await ids('--cell north')).not.toContain(id)
+    expect(await ids('--status SHUTOFF')).not.toContain(id)
+    expect(await ids('--project nobody')).toEqual([''])
+    expect((await admin.run('server list --cell west')).code).toBe(3)
+    expect((await admin.run('server list --status zzz')).code).toBe(2)
+    const { out } = await admin.run('server list')
+    expect(out).toMatch(
+      new RegExp(`^listed +ACTIVE +- +south +south-1 +m1.tiny +\\d+s +${id}$`, 'm'),
+    )
+    expect(await admin.json('host show south-1')).toMatchObject({
+      servers_on_host: expect.arrayContaining([expect.objectContaining({ id })]),
+    })
+  })
+
+  test('joins all that is known of a request', async () => {
+    const demo = cloud.as('demo')
+    const id = await createServer(cloud, demo, { name: 'requested' })
+    await untilStatus(demo, id, 'ACTIVE')
+    const [action] = await admin.json<Rows>(`server events ${id}`)
+    const request = String(action?.['request_id'])
+
+    const found = () => admin.json<Readonly<Record<string, Rows>>>(`request show ${request}`)
+    await expect.poll(async () => (await found())['audit']).toHaveLength(1)
+    expect(await found()).toMatchObject({
+      audit: [{ action: 'compute:createServer', status: 202 }],
+      actions: expect.arrayContaining([
+        expect.objectContaining({ server_id: id, result: 'Success' }),
+      ]),
+      events: expect.arrayContaining([
+        expect.objectContaining({ server_id: id, server_name: 'requested', action: 'create' }),
+      ]),
+      decisions: [
+        expect.objectContaining({ server_id: id }),
+        expect.objectContaining({ server_id: id }),
+      ],
+    })
+    const { out } = await admin.run(`request show ${request}`)
+    expect(out).toMatch(/^AUDIT\n[\s\S]+^ACTIONS\n[\s\S]+^EVENTS\n[\s\S]+^DECISION ABOUT /m)
+    expect((await admin.run('request show req-none')).code).toBe(3)
+    expect((await admin.run('request show a/b')).code).toBe(2)
+  })
+
   test('tells where a server would go, and which filter keeps it from everywhere', async () => {
     const like = '--flavor m1.tiny --image tiny'
     const placed = await admin.json(`why ${like} --zone north`)
@@ -125,8 +190,13 @@ describe('the weir command', () => {
 
     expect(JSON.parse(line)).toMatchObject({ server_id: id, type: 'server.state' })
     const { out } = await admin.run(`events --server watched --type server.state`)
-    expect(out).toMatch(new RegExp(`server\\.state +\\w+ +${id} +active`))
+    expect(out).toMatch(new RegExp(`server\\.state +\\w+ +watched ${id} \\S+ +active`))
     expect(await admin.json<Rows>('events -n 1')).toHaveLength(1)
+    const onHost = await admin.json<Rows>('events --host north-1 --since 1h')
+    expect(new Set(onHost.map(({ host }) => host))).toEqual(new Set(['north-1']))
+    expect(onHost).toContainEqual(expect.objectContaining({ cell: 'north' }))
+    expect((await admin.run('events --since 2099-01-01T00:00:00Z')).out).toBe('No events.\n')
+    expect(await admin.run('events --since yesterday')).toMatchObject({ code: 2 })
   })
 
   test('drains a host, waits for it, and says what remains when the time is up', async () => {

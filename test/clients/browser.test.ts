@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { activeServer, SERVERS } from '#test/env/api/servers.ts'
 import { Browser, whyNoBrowser } from '#test/env/browser.ts'
@@ -32,6 +34,13 @@ describe.skipIf(why !== undefined || !isFullRun)('in a browser', () => {
     expect(browser.complaints).toEqual([])
   }
 
+  /** Puts a picture of the page where WEIR_TEST_PICTURES names a folder, for people to look at. */
+  async function keep(name: string): Promise<void> {
+    const folder = process.env['WEIR_TEST_PICTURES']
+    if (folder !== undefined)
+      await writeFile(join(folder, `${name}.png`), await browser.screenshot())
+  }
+
   /** Resolves once the reference shows this path among the operations of this tag. */
   async function openTag(tag: string, path: string): Promise<void> {
     const heading = `document.querySelector('.opblock-tag[data-tag="${tag}"]')`
@@ -53,6 +62,16 @@ describe.skipIf(why !== undefined || !isFullRun)('in a browser', () => {
     expectAtHome()
   })
 
+  test('the address of the cloud shows what is there', async () => {
+    await browser.open(endpoint)
+    await browser.until('the page', `document.getElementById('ready')?.textContent === 'ready'`)
+    expect(await browser.value(`document.getElementById('identity').textContent`)).toBe(
+      `${endpoint}/identity/v3`,
+    )
+    await keep('home')
+    expectAtHome()
+  })
+
   test('a serial console is a terminal, in which typed text reaches the guest', async () => {
     const demo = cloud.as('demo')
     const { id } = await activeServer(cloud, demo, { name: 'talker' })
@@ -63,7 +82,11 @@ describe.skipIf(why !== undefined || !isFullRun)('in a browser', () => {
     )
 
     await browser.open(body.remote_console.url)
-    await browser.until('the terminal', `document.getElementById('state')?.hidden`)
+    await browser.until(
+      'the terminal',
+      `document.getElementById('state')?.textContent === 'Connected'`,
+    )
+    expect(await browser.value('document.title')).toBe('talker – Serial console')
     await browser.type('hello, guest')
 
     await browser.until(
@@ -71,6 +94,36 @@ describe.skipIf(why !== undefined || !isFullRun)('in a browser', () => {
       `document.querySelector('.xterm-rows').textContent.includes('hello, guest')`,
     )
     expect(await browser.value('location.hash')).toBe('')
+    expect(
+      Number(await browser.value(`document.querySelector('.xterm-rows').childElementCount`)),
+    ).toBeGreaterThan(30)
+    await keep('serial')
     expectAtHome()
+
+    await browser.open(body.remote_console.url)
+    await browser.until('the reason', `document.getElementById('end')?.hidden === false`)
+    expect(await browser.value(`document.getElementById('reason').textContent`)).toContain(
+      'its address was used before',
+    )
+    await keep('used')
+  })
+
+  test('a screen has its server’s name, and keys that a browser keeps for itself', async () => {
+    const demo = cloud.as('demo')
+    const { id } = await activeServer(cloud, demo, { name: 'shown' })
+    const { body } = await demo.post<{ remote_console: { url: string } }>(
+      `${SERVERS}/${id}/remote-consoles`,
+      { remote_console: { protocol: 'vnc', type: 'novnc' } },
+      { version: '2.6' },
+    )
+
+    await browser.open(body.remote_console.url)
+    await browser.until('the name', `document.getElementById('server')?.textContent === 'shown'`)
+    await keep('vnc')
+    await browser.value('location.reload()')
+    await browser.until('the reason', `document.getElementById('end')?.hidden === false`)
+    expect(await browser.value(`document.getElementById('reason').textContent`)).toContain(
+      'no longer has the token',
+    )
   })
 })

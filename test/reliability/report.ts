@@ -5,7 +5,7 @@ import type { Entry } from './record/record.ts'
 /** Wrongs told in full of each kind; the file of the run has all. */
 const TOLD_MAX = 20
 
-/** The figures as text in the form of docs/reliability.md. */
+/** The figures as text in the form of docs/explanation/reliability.md. */
 export function report(figures: Figures): readonly string[] {
   const { wrong, recoveries, faultsByKind, answers5xx } = figures
   const table = (head: readonly string[], rows: readonly (readonly (string | number)[])[]) => [

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { CloudName } from '../../deployment/clouds-file.ts'
+import { type CloudName, openrcVariables } from '../../deployment/clouds-file.ts'
 import { layoutIn } from '../../deployment/layout.ts'
 import { existingState } from '../../deployment/state.ts'
 import { say } from '../say.ts'
@@ -15,10 +15,23 @@ export function addEnvCommand(program: Command): void {
         .choices([...CLOUDS])
         .default(CLOUDS[0] ?? ''),
     )
-    .action(({ cloud }: { readonly cloud: CloudName }) => {
+    .option('--openrc', 'Export OS_* variables, for tools that read no clouds.yaml')
+    .action(({ cloud, openrc }: { readonly cloud: CloudName; readonly openrc?: true }) => {
       const layout = layoutIn()
       existingState(layout)
-      say(`export OS_CLIENT_CONFIG_FILE='${layout.cloudsFile.replaceAll("'", `'\\''`)}'`)
+      if (openrc === true) {
+        // Clients prefer a cloud that is named over these variables.
+        say('unset OS_CLOUD')
+        for (const [name, value] of openrcVariables(layout, cloud))
+          say(`export ${name}=${quoted(value)}`)
+        return
+      }
+      say(`export OS_CLIENT_CONFIG_FILE=${quoted(layout.cloudsFile)}`)
       say(`export OS_CLOUD=${cloud}`)
     })
+}
+
+/** As one word of a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
 }

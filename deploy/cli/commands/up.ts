@@ -37,7 +37,7 @@ export function addUpCommand(program: Command): void {
     )
     .option(
       '--set <name=value>',
-      'Set a setting of docs/settings.md and keep it; an empty value restores the default',
+      'Set a setting of docs/reference/settings.md and keep it; an empty value restores the default',
       (text: string, before: readonly string[]) => [...before, text],
       [],
     )

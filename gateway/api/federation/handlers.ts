@@ -36,6 +36,7 @@ import { adoptOrphan } from './orphans/adopt-orphan.ts'
 import { endOrphan } from './orphans/end-orphan.ts'
 import { listOrphans } from './orphans/list-orphans.ts'
 import { explainPlacement } from './placements/explain-placement.ts'
+import { listOperatedServers } from './servers/list-servers.ts'
 import { repairServer } from './servers/repair-server.ts'
 import { showChain } from './servers/show-chain.ts'
 import { showTrace } from './servers/show-trace.ts'
@@ -73,6 +74,7 @@ export const federationHandlers: Handlers = {
   listJoinTokens,
   listNodeSensors,
   listNodes,
+  listOperatedServers,
   listOperations,
   listOrphans,
   listStrangers,

@@ -17,6 +17,8 @@ const TOKEN_BYTES = 32
 
 export interface CreatedConsole {
   readonly kind: ConsoleKind
+  /** The name of the server. */
+  readonly serverName: string
   /** Opens the console once; kept nowhere. */
   readonly token: string
 }
@@ -55,5 +57,5 @@ export async function createConsole(
     place,
   }
   await insertConsoleSession(db, session, tokenId(token), consoles.tokenLifetimeS)
-  return { kind, token }
+  return { kind, serverName: server.name, token }
 }

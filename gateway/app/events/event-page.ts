@@ -17,6 +17,11 @@ export interface EventQuery {
   readonly cellId?: string | undefined
   /** A type, or what several begin with. */
   readonly type?: string | undefined
+  /** The name of a host. */
+  readonly host?: string | undefined
+  readonly requestId?: string | undefined
+  /** From this time on. */
+  readonly since?: Date | undefined
 }
 
 /** `next`: the number to go on after. `isGone`: what follows the number asked for is not kept, so nothing is told. */
@@ -31,16 +36,21 @@ export type VisibleEvents = EventFilter
 
 /** The events a requester may see of those asked for. Throws `forbidden` for those of others. */
 export function visibleEvents(requester: Requester, query: EventQuery): VisibleEvents {
-  const { projectId, serverId, cellId, type } = query
+  const { projectId, serverId, cellId, type, host, requestId, since } = query
   const types =
     type === undefined
       ? undefined
       : EVENT_TYPES.filter((each) => each === type || each.startsWith(`${type}.`))
-  if (requester.isAdmin) return { projectId, serverId, cellId, types }
+  const among = { serverId, cellId, types, host, requestId, since }
+  if (requester.isAdmin) return { projectId, ...among }
   const isForeign = projectId !== undefined && projectId !== requester.projectId
-  if (isForeign || cellId !== undefined || requester.projectId === null)
-    throw new Failure('forbidden', 'Only administrators see the events of other projects.')
-  return { projectId: requester.projectId, serverId, cellId, types }
+  const isOfPlace = cellId !== undefined || host !== undefined
+  if (isForeign || isOfPlace || requester.projectId === null)
+    throw new Failure(
+      'forbidden',
+      'Only administrators see the events of other projects, of cells and of hosts.',
+    )
+  return { projectId: requester.projectId, ...among }
 }
 
 /**

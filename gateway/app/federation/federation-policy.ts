@@ -37,6 +37,7 @@ export const FEDERATION_POLICY = {
   'federation:orphans:end': 'admin',
   'federation:orphans:list': 'admin',
   'federation:servers:chain': 'reader',
+  'federation:servers:list': 'system-reader',
   'federation:servers:repair': 'admin',
   'federation:servers:trace': 'admin',
   'federation:servers:verify': 'admin',

@@ -18,7 +18,7 @@ export interface HostCopy extends WireImageCopy {
 }
 
 /** A host that was not heard of, and why. */
-export interface SilentHost {
+export interface UnreachableHost {
   readonly host: HostRecord
   readonly reason: string
 }
@@ -26,7 +26,7 @@ export interface SilentHost {
 export interface ImageCopies {
   readonly imageId: string
   readonly copies: readonly HostCopy[]
-  readonly silent: readonly SilentHost[]
+  readonly unreachable: readonly UnreachableHost[]
 }
 
 interface Question {
@@ -50,7 +50,7 @@ export async function imageCopies(
     throw isFailure(error, 'invalid') ? new Failure('not-found', error.message) : error
   })
   const sha256 = (await findImage(db, imageId))?.content?.sha256
-  if (sha256 === undefined) return { imageId, copies: [], silent: [] }
+  if (sha256 === undefined) return { imageId, copies: [], unreachable: [] }
   const hosts = (await listHosts(db)).filter(
     ({ view, ...host }) =>
       view.capabilities.includes('imageCopies') && (cellId ?? host.cellId) === host.cellId,
@@ -60,7 +60,7 @@ export async function imageCopies(
   return {
     imageId,
     copies: answers.filter((answer) => answer !== undefined && 'sizeBytes' in answer),
-    silent: answers.filter((answer) => answer !== undefined && 'reason' in answer),
+    unreachable: answers.filter((answer) => answer !== undefined && 'reason' in answer),
   }
 }
 
@@ -69,7 +69,7 @@ async function copyOn(
   work: WorkContext,
   host: HostRecord,
   ask: { readonly imageId: string; readonly sha256: string },
-): Promise<HostCopy | SilentHost | undefined> {
+): Promise<HostCopy | UnreachableHost | undefined> {
   try {
     const cell = reachable(cells.cell(host.cellId))
     const { copy } = await askHost(cell, host.view.hostId as HostId, 'image-find', ask, work)

@@ -56,7 +56,7 @@ function assertEmpty({ name, heard }: OperatedCell): void {
   if (heard?.isAlive !== true)
     throw new Failure(
       'conflict',
-      `Cell ${name} is silent, so that nobody knows what it has. If it is gone for good, forget it: ./weir cell leave ${name} --forget --yes`,
+      `Cell ${name} is unreachable, so what it has is not known. If it is gone for good, forget it: ./weir cell leave ${name} --forget --yes`,
     )
   const servers = heard.summary?.instances ?? 0
   if (servers > 0)

@@ -17,7 +17,7 @@ export async function listStrangers(
     throw new Failure('conflict', `Host ${view.name} (${view.driver}) takes in no guests.`)
   const cell = cells.cell(cellId)
   if (cell?.isAlive !== true)
-    throw new Failure('unavailable', `The cell of host ${view.name} is silent.`)
+    throw new Failure('unavailable', `The cell of host ${view.name} is unreachable.`)
   const { guests } = await askCell(cell, 'host.strangers', { hostId: view.hostId }, { work })
   return guests
 }

@@ -62,6 +62,16 @@ function spokenOf({ views, traces, events, migrations }: Batch): ReadonlySet<str
   return new Set([...views, ...traces, ...events, ...migrations].map((each) => each.serverId))
 }
 
+/** A log line's fields for each piece of work on a server that ended, by these rows. */
+export function endedWork(rows: readonly FeedRow[]): readonly Readonly<Record<string, unknown>>[] {
+  return newest(rows)
+    .events.filter(({ result }) => result !== null)
+    .map(({ serverId, requestId, event, result, host, details }) => {
+      const about = { server_id: serverId, request_id: requestId, work: event, host }
+      return { ...about, result, ...(details !== null && { error: details }) }
+    })
+}
+
 /** `own`: the servers that are in the cell, at their attempts. */
 function applyHistory(
   tx: Tx,

@@ -15,7 +15,7 @@ import {
   readFeedPosition,
 } from '../../db/cell-mappings.ts'
 import type { ComputeDeps } from '../compute.ts'
-import { applyRows } from './apply-rows.ts'
+import { applyRows, endedWork } from './apply-rows.ts'
 import { FeedQueue } from './feed-queue.ts'
 import { resync } from './resync.ts'
 
@@ -253,6 +253,8 @@ export class CellFeed implements AsyncDisposable {
       return applyRows(tx, deps, cell.id, rows)
     })
     this.#at = next
+    for (const work of endedWork(rows))
+      deps.log.info({ cell: cell.name, ...work }, 'server work ended')
     if (applied.hasNotBuilt) onNotBuilt()
   }
 }

@@ -10,7 +10,7 @@ export interface AllCells extends Cells {
   cells(): readonly Cell[]
 }
 
-/** False also for a host whose cell is silent: nothing can be asked of it. */
+/** False also for a host whose cell is unreachable: nothing can be asked of it. */
 export function isHostUp({ cellId, view }: HostRecord, cells: Cells): boolean {
   return view.isUp && !view.isForcedDown && cells.cell(cellId)?.isAlive === true
 }

@@ -4,7 +4,7 @@ import { everyPage } from '../output/pages.ts'
 import { present, type ViewOptions } from '../output/present.ts'
 import { type Listing, listView } from '../output/view.ts'
 
-type AuditRecord = components['schemas']['AuditRecord']
+export type AuditRecord = components['schemas']['AuditRecord']
 type Query = NonNullable<operations['listAudit']['parameters']['query']>
 
 export interface AuditOptions
@@ -13,7 +13,9 @@ export interface AuditOptions
   readonly limit: number
 }
 
-const LISTING: Listing<AuditRecord> = {
+/** How audit records are shown. */
+export const AUDIT_LISTING: Listing<AuditRecord> = {
+  plural: 'audit records',
   nameOf: ({ id }) => id,
   columns: [
     { head: 'AT', of: ({ at }) => at },
@@ -43,6 +45,6 @@ export async function listAudit(operator: Operator, options: AuditOptions): Prom
       const page = await federation.ask('get', '/v1/audit', { query: { ...of, ...cursor } })
       return { items: page.records, next: page.next }
     }, limit)
-    return listView(found, LISTING)
+    return listView(found, AUDIT_LISTING)
   })
 }

@@ -10,6 +10,7 @@ const GIB_MB = 1_024
 /** How cells are shown at an instant. */
 export function cellListing(now: number): Listing<Cell> {
   return {
+    plural: 'cells',
     nameOf: ({ name }) => name,
     columns: [
       { head: 'NAME', of: ({ name }) => name },
@@ -41,15 +42,15 @@ export function cellListing(now: number): Listing<Cell> {
 }
 
 /** What matters most about it. */
-function cellState({ is_alive, is_enabled, loss }: Cell): keyof typeof TONES {
+function cellState({ is_reachable, is_enabled, loss }: Cell): keyof typeof TONES {
   if (loss !== null) return 'lost'
-  if (!is_alive) return 'silent'
+  if (!is_reachable) return 'unreachable'
   return is_enabled ? 'up' : 'disabled'
 }
 
 const TONES = {
   up: 'good',
   disabled: 'doubtful',
-  silent: 'bad',
+  unreachable: 'bad',
   lost: 'bad',
 } as const satisfies Record<string, Tone>

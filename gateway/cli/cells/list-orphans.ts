@@ -14,6 +14,7 @@ export interface OrphanOptions extends ViewOptions {
 }
 
 const LISTING: Listing<AnswerOf<operations['listOrphans']>['orphans'][number]> = {
+  plural: 'orphans',
   nameOf: ({ id }) => id,
   columns: [
     { head: 'ID', of: ({ id }) => id },
@@ -25,6 +26,7 @@ const LISTING: Listing<AnswerOf<operations['listOrphans']>['orphans'][number]> =
 }
 
 const ADOPTED: Listing<AnswerOf<operations['adoptOrphan']>> = {
+  plural: 'servers',
   nameOf: ({ server_id }) => server_id,
   columns: [
     { head: 'SERVER ID', of: ({ server_id }) => server_id },

@@ -24,7 +24,7 @@ export async function loseCell(
   const { hosts = 0, servers = 0 } = cell.summary ?? {}
   const what = `cell ${cell.name} with ${hosts} hosts and ${servers} servers`
   if (options.dryRun === true) {
-    const verdict = cell.is_alive ? ' It may not while it can be reached.' : ''
+    const verdict = cell.is_reachable ? ' It may not while it can be reached.' : ''
     operator.out.write(`This would give up: ${what}.${verdict}\n`)
     return
   }

@@ -1,9 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { withView } from '../api-options.ts'
 import type { AuditOptions } from '../audit/list-audit.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
+import { count } from '../option-values.ts'
 
 const LIMIT = 100
 
@@ -27,10 +28,4 @@ export function addAuditCommands(program: Command, operator: Operator): void {
       const { listAudit } = await import('../audit/list-audit.ts')
       await listAudit(operator, options)
     })
-}
-
-function count(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value >= 1) return value
-  throw new InvalidArgumentError('Give a whole number of 1 or more.')
 }

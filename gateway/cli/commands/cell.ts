@@ -7,8 +7,8 @@ import type { LoseOptions } from '../cells/lose-cell.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
+import { seconds } from '../option-values.ts'
 import type { ViewOptions } from '../output/present.ts'
-import { seconds } from '../seconds.ts'
 import { addTokenCommands } from './token.ts'
 
 const WEIGHT_MAX = 1_000
@@ -55,7 +55,7 @@ function addReading(cell: Command, operator: Operator): void {
       await listCells(operator, options)
     })
   withExamples(withWatch(withView(cell.command('show <cell>'))), './weir cell show north -o json')
-    .description('Show a cell')
+    .description('Show a cell, its hosts and their recent events')
     .action(async (name: string, options: ViewOptions) => {
       const { showCell } = await import('../cells/show-cell.ts')
       await showCell(operator, name, options)

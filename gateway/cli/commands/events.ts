@@ -3,6 +3,7 @@ import { withView } from '../api-options.ts'
 import type { EventOptions, EventType } from '../events/list-events.ts'
 import { withExamples } from '../examples.ts'
 import type { Operator } from '../operator.ts'
+import { instant } from '../option-values.ts'
 
 const LIMIT = 100
 const LIMIT_MAX = 1_000
@@ -27,12 +28,16 @@ export function addEventsCommand(program: Command, operator: Operator): void {
     './weir events -f',
     './weir events --server web --type server.action',
     './weir events -f --cell north -o json',
+    './weir events --host north-1 --since 2h',
   )
     .description('Show events of servers, hosts and cells, oldest first')
     .option('-f, --follow', 'Follow new events')
     .option('-n, --limit <n>', 'Number of past events to show first', limit, LIMIT)
     .option('--server <server>', 'Only of this server, by name or ID')
     .option('--cell <cell>', 'Only of this cell')
+    .option('--host <host>', 'Only on hosts of this name')
+    .option('--request <id>', 'Only of this request')
+    .option('--since <time>', 'Only since this time, or this long ago: 10m, 2h, 3d', instant)
     .option('--project <id>', 'Only of servers of this project')
     .addOption(new Option('--type <type>', 'Only of this type').choices(TYPES))
     .action(async (options: EventOptions) => {

@@ -5,7 +5,7 @@ import type { DrainOptions } from '../hosts/drain-host.ts'
 import type { HostOptions } from '../hosts/list-hosts.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
-import { seconds } from '../seconds.ts'
+import { seconds } from '../option-values.ts'
 
 export function addHostCommands(program: Command, operator: Operator): void {
   const host = noun(program, 'host', 'Hosts: where servers run')
@@ -29,7 +29,7 @@ function addReading(host: Command, operator: Operator): void {
       await listHosts(operator, options)
     })
   withExamples(withWatch(ofCell(host.command('show <host>'))), './weir host show north-1')
-    .description('Show a host')
+    .description('Show a host, its servers and its recent events')
     .action(async (name: string, options: HostOptions) => {
       const { showHost } = await import('../hosts/show-host.ts')
       await showHost(operator, name, options)

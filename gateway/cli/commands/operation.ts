@@ -1,12 +1,12 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { withView, withWatch } from '../api-options.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { OperationOptions } from '../operations/list-operations.ts'
 import type { WaitOptions } from '../operations/wait-for-operation.ts'
 import type { Operator } from '../operator.ts'
+import { count, seconds } from '../option-values.ts'
 import type { ViewOptions } from '../output/present.ts'
-import { seconds } from '../seconds.ts'
 
 const EXAMPLE_ID = '01a1ff41-2069-4605-8cdc-5e0eef8ca4a4'
 const LIMIT = 100
@@ -68,10 +68,4 @@ function addActing(operation: Command, operator: Operator): void {
       const { cancelOperation } = await import('../operations/cancel-operation.ts')
       await cancelOperation(operator, id, options)
     })
-}
-
-function count(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value >= 1) return value
-  throw new InvalidArgumentError('Give a whole number of 1 or more.')
 }

@@ -1,14 +1,39 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { withView, withWatch } from '../api-options.ts'
 import { withExamples } from '../examples.ts'
 import { noun } from '../noun.ts'
 import type { Operator } from '../operator.ts'
+import { count } from '../option-values.ts'
 import type { ViewOptions } from '../output/present.ts'
 import type { AdoptOptions } from '../servers/adopt-guest.ts'
+import type { ServerListOptions, ServerStatus } from '../servers/list-servers.ts'
 import type { VerifyOptions } from '../servers/verify-server.ts'
 
+const LIMIT = 1_000
+const STATUSES = [
+  'BUILD',
+  'ACTIVE',
+  'SHUTOFF',
+  'PAUSED',
+  'SUSPENDED',
+  'RESCUE',
+  'VERIFY_RESIZE',
+  'SHELVED',
+  'SHELVED_OFFLOADED',
+  'SOFT_DELETED',
+  'ERROR',
+  'REBOOT',
+  'HARD_REBOOT',
+  'PASSWORD',
+  'REBUILD',
+  'MIGRATING',
+  'RESIZE',
+  'REVERT_RESIZE',
+] as const satisfies readonly ServerStatus[]
+
 export function addServerCommands(program: Command, operator: Operator): void {
-  const server = noun(program, 'server', 'Servers: placement, history, adoption')
+  const server = noun(program, 'server', 'Servers: lists, placement, history, adoption')
+  addListing(server, operator)
   withExamples(withWatch(withView(server.command('where <server>'))), './weir server where web')
     .description('Show the cell, host and zone of a server of any project')
     .action(async (name: string, options: ViewOptions) => {
@@ -46,6 +71,26 @@ export function addServerCommands(program: Command, operator: Operator): void {
       await verifyServer(operator, name, options)
     })
   addAdopting(server, operator)
+}
+
+function addListing(server: Command, operator: Operator): void {
+  withExamples(
+    withWatch(withView(server.command('list'))),
+    './weir server list --status ERROR -o wide',
+    './weir server list --cell north --host north-1 -o name',
+  )
+    .description('List servers of all cells and projects, newest first')
+    .option('--cell <cell>', 'Only of this cell')
+    .option('--host <host>', 'Only on hosts of this name')
+    .option('--project <id>', 'Only of this project')
+    .addOption(
+      new Option('--status <status>', 'Only with this status, such as ACTIVE').choices(STATUSES),
+    )
+    .option('-n, --limit <n>', 'Maximum number', count, LIMIT)
+    .action(async (options: ServerListOptions) => {
+      const { listServers } = await import('../servers/list-servers.ts')
+      await listServers(operator, options)
+    })
 }
 
 function addAdopting(server: Command, operator: Operator): void {

@@ -10,6 +10,7 @@ interface Driver {
 }
 
 const LISTING: Listing<Driver> = {
+  plural: 'drivers',
   nameOf: ({ name }) => name,
   columns: [
     { head: 'NAME', of: ({ name }) => name },

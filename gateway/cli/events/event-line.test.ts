@@ -8,7 +8,9 @@ const EVENT: Event = {
   at: '2026-01-10T00:00:00.000Z',
   project_id: 'p',
   server_id: '01a1ff42-fb7c-43f9-9167-f2b4e81a506f',
+  server_name: 'web',
   cell_id: 'c1',
+  cell: 'north',
   host: 'north-1',
   request_id: null,
   user_id: null,
@@ -21,12 +23,9 @@ const EVENT: Event = {
 }
 
 test('an event is one line, whatever its message holds', () => {
-  const names = new Map([['c1', 'north']])
-
-  expect(eventLine(EVENT, names, plain)).toBe(
-    '2026-01-10T00:00:00.000Z  server.step      north       01a1ff42-fb7c-43f9-9167-f2b4e81a506f  spawn error  no room\n',
+  expect(eventLine(EVENT, plain)).toBe(
+    '2026-01-10T00:00:00.000Z  server.step      north       web 01a1ff42-fb7c-43f9-9167-f2b4e81a506f north-1  spawn error  no room\n',
   )
-  expect(eventLine({ ...EVENT, server_id: null, message: null }, new Map(), plain)).toContain(
-    'c1          north-1  spawn error\n',
-  )
+  const ofHost = { ...EVENT, server_id: null, server_name: null, cell: null, message: null }
+  expect(eventLine(ofHost, plain)).toContain('c1          north-1  spawn error\n')
 })

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { components } from '#openapi/federation.gen.ts'
 import type { Style, Tone } from '../output/style.ts'
+import type { View } from '../output/view.ts'
 
 export type Event = components['schemas']['Event']
 
@@ -8,17 +9,29 @@ const TYPE_WIDTH = 15
 const CELL_WIDTH = 10
 const TONES: Readonly<Record<string, Tone>> = { error: 'bad', success: 'good' }
 
-/** An event on a line: when, what kind, where, about whom, and what. `names` are those of cells by their ids. */
-export function eventLine(event: Event, names: ReadonlyMap<string, string>, style: Style): string {
-  const { at, type, cell_id, server_id, host, action, result, state, task_state, message } = event
-  const cell = cell_id === null ? '-' : (names.get(cell_id) ?? cell_id)
-  const subject = server_id ?? host ?? '-'
+/** Events, a line each. */
+export function eventsView(events: readonly Event[]): View {
+  return {
+    data: events,
+    names: events.map(({ id }) => id),
+    text: (_isWide, style) =>
+      events.length === 0
+        ? 'No events.\n'
+        : events.map((event) => eventLine(event, style)).join(''),
+  }
+}
+
+/** An event on a line: when, what kind, where, about what, and what happened. */
+export function eventLine(event: Event, style: Style): string {
+  const { at, type, cell_id, action, result, state, task_state, message } = event
+  const cell = event.cell ?? cell_id ?? '-'
+  const subject = [event.server_name, event.server_id, event.host].filter((each) => each !== null)
   const what = [action, result, state, task_state].filter((each) => each !== null).join(' ')
   const line = [
     style('dim', at),
     type.padEnd(TYPE_WIDTH),
     cell.padEnd(CELL_WIDTH),
-    subject,
+    subject.length === 0 ? '-' : oneLine(subject.join(' ')),
     style(TONES[result ?? ''], what),
     ...(message === null ? [] : [oneLine(message)]),
   ]

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure, isFailure } from '#common/errors.ts'
 import type { operations } from '#openapi/federation.gen.ts'
-import { cellNames } from '../cells/cell-names.ts'
 import { type KeptSession, keepSession } from '../cloud/kept-session.ts'
 import type { Session } from '../cloud/session.ts'
 import type { Operator } from '../operator.ts'
 import type { ViewOptions } from '../output/present.ts'
 import { styleFor } from '../output/style.ts'
-import { rendered, type View } from '../output/view.ts'
+import { rendered } from '../output/view.ts'
 import { findServer } from '../servers/find-server.ts'
-import { type Event, eventLine } from './event-line.ts'
+import { type Event, eventsView } from './event-line.ts'
 import { readEvents } from './read-events.ts'
 
 export interface EventOptions extends ViewOptions {
@@ -18,6 +17,10 @@ export interface EventOptions extends ViewOptions {
   readonly server?: string
   readonly cell?: string
   readonly project?: string
+  readonly host?: string
+  readonly request?: string
+  /** An instant in ISO 8601. */
+  readonly since?: string
   readonly type?: EventType
 }
 
@@ -34,20 +37,17 @@ const AGAIN_MS = 1_000
 export async function listEvents(operator: Operator, options: EventOptions): Promise<void> {
   const within = await keepSession(operator, options)
   const query = await within((session) => queryOf(session, options))
-  const names = await within(async ({ federation }) =>
-    cellNames((await federation.ask('get', '/v1/cells')).cells),
-  )
   const page = await within(({ federation }) =>
     federation.ask('get', '/v1/events', { query: { ...query, limit: options.limit } }),
   )
-  await write(operator, options, page.events, names)
+  await write(operator, options, page.events)
   if (options.follow !== true) return
   const more = (after: string) => patiently(operator, () => streamOf(within, query, after))
   for (let after = page.next; ; await sleep(AGAIN_MS)) {
     const stream = await more(after)
     if (stream === undefined) continue
     for await (const { events, upTo } of readEvents(stream, after)) {
-      await write(operator, options, events, names)
+      await write(operator, options, events)
       after = upTo
     }
   }
@@ -63,13 +63,10 @@ async function streamOf(within: KeptSession, query: Query, after: string) {
 }
 
 async function queryOf(session: Session, options: EventOptions): Promise<Query> {
-  const { server, cell, project, type } = options
-  return {
-    ...(server === undefined ? {} : { server: await findServer(session, server) }),
-    ...(cell === undefined ? {} : { cell }),
-    ...(project === undefined ? {} : { project }),
-    ...(type === undefined ? {} : { type }),
-  }
+  const { server, cell, project, type, host, request, since } = options
+  const id = server === undefined ? undefined : await findServer(session, server)
+  const asked = { server: id, cell, project, type, host, request, since }
+  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
 }
 
 /** Undefined where the gateway does not answer. */
@@ -90,17 +87,12 @@ async function write(
   { out, env }: Operator,
   { follow, output }: EventOptions,
   events: readonly Event[],
-  names: ReadonlyMap<string, string>,
 ): Promise<void> {
   if (follow === true && output === 'json') {
     for (const event of events) out.write(`${JSON.stringify(event)}\n`)
     return
   }
-  const view: View = {
-    data: events,
-    names: events.map(({ id }) => id),
-    text: (_isWide, style) => events.map((event) => eventLine(event, names, style)).join(''),
-  }
+  const view = eventsView(events)
   if (follow !== true || events.length > 0)
     out.write(await rendered(view, output, styleFor(out, env)))
 }

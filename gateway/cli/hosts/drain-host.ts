@@ -20,6 +20,7 @@ export interface DrainOptions extends WaitOptions {
 type RemainingServer = AnswerOf<operations['listHostServers']>['servers'][number]
 
 const REMAINING: Listing<RemainingServer> = {
+  plural: 'servers',
   nameOf: ({ id }) => id,
   columns: [
     { head: 'SERVER', of: ({ name }) => name },

@@ -10,19 +10,28 @@ const GIB_MB = 1_024
 /** How hosts are shown at an instant; `cellNames` by the cells' ids. */
 export function hostListing(cellNames: ReadonlyMap<string, string>, now: number): Listing<Host> {
   return {
+    plural: 'hosts',
     nameOf: ({ name }) => name,
     columns: [
       { head: 'NAME', of: ({ name }) => name },
       { head: 'CELL', of: ({ cell_id }) => cellNames.get(cell_id) ?? cell_id },
       { head: 'STATE', of: hostState, tone: (host) => TONES[hostState(host)] },
       { head: 'SERVERS', of: ({ servers }) => servers },
-      { head: 'VCPUS', of: ({ used, total }) => share(used.vcpus, total?.vcpus) },
+      {
+        head: 'VCPUS',
+        of: ({ used, total, ratios }) => share(used.vcpus, total?.vcpus, ratios.vcpus),
+      },
       {
         head: 'GIB',
-        of: ({ used, total }) =>
-          share(Math.ceil(used.memory_mb / GIB_MB), total && Math.floor(total.memory_mb / GIB_MB)),
+        of: ({ used, total, ratios }) => {
+          const there = total && Math.floor(total.memory_mb / GIB_MB)
+          return share(Math.ceil(used.memory_mb / GIB_MB), there, ratios.memory_mb)
+        },
       },
-      { head: 'DISK GB', of: ({ used, total }) => share(used.disk_gb, total?.disk_gb) },
+      {
+        head: 'DISK GB',
+        of: ({ used, total, ratios }) => share(used.disk_gb, total?.disk_gb, ratios.disk_gb),
+      },
       { head: 'DRIVER', of: ({ driver }) => driver },
       { head: 'REASON', of: ({ down_reason, cordon_reason }) => down_reason ?? cordon_reason },
       { head: 'ZONE', of: ({ zone }) => zone, isWide: true },
@@ -44,6 +53,7 @@ const TONES = { up: 'good', cordoned: 'doubtful', down: 'bad' } as const satisfi
   Tone
 >
 
-function share(used: number, total: number | null | undefined): string {
-  return `${used}/${total ?? '-'}`
+/** Used of what is there, and how many times that may be used where it is not once: `3/8 x16`. */
+function share(used: number, total: number | null | undefined, ratio: number): string {
+  return `${used}/${total ?? '-'}${ratio === 1 ? '' : ` x${ratio}`}`
 }

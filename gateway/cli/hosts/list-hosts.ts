@@ -1,5 +1,5 @@
 import { cellNames } from '../cells/cell-names.ts'
-import { warnOfSilent } from '../cells/warn-of-silent.ts'
+import { warnOfUnreachable } from '../cells/warn-of-unreachable.ts'
 import type { Operator } from '../operator.ts'
 import { present, type ViewOptions } from '../output/present.ts'
 import { listView } from '../output/view.ts'
@@ -20,7 +20,7 @@ export async function listHosts(operator: Operator, options: HostOptions): Promi
     const concerned = cells.filter(
       ({ id, name }) => wanted === undefined || wanted === id || wanted === name,
     )
-    warnOfSilent(operator, concerned)
+    warnOfUnreachable(operator, concerned)
     return listView(hosts, hostListing(cellNames(cells), Date.now()))
   })
 }

@@ -6,6 +6,7 @@ import { findHost } from './find-host.ts'
 import type { HostOptions } from './list-hosts.ts'
 
 const LISTING: Listing<components['schemas']['Stranger']> = {
+  plural: 'unmanaged guests',
   nameOf: ({ id }) => id,
   columns: [
     { head: 'ID', of: ({ id }) => id },

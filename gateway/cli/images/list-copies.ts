@@ -5,6 +5,7 @@ import { present } from '../output/present.ts'
 import { type Listing, listView } from '../output/view.ts'
 
 const LISTING: Listing<components['schemas']['ImageCopy']> = {
+  plural: 'copies',
   nameOf: ({ host }) => host,
   columns: [
     { head: 'CELL', of: ({ cell }) => cell },
@@ -26,7 +27,7 @@ export async function listCopies(
       path: { image },
       query: cell === undefined ? {} : { cell },
     })
-    for (const { host, reason } of answer.silent) {
+    for (const { host, reason } of answer.unreachable) {
       operator.endsAs('partial')
       operator.err.write(`weir: ${host} cannot be asked: ${reason}\n`)
     }

@@ -35,6 +35,7 @@ export async function listIntents(operator: Operator, options: IntentOptions): P
 
 function intentListing(names: ReadonlyMap<string, string>, now: number): Listing<Intent> {
   return {
+    plural: 'intents',
     nameOf: ({ id }) => id,
     columns: [
       { head: 'SERVER', of: ({ server_id }) => server_id },

@@ -22,6 +22,7 @@ export async function listSensors(
 }
 
 const SENSORS: Listing<Sensor> = {
+  plural: 'sensors',
   nameOf: ({ name }) => name,
   columns: [
     { head: 'SENSOR', of: ({ name }) => name },

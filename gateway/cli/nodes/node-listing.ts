@@ -10,6 +10,7 @@ const GIB_BYTES = 1_024 ** 3
 /** How machines are shown; `hostNames` by the hosts' ids. */
 export function nodeListing(hostNames: ReadonlyMap<string, string>): Listing<Node> {
   return {
+    plural: 'nodes',
     nameOf: ({ name }) => name,
     columns: [
       { head: 'NAME', of: ({ name }) => name },

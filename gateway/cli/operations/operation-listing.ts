@@ -15,6 +15,7 @@ const TONES: Readonly<Record<Operation['state'], Tone>> = {
 /** How operations are shown at an instant. */
 export function operationListing(now: number): Listing<Operation> {
   return {
+    plural: 'operations',
     nameOf: ({ id }) => id,
     columns: [
       { head: 'ID', of: ({ id }) => id },

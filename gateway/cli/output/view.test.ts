@@ -11,6 +11,7 @@ interface Thing {
 }
 
 const LISTING: Listing<Thing> = {
+  plural: 'things',
   nameOf: ({ name }) => name,
   columns: [
     { head: 'NAME', of: ({ name }) => name },
@@ -36,7 +37,7 @@ test('a list is a table with numbers to the right; wide ones have every column',
 })
 
 test('a list of nothing is no table, and still JSON', async () => {
-  expect(await rendered(listView([], LISTING), 'table', plain)).toBe('')
+  expect(await rendered(listView([], LISTING), 'table', plain)).toBe('No things.\n')
   expect(await rendered(listView([], LISTING), 'json', plain)).toBe('[]\n')
 })
 

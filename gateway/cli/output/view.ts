@@ -15,12 +15,24 @@ export interface Listing<Row> {
   readonly columns: readonly Column<Row>[]
   /** By which other commands find it. */
   readonly nameOf: (row: Row) => string
+  /** What several of it are called: an empty list says that there are none. */
+  readonly plural: string
 }
 
-export function listView<Row>(rows: readonly Row[], { columns, nameOf }: Listing<Row>): View {
+/** A part of what is shown of a single thing. */
+export interface Part {
+  readonly heading: string
+  readonly view: Pick<View, 'text'>
+}
+
+export function listView<Row>(rows: readonly Row[], listing: Listing<Row>): View {
+  const { columns, nameOf, plural } = listing
   return {
     data: rows,
-    text: (isWide, style) => renderTable(rows, shownColumns(columns, isWide), style),
+    text: (isWide, style) =>
+      rows.length === 0
+        ? `No ${plural}.\n`
+        : renderTable(rows, shownColumns(columns, isWide), style),
     names: rows.map(nameOf),
   }
 }
@@ -32,6 +44,22 @@ export function fieldsView<Row>(row: Row, { columns, nameOf }: Listing<Row>): Vi
     text: (_isWide, style) => renderFields(row, columns, style),
     names: [nameOf(row)],
   }
+}
+
+/** A single thing and what belongs to it, each part below its heading; `data` has it all. */
+export function viewWithParts(view: View, parts: readonly Part[], data: unknown): View {
+  return {
+    ...view,
+    data,
+    text: (isWide, style) => [view.text(isWide, style), partsText(parts, isWide, style)].join('\n'),
+  }
+}
+
+/** Parts, each below its heading, with an empty line between them. */
+export function partsText(parts: readonly Part[], isWide: boolean, style: Style): string {
+  return parts
+    .map(({ heading, view }) => `${style('heading', heading)}\n${view.text(isWide, style)}`)
+    .join('\n')
 }
 
 /** The view as text that ends with a newline, or is empty. */

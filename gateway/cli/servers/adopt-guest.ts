@@ -13,6 +13,7 @@ export interface AdoptOptions extends ViewOptions {
 }
 
 const LISTING: Listing<{ readonly server_id: string }> = {
+  plural: 'servers',
   nameOf: ({ server_id }) => server_id,
   columns: [{ head: 'SERVER ID', of: ({ server_id }) => server_id }],
 }

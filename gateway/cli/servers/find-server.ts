@@ -9,10 +9,7 @@ export async function findServer({ compute }: Session, wanted: string): Promise<
   const { servers } = await compute.ask('get', '/v2.1/servers', { query })
   const [found, ...others] = servers
   if (found === undefined)
-    throw new Failure(
-      'not-found',
-      `There is no server ${wanted}. See: openstack server list --all-projects`,
-    )
+    throw new Failure('not-found', `There is no server ${wanted}. See: ./weir server list`)
   if (others.length > 0)
     throw new Failure(
       'conflict',

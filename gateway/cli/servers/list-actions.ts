@@ -8,6 +8,7 @@ type Action =
   operations['listInstanceActions']['responses'][200]['content']['application/json']['instanceActions'][number]
 
 const LISTING: Listing<Action> = {
+  plural: 'actions',
   nameOf: ({ request_id }) => request_id,
   columns: [
     { head: 'BEGUN', of: ({ start_time }) => start_time },

@@ -17,6 +17,7 @@ export interface ServerPlace {
 }
 
 const LISTING: Listing<ServerPlace> = {
+  plural: 'servers',
   nameOf: ({ host, cell }) => host ?? cell ?? '-',
   columns: [
     { head: 'SERVER', of: ({ name }) => name },

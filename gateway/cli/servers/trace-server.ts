@@ -6,6 +6,7 @@ import type { Decision } from './decision-text.ts'
 import { findServer } from './find-server.ts'
 
 const LISTING: Listing<Decision> = {
+  plural: 'decisions',
   nameOf: ({ chosen }) => chosen ?? '-',
   columns: [
     { head: 'ATTEMPT', of: ({ attempt }) => attempt },

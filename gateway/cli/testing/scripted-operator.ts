@@ -17,6 +17,7 @@ export function scriptedOperator(change: Partial<Operator> = {}): ScriptedOperat
     err: { write: (text) => (written.err += text) },
     secret: () => Promise.resolve(''),
     localFiles: () => Promise.resolve([]),
+    logLines: () => Promise.resolve([]),
     forgetCell: () => Promise.resolve(),
     endsAs: (ending) => {
       written.ending = ending

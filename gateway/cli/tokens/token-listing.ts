@@ -7,6 +7,7 @@ export type JoinToken = components['schemas']['JoinToken']
 /** How join tokens are shown at an instant. */
 export function tokenListing(now: number): Listing<JoinToken> {
   return {
+    plural: 'join tokens',
     nameOf: ({ id }) => id,
     columns: [
       { head: 'CELL', of: ({ cell }) => cell },

@@ -1,6 +1,6 @@
 import { type Cell, cellListing } from '../cells/cell-listing.ts'
 import { cellNames } from '../cells/cell-names.ts'
-import { warnOfSilent } from '../cells/warn-of-silent.ts'
+import { warnOfUnreachable } from '../cells/warn-of-unreachable.ts'
 import { allHosts } from '../hosts/all-hosts.ts'
 import type { Host } from '../hosts/host-listing.ts'
 import type { Operator } from '../operator.ts'
@@ -16,7 +16,7 @@ export async function showTop(operator: Operator, options: ViewOptions): Promise
       session.federation.ask('get', '/v1/cells'),
       allHosts(session),
     ])
-    warnOfSilent(operator, cells)
+    warnOfUnreachable(operator, cells)
     return topView(cells, hosts, Date.now())
   })
 }

@@ -17,10 +17,10 @@ export async function verifyCloud(operator: Operator, options: ViewOptions): Pro
   })
 }
 
-function ofCell({ name, is_alive, loss, needs_resync, is_enabled, summary }: Cell): Finding {
+function ofCell({ name, is_reachable, loss, needs_resync, is_enabled, summary }: Cell): Finding {
   const check = `cell ${name}`
   if (loss !== null) return { check, result: 'failed', detail: 'it was declared lost' }
-  if (!is_alive) return { check, result: 'failed', detail: 'it is silent' }
+  if (!is_reachable) return { check, result: 'failed', detail: 'it is unreachable' }
   if (needs_resync) return { check, result: 'unknown', detail: 'a full copy of it is being read' }
   const servers = `${summary?.servers ?? 0} servers`
   return { check, result: 'ok', detail: is_enabled ? servers : `${servers}, disabled` }
@@ -32,9 +32,10 @@ function ofHost(
 ): Finding {
   const cell = cells.find(({ id }) => id === cell_id)
   const check = `host ${name}`
-  if (cell?.is_alive !== true)
-    return { check, result: 'unknown', detail: `its cell ${cell?.name ?? cell_id} is silent` }
-  if (!is_up) return { check, result: 'failed', detail: down_reason ?? 'it is silent' }
+  if (cell?.is_reachable !== true)
+    return { check, result: 'unknown', detail: `its cell ${cell?.name ?? cell_id} is unreachable` }
+  if (!is_up)
+    return { check, result: 'failed', detail: down_reason ?? 'its compute is unreachable' }
   const what = `${servers} servers`
   return { check, result: 'ok', detail: is_cordoned ? `${what}, cordoned` : what }
 }

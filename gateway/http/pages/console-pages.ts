@@ -6,6 +6,7 @@ import type { Page } from './page.ts'
 const OWN = join(import.meta.dirname, '..', '..', 'pages', 'console')
 const NOVNC = join(dirname(fileURLToPath(import.meta.resolve('@novnc/novnc'))), '..')
 const XTERM = join(dirname(fileURLToPath(import.meta.resolve('@xterm/xterm'))), '..')
+const FIT = dirname(fileURLToPath(import.meta.resolve('@xterm/addon-fit')))
 
 /** Both libraries set styles of elements; noVNC draws cursors from data. Clouds' own portals show consoles in frames. */
 const POLICY =
@@ -35,6 +36,7 @@ const SERIAL_PAGE: Page = {
     ['console.css', join(OWN, 'console.css')],
     ['session.js', join(OWN, 'session.js')],
     ['serial.js', join(OWN, 'serial.js')],
+    ['addon-fit.mjs', join(FIT, 'addon-fit.mjs')],
     ['xterm.css', join(XTERM, 'css/xterm.css')],
     ['xterm.mjs', join(XTERM, 'lib/xterm.mjs')],
   ]),

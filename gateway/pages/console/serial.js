@@ -1,17 +1,25 @@
-import { CLOSED, protocolsFor, socketUrl, takeToken, tell } from './session.js'
+import { FitAddon } from './addon-fit.mjs'
+import { begin, closed, opened } from './session.js'
 import { Terminal } from './xterm.mjs'
 
-const terminal = new Terminal({ cursorBlink: true, scrollback: 10_000 })
-terminal.open(document.getElementById('console'))
-terminal.focus()
+const screen = document.getElementById('console')
 
-const socket = new WebSocket(socketUrl(), protocolsFor(takeToken()))
-socket.binaryType = 'arraybuffer'
-socket.addEventListener('open', () => tell(''))
-socket.addEventListener('close', () => tell(CLOSED))
-socket.addEventListener('message', ({ data }) => terminal.write(new Uint8Array(data)))
+begin((url, protocols) => {
+  const terminal = new Terminal({ cursorBlink: true, scrollback: 10_000 })
+  const fit = new FitAddon()
+  terminal.loadAddon(fit)
+  terminal.open(screen)
+  new ResizeObserver(() => fit.fit()).observe(screen)
+  terminal.focus()
 
-const typed = new TextEncoder()
-terminal.onData((text) => {
-  if (socket.readyState === WebSocket.OPEN) socket.send(typed.encode(text))
+  const socket = new WebSocket(url, protocols)
+  socket.binaryType = 'arraybuffer'
+  socket.addEventListener('open', opened)
+  socket.addEventListener('close', closed)
+  socket.addEventListener('message', ({ data }) => terminal.write(new Uint8Array(data)))
+
+  const typed = new TextEncoder()
+  terminal.onData((text) => {
+    if (socket.readyState === WebSocket.OPEN) socket.send(typed.encode(text))
+  })
 })

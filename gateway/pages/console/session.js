@@ -1,27 +1,56 @@
 // What the pages of both kinds of console share.
 
-/** The one-time token; the address no longer shows it afterwards, so nobody reads it over a shoulder. */
-export function takeToken() {
-  const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? ''
+/** What the address says behind its `#`; it no longer shows it afterwards, so nobody reads the token over a shoulder. */
+function takeAddress() {
+  const said = new URLSearchParams(location.hash.slice(1))
   history.replaceState(null, '', location.pathname)
-  return token
+  return { token: said.get('token') ?? '', server: said.get('server') ?? '' }
 }
 
-export function socketUrl() {
+/**
+ * Begins a console: names the server, and lets `connect` open the connection to a URL with subprotocols. A page that was
+ * given no token, as after a reload, says so instead.
+ */
+export function begin(connect) {
+  const { token, server } = takeAddress()
+  if (server !== '') {
+    document.getElementById('server').textContent = server
+    document.title = `${server} – ${document.title}`
+  }
+  const screen = document.getElementById('console')
+  document.getElementById('full-screen').addEventListener('click', () => void screen.requestFullscreen())
+  if (token === '') {
+    end('This page opens a console once. Its address no longer has the token.')
+    return
+  }
   const url = new URL('../socket', document.baseURI)
   url.protocol = url.protocol.replace('http', 'ws')
-  return url.href
+  connect(url.href, ['binary', `token.${token}`])
 }
 
-export function protocolsFor(token) {
-  return ['binary', `token.${token}`]
+/** The console is shown, and takes what is typed. */
+export function opened() {
+  tell('Connected')
+  isOpen = true
+}
+
+/** The connection is gone, or never came about. What was shown last stays readable. */
+export function closed() {
+  if (isOpen) tell('Closed: the server or the network ended the connection')
+  else end('The console did not open: its address was used before or has expired, or the server is off.')
+}
+
+let isOpen = false
+
+function end(reason) {
+  tell('Closed')
+  document.getElementById('console').hidden = true
+  document.getElementById('full-screen').disabled = true
+  document.getElementById('reason').textContent = reason
+  document.getElementById('end').hidden = false
 }
 
 /** Text only: nothing a guest says can become part of the page. */
-export function tell(text) {
-  const state = document.getElementById('state')
-  state.textContent = text
-  state.hidden = text === ''
+function tell(text) {
+  document.getElementById('state').textContent = text
 }
-
-export const CLOSED = 'Closed. A console opens once: ask for a new URL.'

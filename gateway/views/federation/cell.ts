@@ -13,6 +13,7 @@ export function cellView(cell: OperatedCell) {
     is_enabled: !cell.isDisabled,
     disabled_reason: cell.disabledReason,
     weight: cell.weight,
+    is_reachable: heard?.isAlive ?? false,
     is_alive: heard?.isAlive ?? false,
     last_heard_at: lastHeardAt === undefined ? null : new Date(lastHeardAt).toISOString(),
     needs_resync: cell.needsResync,

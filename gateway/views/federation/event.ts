@@ -3,7 +3,7 @@ import type { KeptEvent } from '../../db/events.ts'
 
 /** An event as the federation API shows it; hosts and cells, and why a step failed there, are an operator's business. */
 export function eventView(
-  { n, type, at, projectId, serverId, cellId, details }: KeptEvent,
+  { n, type, at, projectId, serverId, serverName, cellId, cellName, details }: KeptEvent,
   { isAdmin }: Pick<Requester, 'isAdmin'>,
 ) {
   return {
@@ -12,7 +12,9 @@ export function eventView(
     at: at.toISOString(),
     project_id: projectId,
     server_id: serverId,
+    server_name: serverName,
     cell_id: isAdmin ? cellId : null,
+    cell: isAdmin ? cellName : null,
     host: isAdmin ? (details.host ?? null) : null,
     request_id: details.requestId ?? null,
     user_id: details.userId ?? null,

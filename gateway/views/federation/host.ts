@@ -20,6 +20,7 @@ export function hostView(host: HostRecord, cells: Cells) {
     last_seen_at: new Date(view.lastSeenAt).toISOString(),
     total: view.inventory === null ? null : resources(view.inventory),
     used: resources(view.used),
+    ratios: resources(view.ratios),
     servers: view.used.instances,
   }
 }

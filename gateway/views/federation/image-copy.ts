@@ -1,4 +1,4 @@
-import type { HostCopy, SilentHost } from '../../app/federation/image-copies.ts'
+import type { HostCopy, UnreachableHost } from '../../app/federation/image-copies.ts'
 
 /** A host's copy of an image as the federation API shows it. */
 export function imageCopyView({ cell, host, name, sizeBytes }: HostCopy) {
@@ -11,7 +11,7 @@ export function imageCopyView({ cell, host, name, sizeBytes }: HostCopy) {
   }
 }
 
-export function silentHostView({ host, reason }: SilentHost) {
+export function unreachableHostView({ host, reason }: UnreachableHost) {
   return { ...hostNames(host), reason }
 }
 

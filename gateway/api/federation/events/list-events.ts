@@ -29,9 +29,10 @@ const NUMBER = /^\d{1,15}$/
 /** GET /v1/events */
 export const listEvents: Handler<Op> = async (call) => {
   const { app, context, query, raw } = call
-  const { project: projectId, server: serverId, type } = query
+  const { project: projectId, server: serverId, type, host, request: requestId } = query
   // Who may not ask for a cell's events shall not learn which cells there are.
-  const wanted = { projectId, serverId, cellId: query.cell, type }
+  const since = query.since === undefined ? undefined : new Date(query.since)
+  const wanted = { projectId, serverId, cellId: query.cell, type, host, requestId, since }
   const asked = visibleEvents(context, wanted)
   const cellId =
     asked.cellId === undefined

@@ -2,7 +2,7 @@ import type { operations } from '#openapi/federation.gen.ts'
 import { findOperatedCell } from '../../../app/federation/cells.ts'
 import { imageCopies } from '../../../app/federation/image-copies.ts'
 import type { Handler } from '../../../http/operation.ts'
-import { imageCopyView, silentHostView } from '../../../views/federation/image-copy.ts'
+import { imageCopyView, unreachableHostView } from '../../../views/federation/image-copy.ts'
 
 /** GET /v1/images/{image}/copies */
 export const listImageCopies: Handler<operations['listImageCopies']> = async (call) => {
@@ -11,12 +11,14 @@ export const listImageCopies: Handler<operations['listImageCopies']> = async (ca
   const cellId =
     query.cell === undefined ? undefined : (await findOperatedCell(app.db, cells, query.cell)).id
   const asked = { image: params.image, cellId }
-  const { imageId, copies, silent } = await imageCopies(app.compute, context, asked)
+  const { imageId, copies, unreachable } = await imageCopies(app.compute, context, asked)
+  const hosts = unreachable.map(unreachableHostView)
   return {
     body: {
       image_id: imageId,
       copies: copies.map(imageCopyView),
-      silent: silent.map(silentHostView),
+      unreachable: hosts,
+      silent: hosts,
     },
   }
 }

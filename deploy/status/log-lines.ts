@@ -1,0 +1,28 @@
+import { createReadStream, existsSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import type { LogLine } from '#gateway/cli/operator.ts'
+import type { Layout } from '../deployment/layout.ts'
+import { loadState } from '../deployment/state.ts'
+import { logPath } from './log-path.ts'
+import { processStates } from './process-states.ts'
+
+const LINES_MAX = 1_000
+const TIME = /"time":"([^"]{1,40})"/
+
+/** The first thousand lines of the deployment's own programs that hold a text, in the order of their times. */
+export async function logLines(layout: Layout, text: string): Promise<readonly LogLine[]> {
+  const state = loadState(layout)
+  if (state === undefined) return []
+  const found: LogLine[] = []
+  for (const { name } of await processStates(layout, state)) {
+    const path = logPath(layout, name)
+    if (!existsSync(path)) continue
+    for await (const line of createInterface({ input: createReadStream(path) }))
+      if (line.includes(text) && found.length < LINES_MAX) found.push({ process: name, line })
+  }
+  return found.toSorted((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1))
+}
+
+function timeOf({ line }: LogLine): string {
+  return TIME.exec(line)?.[1] ?? ''
+}
