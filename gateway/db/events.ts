@@ -10,6 +10,7 @@ import {
   type WaitingEvent,
   waitingEvents,
 } from './event-inbox.ts'
+import { inSlices } from './keyset.ts'
 import { eventState, events } from './schema/events.ts'
 
 /** An event as it is kept. */
@@ -105,13 +106,15 @@ export async function eventsAfter(
   filter: EventFilter,
   max: number,
 ): Promise<readonly KeptEvent[]> {
-  const rows = await db.orm
-    .select()
-    .from(events)
-    .where(and(gt(events.n, after), conditionOf(filter)))
-    .orderBy(asc(events.n))
-    .limit(max)
-  return rows.map(recorded)
+  return inSlices<KeptEvent>(max, async (limit, last) => {
+    const rows = await db.orm
+      .select()
+      .from(events)
+      .where(and(gt(events.n, last?.n ?? after), conditionOf(filter)))
+      .orderBy(asc(events.n))
+      .limit(limit)
+    return rows.map(recorded)
+  })
 }
 
 /** The newest events up to a number, the oldest of them first. */
@@ -121,13 +124,17 @@ export async function eventsUpTo(
   filter: EventFilter,
   max: number,
 ): Promise<readonly KeptEvent[]> {
-  const rows = await db.orm
-    .select()
-    .from(events)
-    .where(and(lte(events.n, last), conditionOf(filter)))
-    .orderBy(desc(events.n))
-    .limit(max)
-  return rows.map(recorded).toReversed()
+  const newest = await inSlices<KeptEvent>(max, async (limit, before) => {
+    const upTo = before === undefined ? last : before.n - 1
+    const rows = await db.orm
+      .select()
+      .from(events)
+      .where(and(lte(events.n, upTo), conditionOf(filter)))
+      .orderBy(desc(events.n))
+      .limit(limit)
+    return rows.map(recorded)
+  })
+  return newest.toReversed()
 }
 
 /** Removes at most `rows` events older than a time, the oldest first, and returns how many. */
