@@ -1,5 +1,6 @@
 import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
+import { SharedReads } from '#common/db/shared-reads.ts'
 import { builder, statement } from '#common/db/statement.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
 import { after, inSlices, orderOf, type SortColumn } from './keyset.ts'
@@ -90,8 +91,18 @@ const NEXT_OF_PROJECT = newestOfProject(sql`
   and (${serverIndex.createdAt} < ${sql.placeholder('createdAt')}
     or ${serverIndex.serverId} < ${sql.placeholder('serverId')})`)
 
+const NEWEST = new SharedReads<readonly ServerRecord[]>()
+
 /** What lists ask for most: the first page of a project's servers, newest first, in prepared queries. */
-export async function newestServers(
+export function newestServers(
+  db: Executor,
+  projectId: string,
+  limit: number,
+): Promise<readonly ServerRecord[]> {
+  return NEWEST.read(db, `${limit} ${projectId}`, () => readNewest(db, projectId, limit))
+}
+
+function readNewest(
   db: Executor,
   projectId: string,
   limit: number,
