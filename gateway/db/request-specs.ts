@@ -4,7 +4,7 @@ import { rowsInsert } from '#common/db/insert-rows.ts'
 import { Lookup } from '#common/db/lookup.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
-import { askedOf } from '../app/servers/asked-for.ts'
+import type { AskedFor } from '../app/servers/asked-for.ts'
 import type { BuildSpec } from '../app/servers/build-spec.ts'
 import { requestSpecs } from './schema/servers.ts'
 import { showAsked } from './server-asked.ts'
@@ -92,10 +92,14 @@ const REPLACE = statement(
     .where(eq(requestSpecs.serverId, sql.placeholder('serverId'))),
 )
 
-/** Afterwards this is what the server is to be, and shows. */
-export async function replaceRequestSpec(tx: Tx, request: RequestSpec): Promise<void> {
+/** Afterwards this is what the server is to be, and `asked` what it shows of that. */
+export async function replaceRequestSpec(
+  tx: Tx,
+  request: RequestSpec,
+  asked: Omit<AskedFor, 'hints'>,
+): Promise<void> {
   await tx.run(REPLACE, { ...request, spec: JSON.stringify(request.spec) })
-  showAsked(tx, request.serverId, askedOf(request.spec))
+  showAsked(tx, request.serverId, asked)
 }
 
 /** Undefined once the server is gone. */

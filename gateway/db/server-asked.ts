@@ -1,7 +1,15 @@
 import { sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { sqlStatement } from '#common/db/statement.ts'
-import { type AskedFor, NOTHING_ASKED } from '../app/servers/asked-for.ts'
+import type { AskedFor } from '../app/servers/asked-for.ts'
+
+/** Of a server of which the index has null. */
+export const NOTHING_ASKED: AskedFor = {
+  zone: null,
+  hints: {},
+  imageProperties: {},
+  trustedCertificates: null,
+}
 
 const p = sql.placeholder
 const asked = sql`coalesce(s.asked, ${JSON.stringify(NOTHING_ASKED)})`

@@ -1,10 +1,10 @@
 import type { CellId, HostId, ImageId, InstanceId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import { taskOfWish, type Wish } from '#common/states/wishes.ts'
-import { NOTHING_ASKED } from '../app/servers/asked-for.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
 import { jsonText, parseShared } from './json-text.ts'
 import { serverIndex } from './schema/servers.ts'
+import { NOTHING_ASKED } from './server-asked.ts'
 
 /** What to select so that `serverRecordOf` can read the row, from a prepared statement or a built one. */
 export const SERVER_COLUMNS = {

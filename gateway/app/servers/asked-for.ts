@@ -15,13 +15,6 @@ export interface AskedFor {
 /** What the scheduler was told when the server was made, every value in a list, as Nova keeps it. */
 export type SchedulerHints = Readonly<Record<string, readonly string[]>>
 
-export const NOTHING_ASKED: AskedFor = {
-  zone: null,
-  hints: {},
-  imageProperties: {},
-  trustedCertificates: null,
-}
-
 /** What a request asks for; null where that is nothing, as of most servers. */
 export function askedFor(spec: Omit<BuildSpec, 'nics'>, hints: SchedulerHints): AskedFor | null {
   const asked = { hints, ...askedOf(spec) }
