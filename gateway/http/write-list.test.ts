@@ -62,11 +62,11 @@ test('a list that nobody cut is cut when it is long, whatever stands beside it',
 test('a body that is written otherwise without entries, or without the list, is written in one go', async () => {
   const many = Array.from({ length: 300 }, (_, id) => ({ id }))
   const inner = { inner: { events: [] }, events: many }
-  const pruned = ({ events: _, ...others }: Record<string, unknown>) => JSON.stringify(others)
+  const pruned = ({ next }: { readonly next?: string }) => JSON.stringify({ next })
 
   expect(await writeList(inner, longListOf(inner)!, serialize)).toBe(serialize(inner))
   const page = { next: '7', events: many }
-  expect(await writeList(page, longListOf(page)!, (body) => pruned(body as never))).toBe(
+  expect(await writeList(page, longListOf(page)!, (body) => pruned(body as object))).toBe(
     '{"next":"7"}',
   )
 })

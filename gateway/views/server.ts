@@ -66,14 +66,7 @@ export function serverViewer(
       user_id: server.userId,
       metadata: server.metadata,
       hostId: hostIdOf(server.projectId, server.host),
-      image:
-        imageId === null
-          ? ''
-          : {
-              id: imageId,
-              links: [{ rel: 'bookmark', href: imageLink + imageId }],
-              properties: asked.imageProperties,
-            },
+      image: imageId === null ? '' : imageView(imageId, imageLink + imageId, asked),
       flavor: flavorView(flavor, flavorLink + flavor.id, showsSpecs),
       created: zonedTime(server.createdAt),
       updated: zonedTime(server.updatedAt),
@@ -112,6 +105,11 @@ export function serverViewer(
       ...(extras !== undefined && showsHostStatus && { host_status: extras.hostStatus(server) }),
     }
   }
+}
+
+function imageView(id: string, bookmark: string, asked: ServerRecord['asked']) {
+  const links = [{ rel: 'bookmark', href: bookmark }]
+  return { id, links, properties: asked.imageProperties }
 }
 
 /** By id until 2.46; from 2.47 on what it was when the server was made. */
