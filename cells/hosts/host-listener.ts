@@ -22,6 +22,10 @@ const QUEUE = 'conductor'
 /** Of one host. One that comes back with a thousand guests tells of each; what is dropped its next report has. */
 const WORDS_PER_SECOND = 200
 
+/** A guest that ends is mostly one that is being deleted: a moment later nobody need look at it, or at all of them at once. */
+const DOUBT_AFTER_MS = 100
+
+type Power = Static<typeof InstancePower>
 type Heed = (message: Msg) => Promise<void>
 
 /** Hears the cell's hosts until disposed: notes who lives, records what they report, and audits their guests. */
@@ -32,6 +36,9 @@ export class HostListener implements AsyncDisposable {
   readonly #peers: PeersHeard
   readonly #inHand: OneInHand<string, Msg>[] = []
   readonly #audited = new Set<HostId>()
+  /** What was last said of guests that may have ended by themselves. */
+  readonly #doubted = new Map<string, Power>()
+  #doubting: Promise<void> = Promise.resolve()
   /** Hosts that have reported since this began to listen, or are being asked to. */
   readonly #reported = new Set<HostId>()
 
@@ -45,7 +52,7 @@ export class HostListener implements AsyncDisposable {
       this.#subscribe('alive', HostAlive, ({ hostId }) => this.#meet(hostId as HostId), QUEUE),
       this.#subscribe('report', HostReport, (report) => this.#record(report), QUEUE),
       this.#hearOfReports(),
-      this.#subscribe('power', InstancePower, (power) => this.#doubt(power), QUEUE),
+      this.#subscribe('power', InstancePower, async (power) => this.#doubt(power), QUEUE),
       this.#listenOneInHand(innerSubject(cell.conductor.cellId, 'hosts-changed'), 1, () =>
         cell.conductor.hosts.refresh(),
       ),
@@ -61,6 +68,7 @@ export class HostListener implements AsyncDisposable {
     for (const subscription of this.#subscriptions)
       if (!subscription.isClosed()) subscription.unsubscribe()
     await Promise.all(this.#inHand.map((each) => each.end()))
+    await this.#doubting
   }
 
   /** Every process hears who lives, at once, however much else there is to do. */
@@ -154,8 +162,22 @@ export class HostListener implements AsyncDisposable {
   }
 
   /** Every boot tells of a guest that runs; one that does not, and that nobody is changing, is looked into. */
-  async #doubt({ id, powerState, fault }: Static<typeof InstancePower>): Promise<void> {
-    if (powerState === POWER_STATES.running && fault === undefined) return
+  #doubt(power: Power): void {
+    if (power.powerState === POWER_STATES.running && power.fault === undefined) return
+    this.#doubted.set(power.id, power)
+    if (this.#doubted.size === 1) this.#doubting = this.#lookIntoDoubted()
+  }
+
+  async #lookIntoDoubted(): Promise<void> {
+    const { clock, log } = this.#cell.conductor
+    await clock.sleep(DOUBT_AFTER_MS)
+    const doubted = [...this.#doubted.values()]
+    this.#doubted.clear()
+    for (const looked of await Promise.allSettled(doubted.map((power) => this.#lookInto(power))))
+      if (looked.status === 'rejected') log.warn(errorFields(looked.reason), 'guest not looked at')
+  }
+
+  async #lookInto({ id, powerState, fault }: Power): Promise<void> {
     const instance = await findInstance(this.#cell.conductor.db, id as InstanceId)
     if (instance === undefined || instance.sagaId !== null) return
     if (instance.placed !== null && (instance.powerState !== powerState || fault !== undefined))

@@ -2,6 +2,7 @@ import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Transactional } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { sqlStatement } from '#common/db/statement.ts'
+import { inSlices } from './keyset.ts'
 import { auditRecords } from './schema/audit.ts'
 
 /** A record with what it is known by while it is on its way into the database. */
@@ -63,12 +64,14 @@ export async function listAuditRecords(
   before: number,
   max: number,
 ): Promise<readonly NumberedRecord[]> {
-  return db.orm
-    .select()
-    .from(auditRecords)
-    .where(and(lt(auditRecords.n, before), conditionOf(filter)))
-    .orderBy(desc(auditRecords.n))
-    .limit(max)
+  return inSlices<NumberedRecord>(max, (limit, last) => {
+    return db.orm
+      .select()
+      .from(auditRecords)
+      .where(and(lt(auditRecords.n, last?.n ?? before), conditionOf(filter)))
+      .orderBy(desc(auditRecords.n))
+      .limit(limit)
+  })
 }
 
 /** Removes at most `rows` records older than a time. */

@@ -10,6 +10,7 @@ import {
   type WaitingEvent,
   waitingEvents,
 } from './event-inbox.ts'
+import { inSlices } from './keyset.ts'
 import { cellMappings } from './schema/cells.ts'
 import { eventState, events } from './schema/events.ts'
 import { serverIndex } from './schema/servers.ts'
@@ -116,11 +117,13 @@ export async function eventsAfter(
   filter: EventFilter,
   max: number,
 ): Promise<readonly KeptEvent[]> {
-  const rows = await named(db)
-    .where(and(gt(events.n, after), conditionOf(filter)))
-    .orderBy(asc(events.n))
-    .limit(max)
-  return rows.map(recorded)
+  return inSlices<KeptEvent>(max, async (limit, last) => {
+    const rows = await named(db)
+      .where(and(gt(events.n, last?.n ?? after), conditionOf(filter)))
+      .orderBy(asc(events.n))
+      .limit(limit)
+    return rows.map(recorded)
+  })
 }
 
 /** The newest events up to a number, the oldest of them first. */
@@ -130,11 +133,15 @@ export async function eventsUpTo(
   filter: EventFilter,
   max: number,
 ): Promise<readonly KeptEvent[]> {
-  const rows = await named(db)
-    .where(and(lte(events.n, last), conditionOf(filter)))
-    .orderBy(desc(events.n))
-    .limit(max)
-  return rows.map(recorded).toReversed()
+  const newest = await inSlices<KeptEvent>(max, async (limit, before) => {
+    const upTo = before === undefined ? last : before.n - 1
+    const rows = await named(db)
+      .where(and(lte(events.n, upTo), conditionOf(filter)))
+      .orderBy(desc(events.n))
+      .limit(limit)
+    return rows.map(recorded)
+  })
+  return newest.toReversed()
 }
 
 /** Removes at most `rows` events older than a time, the oldest first, and returns how many. */

@@ -4,7 +4,7 @@ import { Failure } from '#common/errors.ts'
 import type { ImageMemberStatus } from '#common/states/image-states.ts'
 import type { Image } from './image.ts'
 import { imagesOfRows } from './images.ts'
-import { after, orderOf, type SortColumn } from './keyset.ts'
+import { after, orderOf, pageInSlices, type SortColumn } from './keyset.ts'
 import { imageMembers, images, imageTags } from './schema/image.ts'
 
 export const IMAGE_SORT_KEYS = [
@@ -76,16 +76,18 @@ export async function listImages(
 ): Promise<readonly Image[]> {
   const keys = sortKeys(page.sort)
   const visible = visibleTo(viewer)
-  const conditions = [visible, ...page.filters.map(conditionOf)]
-  if (page.marker !== undefined)
-    conditions.push(after(keys, await markerValues(db, page.marker, visible, keys)))
-  const rows = await db.orm
-    .select()
-    .from(images)
-    .where(and(...conditions))
-    .orderBy(...orderOf(keys))
-    .limit(page.limit)
-  return imagesOfRows(db, rows)
+  return pageInSlices(page, async ({ limit, marker }) => {
+    const conditions = [visible, ...page.filters.map(conditionOf)]
+    if (marker !== undefined)
+      conditions.push(after(keys, await markerValues(db, marker, visible, keys)))
+    const rows = await db.orm
+      .select()
+      .from(images)
+      .where(and(...conditions))
+      .orderBy(...orderOf(keys))
+      .limit(limit)
+    return imagesOfRows(db, rows)
+  })
 }
 
 function visibleTo(viewer: ImageViewer): SQL | undefined {

@@ -1,4 +1,6 @@
 import { asc, desc, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { isFailure } from '#common/errors.ts'
+import { turn } from '#common/turn.ts'
 
 /** One key of an order: an SQL expression, its direction, and its value in the row a page starts after. */
 export interface SortColumn {
@@ -27,4 +29,50 @@ export function after(columns: readonly SortColumn[], values: readonly unknown[]
 function beyondValue({ column, isDescending }: SortColumn, value: unknown): SQL {
   if (value === null) return isDescending ? sql`false` : sql`${column} is not null`
   return isDescending ? sql`(${column} < ${value} or ${column} is null)` : sql`${column} > ${value}`
+}
+
+/** Of one statement: the driver reads all rows of an answer in one go, for which everybody else waits. */
+const ROWS_MAX = 125
+
+/** `limit` of something, or all there is, read a slice at a time; `read` is told the last one before. */
+export async function inSlices<T>(
+  limit: number,
+  read: (max: number, last: T | undefined) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const all: T[] = []
+  while (all.length < limit) {
+    if (all.length > 0) await turn()
+    const max = Math.min(limit - all.length, ROWS_MAX)
+    const slice = await read(max, all.at(-1))
+    all.push(...slice)
+    if (slice.length < max) break
+  }
+  return all
+}
+
+/** Which part of a page is read. */
+export interface Slice {
+  readonly limit: number
+  /** Id of what it starts after. */
+  readonly marker: string | undefined
+}
+
+/**
+ * The same of what is found again by its id. Where the last one of a slice was deleted before the next is read, which
+ * `read` refuses as `invalid`, the page is read in one go.
+ */
+export async function pageInSlices<T extends { readonly id: string }>(
+  page: Slice,
+  read: (slice: Slice) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  let isContinued = false
+  try {
+    return await inSlices<T>(page.limit, (limit, last) => {
+      isContinued = last !== undefined
+      return read({ limit, marker: last?.id ?? page.marker })
+    })
+  } catch (error) {
+    if (!isContinued || !isFailure(error, 'invalid')) throw error
+    return read(page)
+  }
 }

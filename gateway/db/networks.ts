@@ -3,7 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Network, Subnet } from './network.ts'
-import { pageClauses, type ResourcePage } from './resource-page.ts'
+import { type ResourcePage, readPage } from './resource-page.ts'
 import { networkSegments, networks, ports, subnets } from './schema/network.ts'
 import { StaleRevision } from './stale-revision.ts'
 import { subnetsOfNetworks } from './subnets.ts'
@@ -28,14 +28,15 @@ export async function listNetworks(
   projectId: string | null,
   page: ResourcePage,
 ): Promise<readonly Network[]> {
-  const { where, orderBy, limit } = await pageClauses(db, NETWORKS, visibleTo(projectId), page)
-  const rows = await db.orm
-    .select()
-    .from(networks)
-    .where(where)
-    .orderBy(...orderBy)
-    .limit(limit)
-  return networksOfRows(db, rows)
+  return readPage(db, NETWORKS, visibleTo(projectId), page, async ({ where, orderBy, limit }) => {
+    const rows = await db.orm
+      .select()
+      .from(networks)
+      .where(where)
+      .orderBy(...orderBy)
+      .limit(limit)
+    return networksOfRows(db, rows)
+  })
 }
 
 const BY_ID = tableLookup(networks, 'id')

@@ -2,7 +2,7 @@ import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Port } from './network.ts'
-import { type FilterValue, pageClauses, type ResourcePage } from './resource-page.ts'
+import { type FilterValue, type ResourcePage, readPage } from './resource-page.ts'
 import { networks, portAddresses, portSecurityGroups, ports } from './schema/network.ts'
 import { IS_SERVER_PORT } from './server-ports.ts'
 import { StaleRevision } from './stale-revision.ts'
@@ -44,14 +44,15 @@ export async function listPorts(
   projectId: string | null,
   page: ResourcePage,
 ): Promise<readonly Port[]> {
-  const { where, orderBy, limit } = await pageClauses(db, PORTS, visibleTo(projectId), page)
-  const rows = await db.orm
-    .select()
-    .from(ports)
-    .where(where)
-    .orderBy(...orderBy)
-    .limit(limit)
-  return portsOfRows(db, rows)
+  return readPage(db, PORTS, visibleTo(projectId), page, async ({ where, orderBy, limit }) => {
+    const rows = await db.orm
+      .select()
+      .from(ports)
+      .where(where)
+      .orderBy(...orderBy)
+      .limit(limit)
+    return portsOfRows(db, rows)
+  })
 }
 
 export async function findPorts(db: Executor, ids: readonly string[]): Promise<readonly Port[]> {

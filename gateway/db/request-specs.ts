@@ -4,10 +4,11 @@ import { rowsInsert } from '#common/db/insert-rows.ts'
 import { Lookup } from '#common/db/lookup.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
+import type { AskedFor } from '../app/servers/asked-for.ts'
 import type { BuildSpec } from '../app/servers/build-spec.ts'
 import { requestSpecs } from './schema/servers.ts'
+import { showAsked } from './server-asked.ts'
 import { SERVER_ATTEMPTS, SERVER_IDS, type ServerAttempt } from './server-attempts.ts'
-import type { SchedulerHints } from './server-wishes.ts'
 
 /** What the user asked for, with the secrets still sealed. */
 export interface RequestSpec {
@@ -16,11 +17,6 @@ export interface RequestSpec {
   readonly sealedUserData: string | null
   readonly sealedFiles: string | null
   readonly sealedPassword: string | null
-}
-
-/** A request as it is made, with what no cell is told. */
-export interface NewRequestSpec extends RequestSpec {
-  readonly hints: SchedulerHints
 }
 
 interface RequestSpecRow {
@@ -34,7 +30,6 @@ interface RequestSpecRow {
 const INSERT = rowsInsert(requestSpecs, [
   'serverId',
   'spec',
-  'hints',
   'sealedUserData',
   'sealedFiles',
   'sealedPassword',
@@ -81,7 +76,7 @@ const ERASE = sqlStatement(sql`
   where r.sealed_password is not null and m.attempt = v.attempt
     and m.cell_id <=> ${sql.placeholder('cellId')}`)
 
-export function insertRequestSpecs(tx: Tx, specs: readonly NewRequestSpec[]): void {
+export function insertRequestSpecs(tx: Tx, specs: readonly RequestSpec[]): void {
   INSERT.queue(tx, specs)
 }
 
@@ -97,9 +92,14 @@ const REPLACE = statement(
     .where(eq(requestSpecs.serverId, sql.placeholder('serverId'))),
 )
 
-/** Afterwards this is what the server is to be. */
-export async function replaceRequestSpec(tx: Tx, request: RequestSpec): Promise<void> {
+/** Afterwards this is what the server is to be, and `asked` what it shows of that. */
+export async function replaceRequestSpec(
+  tx: Tx,
+  request: RequestSpec,
+  asked: Omit<AskedFor, 'hints'>,
+): Promise<void> {
   await tx.run(REPLACE, { ...request, spec: JSON.stringify(request.spec) })
+  showAsked(tx, request.serverId, asked)
 }
 
 /** Undefined once the server is gone. */

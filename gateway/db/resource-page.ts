@@ -3,7 +3,7 @@ import type { MySqlColumn, MySqlTable } from 'drizzle-orm/mysql-core'
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { own } from '#common/own.ts'
-import { after, orderOf, type SortColumn } from './keyset.ts'
+import { after, orderOf, pageInSlices, type SortColumn } from './keyset.ts'
 
 export type FilterValue = string | number | boolean
 
@@ -38,8 +38,23 @@ export interface PageClauses {
   readonly limit: number
 }
 
-/** What to select. Throws `invalid` for attributes and markers the collection does not have. */
-export async function pageClauses(
+/**
+ * A page, of which `read` selects a slice at a time. Throws `invalid` for attributes and markers the collection does not
+ * have.
+ */
+export function readPage<T extends { readonly id: string }>(
+  db: Executor,
+  collection: Collection,
+  visible: SQL | undefined,
+  page: ResourcePage,
+  read: (clauses: PageClauses) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  return pageInSlices(page, async (slice) => {
+    return read(await pageClauses(db, collection, visible, { ...page, ...slice }))
+  })
+}
+
+async function pageClauses(
   db: Executor,
   collection: Collection,
   visible: SQL | undefined,

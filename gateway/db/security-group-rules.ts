@@ -3,7 +3,7 @@ import { eq, inArray } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import type { SecurityGroupRule } from './network.ts'
-import { type Collection, pageClauses, type ResourcePage } from './resource-page.ts'
+import { type Collection, type ResourcePage, readPage } from './resource-page.ts'
 import { securityGroupRules as rules } from './schema/network.ts'
 
 const SECURITY_GROUP_RULES: Collection = {
@@ -32,14 +32,15 @@ export async function listSecurityGroupRules(
   page: ResourcePage,
 ): Promise<readonly SecurityGroupRule[]> {
   const visible = projectId === null ? undefined : eq(rules.projectId, projectId)
-  const clauses = await pageClauses(db, SECURITY_GROUP_RULES, visible, page)
-  const rows = await db.orm
-    .select()
-    .from(rules)
-    .where(clauses.where)
-    .orderBy(...clauses.orderBy)
-    .limit(clauses.limit)
-  return rows.map(toRule)
+  return readPage(db, SECURITY_GROUP_RULES, visible, page, async ({ where, orderBy, limit }) => {
+    const found = await db.orm
+      .select()
+      .from(rules)
+      .where(where)
+      .orderBy(...orderBy)
+      .limit(limit)
+    return found.map(toRule)
+  })
 }
 
 export async function findSecurityGroupRule(

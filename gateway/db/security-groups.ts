@@ -3,7 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
 import type { SecurityGroup } from './network.ts'
-import { pageClauses, type ResourcePage } from './resource-page.ts'
+import { type ResourcePage, readPage } from './resource-page.ts'
 import { portSecurityGroups, securityGroupRules, securityGroups } from './schema/network.ts'
 import { rulesOfGroups } from './security-group-rules.ts'
 import { StaleRevision } from './stale-revision.ts'
@@ -19,8 +19,9 @@ export async function listSecurityGroups(
   page: ResourcePage,
 ): Promise<readonly SecurityGroup[]> {
   const visible = projectId === null ? undefined : eq(securityGroups.projectId, projectId)
-  const { where, orderBy, limit } = await pageClauses(db, SECURITY_GROUPS, visible, page)
-  return groupsWhere(db, where, orderBy, limit)
+  return readPage(db, SECURITY_GROUPS, visible, page, ({ where, orderBy, limit }) => {
+    return groupsWhere(db, where, orderBy, limit)
+  })
 }
 
 export async function findSecurityGroup(

@@ -40,6 +40,7 @@ const INSERT = rowsInsert(
     'vmState',
     'taskState',
     'fault',
+    'asked',
   ],
   {
     fixed: {

@@ -22,7 +22,7 @@ beforeAll(async () => {
   await db.transaction((tx) =>
     insertServers(
       tx,
-      servers.map(({ row }) => ({ ...row, addresses: {} })),
+      servers.map(({ row }) => ({ ...row, addresses: {}, asked: null })),
     ),
   )
 })

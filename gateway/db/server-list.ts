@@ -1,9 +1,9 @@
 import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
+import { SharedReads } from '#common/db/shared-reads.ts'
 import { builder, statement } from '#common/db/statement.ts'
-import { turn } from '#common/turn.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
-import { after, orderOf, type SortColumn } from './keyset.ts'
+import { after, inSlices, orderOf, type SortColumn } from './keyset.ts'
 import { serverIndex } from './schema/servers.ts'
 import {
   isNotSoft,
@@ -91,38 +91,29 @@ const NEXT_OF_PROJECT = newestOfProject(sql`
   and (${serverIndex.createdAt} < ${sql.placeholder('createdAt')}
     or ${serverIndex.serverId} < ${sql.placeholder('serverId')})`)
 
-/** Of one statement: the driver reads all rows of an answer in one go, for which everybody else waits. */
-const ROWS_MAX = 125
+const NEWEST = new SharedReads<readonly ServerRecord[]>()
 
 /** What lists ask for most: the first page of a project's servers, newest first, in prepared queries. */
-export async function newestServers(
+export function newestServers(
   db: Executor,
   projectId: string,
   limit: number,
 ): Promise<readonly ServerRecord[]> {
-  return inSlices(limit, async (rows, last) => {
+  return NEWEST.read(db, `${limit} ${projectId}`, () => readNewest(db, projectId, limit))
+}
+
+function readNewest(
+  db: Executor,
+  projectId: string,
+  limit: number,
+): Promise<readonly ServerRecord[]> {
+  return inSlices<ServerRecord>(limit, async (rows, last) => {
     const query = last === undefined ? NEWEST_OF_PROJECT : NEXT_OF_PROJECT
     const after = { createdAt: last?.createdAt ?? null, serverId: last?.id ?? null }
     // mysql2 sends numbers as doubles, which LIMIT does not take.
     const found = await db.rows<ServerRow>(query, { projectId, limit: String(rows), ...after })
     return found.map(serverRecordOf)
   })
-}
-
-/** `limit` of something, or all there is, read a slice at a time; `read` is told the last one before. */
-async function inSlices<T>(
-  limit: number,
-  read: (max: number, last: T | undefined) => Promise<readonly T[]>,
-): Promise<readonly T[]> {
-  const all: T[] = []
-  while (all.length < limit) {
-    if (all.length > 0) await turn()
-    const max = Math.min(limit - all.length, ROWS_MAX)
-    const slice = await read(max, all.at(-1))
-    all.push(...slice)
-    if (slice.length < max) break
-  }
-  return all
 }
 
 /** One page of the servers of which all conditions hold; `texts` names what else to read of each. */

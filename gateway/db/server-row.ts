@@ -4,6 +4,7 @@ import { taskOfWish, type Wish } from '#common/states/wishes.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
 import { jsonText, parseShared } from './json-text.ts'
 import { serverIndex } from './schema/servers.ts'
+import { NOTHING_ASKED } from './server-asked.ts'
 
 /** What to select so that `serverRecordOf` can read the row, from a prepared statement or a built one. */
 export const SERVER_COLUMNS = {
@@ -35,6 +36,7 @@ export const SERVER_COLUMNS = {
   access_ip_v6: serverIndex.accessIPv6,
   is_deleting: serverIndex.isDeleting,
   wish: serverIndex.wish,
+  asked: jsonText(serverIndex.asked, 'asked'),
   vm_state: serverIndex.vmState,
   task_state: serverIndex.taskState,
   power_state: serverIndex.powerState,
@@ -81,6 +83,7 @@ export interface ServerRow {
   readonly access_ip_v6: string | null
   readonly is_deleting: number
   readonly wish: Wish | null
+  readonly asked: string | null
   readonly vm_state: VmState
   readonly task_state: Task | null
   readonly power_state: number
@@ -130,6 +133,7 @@ export function serverRecordOf(row: ServerRow): ServerRecord {
     accessIPv6: row.access_ip_v6,
     vmState: row.vm_state,
     wish,
+    asked: row.asked === null ? NOTHING_ASKED : parseShared(row.asked),
     taskState: isDeleting ? 'deleting' : wish === null ? row.task_state : taskOfWish(wish),
     powerState: row.power_state,
     hostId: row.host_id,

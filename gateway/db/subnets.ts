@@ -3,7 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Subnet } from './network.ts'
-import { pageClauses, type ResourcePage } from './resource-page.ts'
+import { type ResourcePage, readPage } from './resource-page.ts'
 import { networks, portAddresses, subnets } from './schema/network.ts'
 import { StaleRevision } from './stale-revision.ts'
 
@@ -23,14 +23,15 @@ export async function listSubnets(
   projectId: string | null,
   page: ResourcePage,
 ): Promise<readonly Subnet[]> {
-  const { where, orderBy, limit } = await pageClauses(db, SUBNETS, visibleTo(projectId), page)
-  const rows = await db.orm
-    .select()
-    .from(subnets)
-    .where(where)
-    .orderBy(...orderBy)
-    .limit(limit)
-  return rows.map(toSubnet)
+  return readPage(db, SUBNETS, visibleTo(projectId), page, async ({ where, orderBy, limit }) => {
+    const rows = await db.orm
+      .select()
+      .from(subnets)
+      .where(where)
+      .orderBy(...orderBy)
+      .limit(limit)
+    return rows.map(toSubnet)
+  })
 }
 
 export async function findSubnet(db: Executor, id: string): Promise<Subnet | undefined> {

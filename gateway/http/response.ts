@@ -7,7 +7,7 @@ import { versionHeaders } from './microversion.ts'
 import type { Answer } from './operation.ts'
 import { VIA } from './refuse-ring.ts'
 import type { ServiceFace } from './services.ts'
-import { writeList } from './write-list.ts'
+import { longListOf, writeList } from './write-list.ts'
 
 /** The answer of an operation, pruned and written, with the headers of its service. */
 export async function answerResponse(
@@ -20,10 +20,11 @@ export async function answerResponse(
   const headers = standardHeaders(service, exchange)
   if (answer.stream !== undefined)
     return new Response(answer.stream, { status, headers: Object.assign(headers, answer.headers) })
+  const list = answer.list ?? longListOf(answer.body)
   const text =
-    answer.list === undefined
+    list === undefined
       ? serialize(answer.body)
-      : await writeList(answer.body ?? {}, answer.list, serialize)
+      : await writeList(answer.body ?? {}, list, serialize)
   // Nova names the type of what is not there, too, and a client of its own may look for it.
   if (text.length > 0 || service.name === 'compute') headers['Content-Type'] = 'application/json'
   if (answer.headers !== undefined) Object.assign(headers, answer.headers)

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { writeList } from './write-list.ts'
+import { longListOf, writeList } from './write-list.ts'
 
 const body = { links: [{ href: 'http://x?a="servers":[]' }] }
 const entries = Array.from({ length: 10 }, (_, id) => ({ id, name: `"${id}" ]} ü` }))
@@ -43,4 +43,30 @@ test('each slice is made and written in a turn of the event loop of its own', as
   await counting
 
   expect(new Set(madeAt).size).toBe(slices.length)
+})
+
+test('a list that nobody cut is cut when it is long, whatever stands beside it', async () => {
+  const many = Array.from({ length: 300 }, (_, id) => ({ id }))
+  const page = { next: '7', events: many, schema: { events: 'x' } }
+
+  const list = longListOf(page)
+  const written = await writeList(page, list!, serialize)
+
+  expect(list?.slices).toHaveLength(3)
+  expect(Buffer.from(written as Uint8Array).toString()).toBe(serialize(page))
+  expect(longListOf({ events: many.slice(0, 125) })).toBeUndefined()
+  expect(longListOf(many)).toBeUndefined()
+  expect(longListOf(undefined)).toBeUndefined()
+})
+
+test('a body that is written otherwise without entries, or without the list, is written in one go', async () => {
+  const many = Array.from({ length: 300 }, (_, id) => ({ id }))
+  const inner = { inner: { events: [] }, events: many }
+  const pruned = ({ next }: { readonly next?: string }) => JSON.stringify({ next })
+
+  expect(await writeList(inner, longListOf(inner)!, serialize)).toBe(serialize(inner))
+  const page = { next: '7', events: many }
+  expect(await writeList(page, longListOf(page)!, (body) => pruned(body as object))).toBe(
+    '{"next":"7"}',
+  )
 })

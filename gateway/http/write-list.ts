@@ -3,12 +3,26 @@ import type { LongList } from './operation.ts'
 
 type Serialize = (value: unknown) => string
 
-/** As a list without entries is written, which no text in a body can hold: there the quotes are escaped. */
-const EMPTY = '[]'
+/** So many entries are written at once: some milliseconds, for which everybody else waits. */
+const SLICE = 125
+
+/** The list of a body that is too long to be written at once; undefined where it has none. */
+export function longListOf(body: unknown): LongList | undefined {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined
+  for (const [name, entries] of Object.entries(body as Readonly<Record<string, unknown>>)) {
+    if (!Array.isArray(entries) || entries.length <= SLICE) continue
+    const count = Math.ceil(entries.length / SLICE)
+    const slices = Array.from({ length: count }, (_, place) => () => {
+      return entries.slice(place * SLICE, (place + 1) * SLICE) as readonly unknown[]
+    })
+    return { name, slices }
+  }
+  return undefined
+}
 
 /**
- * The body with its list, as it is written in one go; a list of several slices is made and written in as many turns of
- * the event loop.
+ * The body with its list, as it is written in one go. A list of several slices is made and written in as many turns of
+ * the event loop, where what stands around it is the same whatever is in it.
  */
 export async function writeList(
   body: object,
@@ -16,25 +30,23 @@ export async function writeList(
   serialize: Serialize,
 ): Promise<string | Uint8Array<ArrayBuffer>> {
   const [first, second] = slices
-  if (second === undefined) return serialize({ ...body, [name]: first?.() ?? [] })
-  const parts: Buffer[] = []
+  const withList = (entries: readonly unknown[]) => serialize({ ...body, [name]: entries })
+  if (second === undefined) return withList(first?.() ?? [])
+  const inOneGo = () => withList(slices.flatMap((slice) => slice()))
+  const around = withList([])
+  // No text in a body can hold this: there the quotes are escaped.
+  const at = around.indexOf(`"${name}":[]`)
+  if (at === -1) return inOneGo()
+  const start = around.slice(0, at + `"${name}":[`.length)
+  const end = around.slice(start.length)
+  const parts = [Buffer.from(start)]
   for (const slice of slices) {
     await turn()
-    parts.push(Buffer.from(entriesIn(serialize({ [name]: slice() }), name)), Buffer.from(','))
+    const text = withList(slice())
+    if (!text.startsWith(start) || !text.endsWith(end)) return inOneGo()
+    if (parts.length > 1) parts.push(Buffer.from(','))
+    parts.push(Buffer.from(text.slice(start.length, -end.length)))
   }
-  const around = serialize({ ...body, [name]: [] })
-  const at = around.indexOf(`"${name}":${EMPTY}`)
-  if (at === -1) throw new Error(`An answer has no list ${name}`)
-  const start = at + `"${name}":[`.length
-  const before = Buffer.from(around.slice(0, start))
-  return Buffer.concat([before, ...parts.slice(0, -1), Buffer.from(around.slice(start))])
-}
-
-/** What stands between the brackets of a body that is the list and nothing else. */
-function entriesIn(text: string, name: string): string {
-  const start = `{"${name}":[`
-  const end = ']}'
-  if (!text.startsWith(start) || !text.endsWith(end))
-    throw new Error(`An answer has more than its list ${name}`)
-  return text.slice(start.length, -end.length)
+  parts.push(Buffer.from(end))
+  return Buffer.concat(parts)
 }

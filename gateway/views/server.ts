@@ -3,10 +3,8 @@ import { isAllowed } from '../app/policy.ts'
 import type { RequestContext } from '../app/request-context.ts'
 import type { ServerExtras } from '../app/servers/server-extras.ts'
 import type { ServerRecord } from '../app/servers/server-record.ts'
-import type { ServerWish } from '../db/server-wishes.ts'
 import type { Links } from '../http/links.ts'
 import { hostIdOf } from './host-id.ts'
-import { isMeantForNova } from './image-properties.ts'
 import { isSince } from './since.ts'
 import { plainTime, zonedTime } from './time.ts'
 
@@ -39,19 +37,15 @@ export function serverSummaries(servers: readonly ServerRecord[], links: Links) 
 
 export type ServerView = ReturnType<ReturnType<typeof serverViewer>>
 
-/** What is shown of servers besides their records. */
-export interface ShownOfServers {
-  /** For callers who may see where servers are, and for nobody else. */
-  readonly extras: ServerExtras | undefined
-  readonly wishes: ReadonlyMap<string, ServerWish>
-}
-
 /**
  * Makes what shows servers to one caller, at their widest. What is the same for all of them is decided once: this
- * runs a hundred times for a page.
+ * runs a hundred times for a page. `extras` are for callers who may see where servers are.
  */
-export function serverViewer(context: RequestContext, links: Links, shown: ShownOfServers) {
-  const { extras, wishes } = shown
+export function serverViewer(
+  context: RequestContext,
+  links: Links,
+  extras: ServerExtras | undefined,
+) {
   const self = links.to('/compute/v2.1/servers/')
   const bookmark = links.to('/compute/servers/')
   const imageLink = links.to('/compute/images/')
@@ -62,8 +56,7 @@ export function serverViewer(context: RequestContext, links: Links, shown: Shown
   const showsHostname = extras !== undefined || isSince(context, '2.90')
 
   return (server: ServerRecord) => {
-    const { id, flavor, imageId, fault } = server
-    const wish = wishes.get(id)
+    const { id, flavor, imageId, fault, asked } = server
     const status = apiStatus(server.vmState, server.taskState)
     return {
       id,
@@ -73,14 +66,7 @@ export function serverViewer(context: RequestContext, links: Links, shown: Shown
       user_id: server.userId,
       metadata: server.metadata,
       hostId: hostIdOf(server.projectId, server.host),
-      image:
-        imageId === null
-          ? ''
-          : {
-              id: imageId,
-              links: [{ rel: 'bookmark', href: imageLink + imageId }],
-              properties: imageProperties(wish),
-            },
+      image: imageId === null ? '' : imageView(imageId, imageLink + imageId, asked),
       flavor: flavorView(flavor, flavorLink + flavor.id, showsSpecs),
       created: zonedTime(server.createdAt),
       updated: zonedTime(server.updatedAt),
@@ -109,11 +95,11 @@ export function serverViewer(context: RequestContext, links: Links, shown: Shown
       locked: server.isLocked,
       description: server.description,
       tags: server.tags,
-      trusted_image_certificates: wish?.trustedCertificates ?? null,
+      trusted_image_certificates: asked.trustedCertificates,
       locked_reason: server.lockedReason,
       server_groups: NOTHING,
-      pinned_availability_zone: wish?.zone ?? null,
-      scheduler_hints: wish?.hints ?? {},
+      pinned_availability_zone: asked.zone,
+      scheduler_hints: asked.hints,
       ...(showsHostname && { 'OS-EXT-SRV-ATTR:hostname': server.hostname }),
       ...(extras !== undefined && placeView(server, extras)),
       ...(extras !== undefined && showsHostStatus && { host_status: extras.hostStatus(server) }),
@@ -121,9 +107,9 @@ export function serverViewer(context: RequestContext, links: Links, shown: Shown
   }
 }
 
-function imageProperties(wish: ServerWish | undefined) {
-  const properties = Object.entries(wish?.imageProperties ?? {})
-  return Object.fromEntries(properties.filter(([name]) => isMeantForNova(name)))
+function imageView(id: string, bookmark: string, asked: ServerRecord['asked']) {
+  const links = [{ rel: 'bookmark', href: bookmark }]
+  return { id, links, properties: asked.imageProperties }
 }
 
 /** By id until 2.46; from 2.47 on what it was when the server was made. */

@@ -42,7 +42,7 @@ export async function addServer(
   await db.transaction((tx) => {
     insertMappings(tx, [{ serverId, projectId, ...charge, cellId, attempt, sagaId: null }])
     const sealed = { sealedUserData: null, sealedFiles: null, sealedPassword: 'sealed' }
-    insertRequestSpecs(tx, [{ serverId, spec: {} as never, hints: {}, ...sealed }])
+    insertRequestSpecs(tx, [{ serverId, spec: {} as never, ...sealed }])
     insertServers(tx, [server])
     return Promise.resolve()
   })

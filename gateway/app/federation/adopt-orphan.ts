@@ -19,6 +19,7 @@ import { type KnownNic, knownNics, NicTaken, restoreNics } from '../networks/res
 import { chargeQuota } from '../quotas/charge-quota.ts'
 import type { RequestContext } from '../request-context.ts'
 import { joinServerGroup } from '../server-groups/join-server-group.ts'
+import { askedFor } from '../servers/asked-for.ts'
 import type { NewServer } from '../servers/new-server.ts'
 import type { OperatedCell } from './cells.ts'
 import { idOf } from './named.ts'
@@ -158,10 +159,11 @@ async function record(
   const restored = await restoreNics(tx, owner, nics)
   const securityGroups = groups.map(({ name }) => name)
   const shown = { ...newServer(orphan), id, flavor, securityGroups }
-  insertServers(tx, [{ ...shown, addresses: serverAddresses(restored) }])
+  const asked = askedFor(spec, {})
+  insertServers(tx, [{ ...shown, asked, addresses: serverAddresses(restored) }])
   const kept = { ...spec, nics: [...nicSpecs(restored)], ...(hasGroup && group && { group }) }
   const noSecrets = { sealedUserData: null, sealedFiles: null, sealedPassword: null }
-  insertRequestSpecs(tx, [{ serverId: id, spec: kept, hints: {}, ...noSecrets }])
+  insertRequestSpecs(tx, [{ serverId: id, spec: kept, ...noSecrets }])
   if (view.vmState === 'resized') await setCharge(tx, id, { cores, ramMb, isResizing: true })
   if (hasGroup && group !== undefined)
     await joinServerGroup(tx, { groupId: group.id, userId, servers: [{ id, cellId }] })
@@ -188,7 +190,7 @@ function newServer({
   view,
   record: built,
   projectId,
-}: Orphan): Omit<NewServer, 'addresses' | 'id' | 'flavor' | 'securityGroups'> {
+}: Orphan): Omit<NewServer, 'addresses' | 'asked' | 'id' | 'flavor' | 'securityGroups'> {
   const { userId, name, hostname, metadata, keypair, configDrive, zone, remarks } = built
   const { reservationId, launchIndex } = built
   return {

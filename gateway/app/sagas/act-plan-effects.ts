@@ -7,6 +7,7 @@ import { showRebuilt } from '../../db/show-rebuilt.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { chargeKept, keepUncharged } from '../quotas/kept-charge.ts'
 import { promiseResize, settleResize } from '../quotas/resize-charge.ts'
+import { askedOf } from '../servers/asked-for.ts'
 import type { BuildSpec } from '../servers/build-spec.ts'
 import type { ActPlan, PlannedAction } from './act-plan.ts'
 import { buildRequest } from './build-request.ts'
@@ -47,7 +48,7 @@ export async function settlePlan(tx: Tx, { serverId, plan }: PlannedAct): Promis
   if (plan.kind === 'rebuild') {
     const now = await findRequestSpec(tx, serverId)
     if (now !== undefined)
-      await replaceRequestSpec(tx, {
+      await replace(tx, {
         serverId,
         spec: rebuiltSpec(now.spec, plan),
         sealedUserData: plan.keepsUserData === true ? now.sealedUserData : plan.sealedUserData,
@@ -96,7 +97,11 @@ function withCertificatesOf(rebuilt: BuildSpec['remarks'], remarks: BuildSpec['r
 async function changeSpec(tx: Tx, serverId: string, change: Partial<BuildSpec>): Promise<void> {
   const request = await findRequestSpec(tx, serverId)
   if (request === undefined) return
-  await replaceRequestSpec(tx, { ...request, spec: { ...request.spec, ...change } })
+  await replace(tx, { ...request, spec: { ...request.spec, ...change } })
+}
+
+function replace(tx: Tx, request: RequestSpec): Promise<void> {
+  return replaceRequestSpec(tx, request, askedOf(request.spec))
 }
 
 /** What the cell is told. Throws `conflict` when the server went meanwhile. */

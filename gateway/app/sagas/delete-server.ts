@@ -1,6 +1,6 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import type { CellId, InstanceId } from '#common/ids.ts'
+import type { InstanceId } from '#common/ids.ts'
 import {
   type LocalStep,
   type RemoteStep,
@@ -14,10 +14,9 @@ import {
   lockMapping,
   markMappingDeleting,
   queueMappingDeleting,
-  releaseServer,
 } from '../../db/instance-mappings.ts'
 import { recordActions } from '../../db/server-actions.ts'
-import { applyViews, markIndexedDeleting } from '../../db/server-index.ts'
+import { markIndexedDeleting } from '../../db/server-index.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { recordDeleted } from '../servers/record-deleted.ts'
 import type { Target } from './next-cell.ts'
@@ -113,15 +112,10 @@ const settle: LocalStep<ComputeDeps, DeleteServerParams> = {
   when: (call) => call.output('ask') !== undefined,
   forwardOnly: true,
   run: async (tx, call) => {
-    const { deps, params, sagaId } = call
+    const { deps, params } = call
     const { cellId, attempt } = targetOf(call)!
-    const answer = call.output<DeleteAnswer>('ask')!
-    if (answer.outcome === 'deleted') {
+    if (call.output<DeleteAnswer>('ask')!.outcome === 'deleted')
       await recordDeleted(tx, deps, cellId, [{ serverId: params.serverId, attempt }])
-      return null
-    }
-    applyViews(tx, cellId as CellId, [answer.view])
-    releaseServer(tx, params.serverId, sagaId)
     return null
   },
   // As for `mark`.
@@ -130,7 +124,8 @@ const settle: LocalStep<ComputeDeps, DeleteServerParams> = {
 
 /**
  * Deletes a server wherever it is, whatever else is being done with it. Done when the cell has committed 'deleted',
- * or has begun: its feed then tells the end, and a reconciler asks again where that was lost.
+ * or has begun: its feed then tells the end, which takes the mapping away, and a reconciler frees the mapping and asks
+ * again where that was lost. Until then nothing is written of the server: it is shown as being deleted already.
  */
 export const deleteServerSaga: Saga<ComputeDeps, DeleteServerParams> = {
   name: 'delete-server',

@@ -8,6 +8,7 @@ import type { RequestContext } from '../request-context.ts'
 import type { Rebuilt } from '../sagas/act-plan.ts'
 import { operationIds } from '../sagas/build-rounds.ts'
 import { retryBuildSaga } from '../sagas/retry-build.ts'
+import { askedOf } from './asked-for.ts'
 import { refuseAllDark } from './choose-cells.ts'
 import type { ServerRecord } from './server-record.ts'
 
@@ -35,7 +36,8 @@ export async function buildAnew(
     before: async (tx) => {
       if (!(await oweBuild(tx, { serverId, attempt })))
         throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
-      await replaceRequestSpec(tx, { serverId, spec: { ...spec, requestedHost: null }, ...sealed })
+      const request = { serverId, spec: { ...spec, requestedHost: null }, ...sealed }
+      await replaceRequestSpec(tx, request, askedOf(spec))
       await showRebuilt(tx, serverId, shown)
       const { userId, requestId } = context
       const who = { projectId, userId, requestId }

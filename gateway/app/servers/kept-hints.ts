@@ -1,4 +1,4 @@
-import type { SchedulerHints } from '../../db/server-wishes.ts'
+import type { SchedulerHints } from './asked-for.ts'
 
 /** Nova's own prefix, which users cannot use. */
 const RESERVED = '_nova'

@@ -1,4 +1,5 @@
 import type { CellId } from '#common/ids.ts'
+import type { AskedFor } from './asked-for.ts'
 import type { ServerRecord } from './server-record.ts'
 
 /** What the gateway writes of a server when it promises it. */
@@ -31,6 +32,8 @@ export interface NewServer
   > {
   /** The cell it shall be built in; null when none will have it. */
   readonly cellId: CellId | null
+  /** Null: nothing. */
+  readonly asked: AskedFor | null
   /** The first one: greater than of any server that had its id before. */
   readonly attempt: number
 }

@@ -1,6 +1,6 @@
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
-import { findServerWishes, pinServer } from '../../db/server-wishes.ts'
+import { pinServer } from '../../db/server-asked.ts'
 import type { ServerRecord } from './server-record.ts'
 
 /**
@@ -12,10 +12,7 @@ export async function repinServer(
   server: ServerRecord,
   zone: string | null,
 ): Promise<void> {
-  const wish = (await findServerWishes(db, [server.id])).get(server.id)
-  if (wish === undefined)
-    throw new Failure('not-found', `Instance ${server.id} could not be found.`)
-  const from = wish.zone
+  const from = server.asked.zone
   if (zone === from) return
   if (zone !== null) refuseZone(server, from, zone)
   if (!(await pinServer(db, server.id, { from, to: zone })))

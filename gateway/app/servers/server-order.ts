@@ -2,14 +2,14 @@ import type { InstanceId } from '#common/ids.ts'
 import type { InjectedFile } from '#openapi/wire/instance.ts'
 import type { Trace } from '#openapi/wire/trace.ts'
 import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
-import type { SchedulerHints } from '../../db/server-wishes.ts'
+import type { SchedulerHints } from './asked-for.ts'
 import type { BuildSpec } from './build-spec.ts'
 import type { NewServer } from './new-server.ts'
 import type { NicsPlan } from './server-network.ts'
 
 /** One server of an order: everything about it is decided, and nothing written. */
 export interface PlannedServer {
-  readonly row: Omit<NewServer, 'addresses'>
+  readonly row: Omit<NewServer, 'addresses' | 'asked'>
   readonly spec: Omit<BuildSpec, 'nics'>
   /** How its cell was chosen. */
   readonly trace: Trace

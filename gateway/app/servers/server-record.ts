@@ -2,6 +2,7 @@ import type { CellId, HostId, ImageId, InstanceId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import type { Wish } from '#common/states/wishes.ts'
 import type { Fault, FlavorSnapshot } from '#openapi/wire/instance.ts'
+import type { AskedFor } from './asked-for.ts'
 
 /** One address of a server, in the words of the API's `addresses`. */
 export interface ServerAddress {
@@ -47,6 +48,7 @@ export interface ServerRecord {
   readonly vmState: VmState
   /** What waits for its cell to be reached; null: nothing does. */
   readonly wish: Wish | null
+  readonly asked: AskedFor
   /** A delete, and whatever else was asked for in vain, shows as its task at once, whatever the cell last said. */
   readonly taskState: Task | null
   /** Nova's number. */

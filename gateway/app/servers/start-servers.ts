@@ -5,7 +5,7 @@ import { newId, type SagaId } from '#common/ids.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
 import { takeIdempotencyKey } from '../../db/idempotency-keys.ts'
 import { insertMappings } from '../../db/instance-mappings.ts'
-import { insertRequestSpecs, type NewRequestSpec } from '../../db/request-specs.ts'
+import { insertRequestSpecs, type RequestSpec } from '../../db/request-specs.ts'
 import { recordActions } from '../../db/server-actions.ts'
 import { insertServers } from '../../db/server-index.ts'
 import { recordTraces } from '../../db/traces.ts'
@@ -16,6 +16,7 @@ import { type SealedPart, sealingPurpose } from '../sagas/build-request.ts'
 import { operationIds } from '../sagas/build-rounds.ts'
 import { createServerSaga } from '../sagas/create-server.ts'
 import { joinServerGroup } from '../server-groups/join-server-group.ts'
+import { askedFor } from './asked-for.ts'
 import type { NewServer } from './new-server.ts'
 import type { ServerNics } from './server-network.ts'
 import { type PlannedServer, type ServerOrder, serverIds } from './server-order.ts'
@@ -121,10 +122,10 @@ async function record(
     await takeIdempotencyKey(tx, order.key, { serverIds: serverIds(order), reservationId })
   insertMappings(tx, begun.map(mappingOf))
   const rows: NewServer[] = []
-  const specs: NewRequestSpec[] = []
+  const specs: RequestSpec[] = []
   for (const { row, spec } of order.servers) {
     const { nics, addresses } = await way.nics(tx, order, row)
-    rows.push({ ...row, addresses })
+    rows.push({ ...row, addresses, asked: askedFor(spec, order.hints) })
     specs.push(sealed(compute, order, row.id, { ...spec, nics }))
   }
   insertServers(tx, rows)
@@ -163,16 +164,15 @@ function mappingOf({ planned: { row }, sagaId }: Begun) {
 
 function sealed(
   { secrets }: Compute,
-  { userData, files, adminPassword, hints }: ServerOrder,
+  { userData, files, adminPassword }: ServerOrder,
   serverId: string,
-  spec: NewRequestSpec['spec'],
-): NewRequestSpec {
+  spec: RequestSpec['spec'],
+): RequestSpec {
   const seal = (text: string | null, what: SealedPart) =>
     text === null ? null : secrets.seal(text, sealingPurpose(serverId, what))
   return {
     serverId,
     spec,
-    hints,
     sealedUserData: seal(userData, 'user-data'),
     sealedFiles: seal(files.length === 0 ? null : JSON.stringify(files), 'files'),
     sealedPassword: seal(adminPassword, 'password'),

@@ -728,7 +728,6 @@ CREATE TABLE `instance_mappings` (
 CREATE TABLE `request_specs` (
 	`server_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`spec` json NOT NULL,
-	`hints` json NOT NULL,
 	`sealed_user_data` mediumtext,
 	`sealed_files` mediumtext,
 	`sealed_password` text,
@@ -790,6 +789,7 @@ CREATE TABLE `server_index` (
 	`access_ip_v6` varchar(45) character set ascii collate ascii_bin,
 	`is_deleting` boolean NOT NULL DEFAULT false,
 	`wish` varchar(8) character set ascii collate ascii_bin,
+	`asked` json,
 	`vm_state` varchar(20) character set ascii collate ascii_bin NOT NULL,
 	`task_state` varchar(32) character set ascii collate ascii_bin,
 	`power_state` tinyint NOT NULL,

@@ -61,8 +61,6 @@ export const requestSpecs = mysqlTable('request_specs', {
   serverId: uuid('server_id').primaryKey(),
   /** InstanceBuild without the image's ticket and without the secrets, which stand sealed beside it. */
   spec: json('spec').notNull(),
-  /** What the user told the scheduler, every value in a list. */
-  hints: json('hints').notNull(),
   sealedUserData: mediumtext('sealed_user_data'),
   /** What the user puts into the guest as files. */
   sealedFiles: mediumtext('sealed_files'),
@@ -111,6 +109,8 @@ export const serverIndex = mysqlTable(
     isDeleting: boolean('is_deleting').notNull().default(false),
     /** The wish of the server's intent (`server_intents`), shown in the same way; null: it has none. */
     wish: token('wish', 8),
+    /** AskedFor; null: nothing was. */
+    asked: json('asked'),
     // Owned by the cell.
     vmState: token('vm_state', 20).notNull(),
     taskState: token('task_state', 32),

@@ -2,7 +2,6 @@ import { turn } from '#common/turn.ts'
 import type { operations } from '#openapi/compute.gen.ts'
 import { listServers as listPage } from '../../../app/servers/list-servers.ts'
 import { serverExtras } from '../../../app/servers/server-extras.ts'
-import { serverWishes } from '../../../app/servers/server-wishes.ts'
 import type { Handler } from '../../../http/operation.ts'
 import { pageLimit } from '../../../http/pagination.ts'
 import { type ServerView, serverViewer } from '../../../views/server.ts'
@@ -20,11 +19,7 @@ export const listServersDetail: Handler<operations['listServersDetail']> = async
   for (let from = 0; from < page.servers.length; from += SLICE) {
     if (from > 0) await turn()
     const servers = page.servers.slice(from, from + SLICE)
-    const [extras, wishes] = await Promise.all([
-      serverExtras(app.compute, context, servers),
-      serverWishes(app.db, context, servers),
-    ])
-    const view = serverViewer(context, links, { extras, wishes })
+    const view = serverViewer(context, links, await serverExtras(app.compute, context, servers))
     slices.push(() => servers.map(view))
   }
   return {
