@@ -752,7 +752,7 @@ CREATE TABLE `server_actions` (
 	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`action` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin,
 	`message` text,
 	`started_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
