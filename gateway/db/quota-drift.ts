@@ -60,6 +60,7 @@ const LEDGERS: readonly Ledger[] = [
     counted: {
       network: rowsOf('networks'),
       port: rowsOf('ports'),
+      rbac_policy: rowsOf('rbac_policies'),
       security_group: rowsOf('security_groups'),
       security_group_rule: rowsOf('security_group_rules'),
       subnet: rowsOf('subnets'),
