@@ -88,8 +88,10 @@ describe.skipIf(why !== undefined)(`networks with openstack (${why ?? 'installed
     )
     expect(made).toMatchObject({ target_project_id: project, action: 'access_as_shared' })
     expect(column(await demo.json('network list'), 'Name')).toContain('apart')
-    const [listed] = await admin.json<Row[]>('network rbac list --long')
-    expect(listed).toMatchObject({ ID: made['id'], Action: 'access_as_shared' })
+    const rows = await admin.json<Row[]>('network rbac list --long')
+    expect(rows.find((row) => row['ID'] === made['id'])).toMatchObject({
+      Action: 'access_as_shared',
+    })
     await admin.run(`network rbac set --target-project admin ${String(made['id'])}`)
     expect(column(await demo.json('network list'), 'Name')).not.toContain('apart')
     await admin.run(`network rbac delete ${String(made['id'])}`)
