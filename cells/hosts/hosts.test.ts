@@ -140,11 +140,8 @@ test('a guest that its backend counts as failed is in error with the reason, unt
 })
 
 /** The record of a stop that the cell made of its own accord. */
-const ownStop = ({ serverId }: OperationRef) =>
-  cell.waitForFeed(
-    'action-event',
-    ({ event }) => event.serverId === serverId && event.action === 'stop',
-  )
+const ownStop = ({ serverId: id }: OperationRef) =>
+  cell.waitForFeed('action-event', ({ event: e }) => e.serverId === id && e.action === 'stop')
 
 test('a guest that is gone is stopped, without a power state', async () => {
   const operation = await activeServer()
