@@ -104,6 +104,40 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v3/ec2tokens": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Issues a token of the user who signed a request with an access key, to the service that got the request. */
+        readonly post: operations["createEc2Token"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v3/s3tokens": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Tells a service who signed a text with an access key, as S3 does. */
+        readonly post: operations["createS3Token"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v3/auth/catalog": {
         readonly parameters: {
             readonly query?: never;
@@ -341,7 +375,7 @@ export interface paths {
         /** The access keys of a user. */
         readonly get: operations["listEc2Credentials"];
         readonly put?: never;
-        /** Makes up an access key and its secret. No service here takes them in place of a token. */
+        /** Makes up an access key and its secret. A service that takes signatures gets tokens for them at /v3/ec2tokens. */
         readonly post: operations["createEc2Credential"];
         readonly delete?: never;
         readonly options?: never;
@@ -1556,6 +1590,26 @@ export interface components {
             readonly access_rules?: readonly components["schemas"]["AccessRule"][];
             readonly links: components["schemas"]["SelfLink"];
         };
+        readonly SignedRequest: {
+            readonly access: string;
+            readonly signature: string;
+            readonly host: string;
+            readonly verb: string;
+            readonly path: string;
+            readonly params?: {
+                readonly [key: string]: string;
+            };
+            readonly headers?: {
+                readonly [key: string]: string;
+            };
+            readonly body_hash?: string;
+        };
+        readonly SignedText: {
+            readonly access: string;
+            readonly signature: string;
+            /** @description What was signed, in base64. */
+            readonly token: string;
+        };
         readonly RegionList: {
             readonly regions: readonly components["schemas"]["Region"][];
             readonly links: components["schemas"]["ListLinks"];
@@ -2160,6 +2214,8 @@ export type AccessRuleAnswer = components['schemas']['AccessRuleAnswer'];
 export type AccessRule = components['schemas']['AccessRule'];
 export type ApplicationCredentialAnswer = components['schemas']['ApplicationCredentialAnswer'];
 export type ApplicationCredential = components['schemas']['ApplicationCredential'];
+export type SignedRequest = components['schemas']['SignedRequest'];
+export type SignedText = components['schemas']['SignedText'];
 export type RegionList = components['schemas']['RegionList'];
 export type RegionAnswer = components['schemas']['RegionAnswer'];
 export type ServiceList = components['schemas']['ServiceList'];
@@ -2555,6 +2611,72 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createEc2Token: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly credentials?: components["schemas"]["SignedRequest"];
+                    readonly credential?: components["schemas"]["SignedRequest"];
+                    readonly ec2Credentials?: components["schemas"]["SignedRequest"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The token itself is in the header X-Subject-Token. */
+            readonly 200: {
+                headers: {
+                    readonly "X-Subject-Token": string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Token"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
+        };
+    };
+    readonly createS3Token: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly credentials?: components["schemas"]["SignedText"];
+                    readonly credential?: components["schemas"]["SignedText"];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The user, the project, and the roles there. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Token"];
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 413: components["responses"]["Fault"];
             readonly 503: components["responses"]["Fault"];
         };
     };

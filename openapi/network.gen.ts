@@ -281,6 +281,45 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2.0/rbac-policies": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Every one the caller may see. */
+        readonly get: operations["listRbacPolicies"];
+        readonly put?: never;
+        /** Shares a network with a project, or with every one. */
+        readonly post: operations["createRbacPolicy"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2.0/rbac-policies/{rbac_policy_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rbac_policy_id: components["parameters"]["rbacPolicyId"];
+            };
+            readonly cookie?: never;
+        };
+        /** One of them. */
+        readonly get: operations["showRbacPolicy"];
+        /** Changes with whom a policy shares. */
+        readonly put: operations["updateRbacPolicy"];
+        readonly post?: never;
+        /** Ends the sharing. */
+        readonly delete: operations["deleteRbacPolicy"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2.0/security-group-rules": {
         readonly parameters: {
             readonly query?: never;
@@ -643,6 +682,7 @@ export interface components {
             readonly network: number;
             readonly subnet: number;
             readonly port: number;
+            readonly rbac_policy: number;
             readonly security_group: number;
             readonly security_group_rule: number;
         };
@@ -652,6 +692,7 @@ export interface components {
             readonly network: number;
             readonly subnet: number;
             readonly port: number;
+            readonly rbac_policy: number;
             readonly security_group: number;
             readonly security_group_rule: number;
         };
@@ -659,6 +700,7 @@ export interface components {
             readonly network?: components["schemas"]["Limit"];
             readonly subnet?: components["schemas"]["Limit"];
             readonly port?: components["schemas"]["Limit"];
+            readonly rbac_policy?: components["schemas"]["Limit"];
             readonly security_group?: components["schemas"]["Limit"];
             readonly security_group_rule?: components["schemas"]["Limit"];
         };
@@ -666,6 +708,20 @@ export interface components {
             readonly limit: number;
             readonly used: number;
             readonly reserved: number;
+        };
+        readonly RbacTarget: string;
+        readonly RbacPolicy: {
+            /** Format: uuid */
+            readonly id?: string;
+            readonly project_id?: string;
+            readonly tenant_id?: string;
+            readonly object_id?: string;
+            /** @enum {string} */
+            readonly object_type?: "network";
+            /** @enum {string} */
+            readonly action?: "access_as_shared";
+            readonly target_tenant?: string;
+            readonly target_project?: string;
         };
         readonly NewSecurityGroupRule: {
             readonly project_id?: components["schemas"]["ProjectId"];
@@ -820,6 +876,7 @@ export interface components {
         readonly portId: string;
         readonly groupId: string;
         readonly ruleId: string;
+        readonly rbacPolicyId: string;
         readonly projectId: string;
         readonly alias: string;
         /** @description The attributes to answer with; all of them without it. */
@@ -883,6 +940,8 @@ export type Quota = components['schemas']['Quota'];
 export type ProjectQuota = components['schemas']['ProjectQuota'];
 export type QuotaChange = components['schemas']['QuotaChange'];
 export type QuotaState = components['schemas']['QuotaState'];
+export type RbacTarget = components['schemas']['RbacTarget'];
+export type RbacPolicy = components['schemas']['RbacPolicy'];
 export type NewSecurityGroupRule = components['schemas']['NewSecurityGroupRule'];
 export type SecurityGroupRule = components['schemas']['SecurityGroupRule'];
 export type NewSecurityGroup = components['schemas']['NewSecurityGroup'];
@@ -900,6 +959,7 @@ export type ParameterSubnetId = components['parameters']['subnetId'];
 export type ParameterPortId = components['parameters']['portId'];
 export type ParameterGroupId = components['parameters']['groupId'];
 export type ParameterRuleId = components['parameters']['ruleId'];
+export type ParameterRbacPolicyId = components['parameters']['rbacPolicyId'];
 export type ParameterProjectId = components['parameters']['projectId'];
 export type ParameterAlias = components['parameters']['alias'];
 export type ParameterFields = components['parameters']['fields'];
@@ -1640,6 +1700,7 @@ export interface operations {
                             readonly network: components["schemas"]["QuotaState"];
                             readonly subnet: components["schemas"]["QuotaState"];
                             readonly port: components["schemas"]["QuotaState"];
+                            readonly rbac_policy: components["schemas"]["QuotaState"];
                             readonly security_group: components["schemas"]["QuotaState"];
                             readonly security_group_rule: components["schemas"]["QuotaState"];
                         };
@@ -1649,6 +1710,178 @@ export interface operations {
             readonly 401: components["responses"]["Fault"];
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly listRbacPolicies: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+                /** @description At most 1000 are answered. */
+                readonly limit?: components["parameters"]["limit"];
+                /** @description The id of the last item of the page before. */
+                readonly marker?: components["parameters"]["marker"];
+                readonly sort_key?: components["parameters"]["sortKey"];
+                readonly sort_dir?: components["parameters"]["sortDir"];
+                /** @description The page before the marker in place of the one after it; without a marker the last one. */
+                readonly page_reverse?: components["parameters"]["pageReverse"];
+                readonly id?: components["parameters"]["byId"];
+                readonly project_id?: components["parameters"]["byProject"];
+                readonly tenant_id?: components["parameters"]["byTenant"];
+                readonly object_id?: components["schemas"]["AnyOf"];
+                readonly object_type?: components["schemas"]["AnyOf"];
+                readonly action?: components["schemas"]["AnyOf"];
+                readonly target_tenant?: components["schemas"]["AnyOf"];
+                readonly target_project?: components["schemas"]["AnyOf"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly rbac_policies: readonly components["schemas"]["RbacPolicy"][];
+                        readonly rbac_policies_links?: components["schemas"]["PageLinks"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+        };
+    };
+    readonly createRbacPolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly rbac_policy: {
+                        /** @enum {string} */
+                        readonly object_type: "network";
+                        readonly object_id: string;
+                        /** @enum {string} */
+                        readonly action: "access_as_shared";
+                        readonly target_tenant: components["schemas"]["RbacTarget"];
+                        readonly project_id?: components["schemas"]["ProjectId"];
+                        readonly tenant_id?: components["schemas"]["ProjectId"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description It, whole or only the attributes asked for. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly rbac_policy: components["schemas"]["RbacPolicy"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly showRbacPolicy: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The attributes to answer with; all of them without it. */
+                readonly fields?: components["parameters"]["fields"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly rbac_policy_id: components["parameters"]["rbacPolicyId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description It, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly rbac_policy: components["schemas"]["RbacPolicy"];
+                    };
+                };
+            };
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+        };
+    };
+    readonly updateRbacPolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rbac_policy_id: components["parameters"]["rbacPolicyId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly rbac_policy: {
+                        readonly target_tenant: components["schemas"]["RbacTarget"];
+                    };
+                };
+            };
+        };
+        readonly responses: {
+            /** @description It, whole or only the attributes asked for. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly rbac_policy: components["schemas"]["RbacPolicy"];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["Fault"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
+        };
+    };
+    readonly deleteRbacPolicy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rbac_policy_id: components["parameters"]["rbacPolicyId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 204: components["responses"]["Done"];
+            readonly 401: components["responses"]["Fault"];
+            readonly 403: components["responses"]["Fault"];
+            readonly 404: components["responses"]["Fault"];
+            readonly 409: components["responses"]["Fault"];
         };
     };
     readonly listSecurityGroupRules: {

@@ -31,6 +31,7 @@ const GOES_WITH: Readonly<Record<string, string>> = {
   own_limits: 'its project, domain or service',
   flavor_access: 'its flavor',
   network_segments: 'its network',
+  rbac_policies: 'its network',
   // Of a cell's.
   instances: 'the end of the delete',
   allocations: 'its server, or the audit',

@@ -1,4 +1,8 @@
-import { SERVER_ACTIONS, type ServerActionName } from '#common/states/server-actions.ts'
+import {
+  recordedName,
+  SERVER_ACTIONS,
+  type ServerActionName,
+} from '#common/states/server-actions.ts'
 import type { ActionEvent } from '#openapi/wire/feed.ts'
 
 /** As Nova's computes name it, which clients know. */
@@ -22,12 +26,16 @@ export interface EndedEvent {
   readonly host: string | null
   /** Why it failed; undefined when it did not. */
   readonly failure?: string | undefined
+  /** True where the cell began it of its own accord, so that no gateway has a record of the action. */
+  readonly isOwn?: boolean | undefined
 }
 
 /** Work on a server that is over, as `server event show` lists it. */
-export function endedEvent({ failure, event, ...rest }: EndedEvent): ActionEvent {
+export function endedEvent({ failure, event, isOwn, ...rest }: EndedEvent): ActionEvent {
+  const action = isOwn === true && event !== 'build' ? recordedName(event) : null
   return {
     ...rest,
+    ...(action !== null && { action }),
     event: eventName(event),
     result: failure === undefined ? 'Success' : 'Error',
     details: failure ?? null,

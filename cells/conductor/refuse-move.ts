@@ -15,21 +15,29 @@ import { type Instance, instanceView } from './instance.ts'
 /** A change of host that is asked for as such. */
 export type Move = Extract<CellAct, { isAwaited: boolean }>
 
+export interface RefusedMove {
+  readonly operation: OperationRef
+  readonly move: Move
+  readonly work: WorkContext
+  /** Absent: the scheduler found no host. */
+  readonly reason?: string
+}
+
 const FAULT_CODE = 500
 const NO_VALID_HOST = 'No valid host was found. There are not enough hosts available.'
 
 /**
- * Afterwards it is on record that the scheduler found the instance no other host. As in Nova the instance has a fault,
+ * Afterwards it is on record that the instance cannot go to another host, and why. As in Nova it has a fault,
  * stays as it was, and is in ERROR where it was to be evacuated. Returns undefined when the instance changed meanwhile.
  * Throws `invalid` where the answer is waited for.
  */
 export async function refuseMove(
   { db, clock, feedChanged }: Conductor,
-  { operation, move, work }: { operation: OperationRef; move: Move; work: WorkContext },
+  { operation, move, work, reason = NO_VALID_HOST }: RefusedMove,
   instance: Instance,
 ): Promise<Instance | undefined> {
   const at = clock.now()
-  const fault = { code: FAULT_CODE, message: NO_VALID_HOST, details: NO_VALID_HOST, createdAt: at }
+  const fault = { code: FAULT_CODE, message: reason, details: reason, createdAt: at }
   const vmState = move.name === 'evacuate' ? 'error' : instance.vmState
   const to: Instance = { ...instance, version: instance.version + 1, vmState, fault }
   const event = endedEvent({
@@ -39,7 +47,7 @@ export async function refuseMove(
     startedAt: at,
     finishedAt: at,
     host: null,
-    failure: NO_VALID_HOST,
+    failure: reason,
   })
   const migration = recordOf(move, instance, at)
   const told: FeedBody[] = [
@@ -58,7 +66,7 @@ export async function refuseMove(
   })
   if (!isWritten) return undefined
   feedChanged()
-  if (move.isAwaited) throw new Failure('invalid', NO_VALID_HOST)
+  if (move.isAwaited) throw new Failure('invalid', reason)
   return to
 }
 

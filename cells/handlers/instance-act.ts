@@ -9,6 +9,7 @@ import type { Capability } from '#drivers/driver.ts'
 import type { Act, ActName, ActNamed, CellAct } from '#openapi/wire/act.ts'
 import type { CellAnswer, CellAsk } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
+import { refuseHostDown } from '../conductor/acts/own-host.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
 import { INTERRUPTIBLE } from '../conductor/interruptible.ts'
@@ -106,6 +107,7 @@ async function begin(
   refuseUnable(conductor, instance, act.name)
   try {
     refuseInState(instance, act.name)
+    if (act.name === 'resize') refuseHostDown(conductor, instance)
     // What the state table lets begin over another's task takes the instance from it, where that does no harm.
     if (instance.sagaId !== null && !INTERRUPTIBLE.has(instance.taskState))
       throw new Failure('conflict', `Instance ${instance.id} is being changed.`)

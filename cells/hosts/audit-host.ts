@@ -2,8 +2,10 @@ import { workContext } from '#common/context.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { type HostId, type InstanceId, newId } from '#common/ids.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
+import type { ActionEvent, FeedBody } from '#openapi/wire/feed.ts'
 import type { ReportedGuest } from '#openapi/wire/host.ts'
 import type { Cell } from '../cell.ts'
+import { endedEvent } from '../conductor/action-event.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { OPEN_MIGRATIONS } from '../conductor/end-migration.ts'
@@ -80,11 +82,10 @@ async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promis
   switch (finding.kind) {
     case 'interrupted':
       return act(cell, finding.instance, 'start')
-    case 'stopped':
-      return believe(cell, finding.instance, {
-        vmState: 'stopped',
-        powerState: finding.powerState,
-      })
+    case 'stopped': {
+      const change = { vmState: 'stopped', powerState: finding.powerState } as const
+      return believe(cell, finding.instance, change, 'stop')
+    }
     case 'power':
       return believe(cell, finding.instance, { powerState: finding.powerState })
     case 'failed': {
@@ -117,13 +118,33 @@ async function believe(
   { conductor }: Cell,
   instance: Instance,
   change: Partial<Pick<Instance, 'vmState' | 'powerState' | 'fault'>>,
+  recordedAs?: PlainAct,
 ): Promise<void> {
   const to = { ...instance, ...change, version: instance.version + 1 }
+  const told: FeedBody[] = [{ kind: 'instance', view: instanceView(to) }]
+  if (recordedAs !== undefined)
+    told.push({
+      kind: 'action-event',
+      event: ownEvent(instance, recordedAs, conductor.clock.now()),
+    })
   await conductor.db.transaction(async (tx) => {
-    if (!(await updateSeenInstance(tx, instance, { to }))) return
-    addToFeed(tx, [{ kind: 'instance', view: instanceView(to) }])
+    if (await updateSeenInstance(tx, instance, { to })) addToFeed(tx, told)
   })
   conductor.log.info({ instance: instance.id, ...change }, 'instance changed behind our back')
+}
+
+/** Nova records what a guest did by itself as an action of its own, for its owner to see (nova: `_sync_instance_power_state`). */
+function ownEvent({ id, placed }: Instance, event: PlainAct, at: number): ActionEvent {
+  const { requestId } = workContext({})
+  const times = { startedAt: at, finishedAt: at }
+  return endedEvent({
+    serverId: id,
+    requestId,
+    event,
+    ...times,
+    host: placed?.host ?? null,
+    isOwn: true,
+  })
 }
 
 /** Afterwards the action is under way, unless the instance has changed meanwhile. */
@@ -133,7 +154,8 @@ async function act(
   action: PlainAct,
 ): Promise<void> {
   const operation = { id: newId(), serverId: instance.id, attempt: instance.attempt }
-  const params = { operation, action, sealed: null, instance, startedAt: conductor.clock.now() }
+  const startedAt = conductor.clock.now()
+  const params = { operation, action, sealed: null, instance, startedAt, isOwn: true }
   try {
     await sagas.start(actSaga, { subject: instance.id, params, work: workContext({}) })
   } catch (error) {

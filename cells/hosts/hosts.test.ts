@@ -139,6 +139,10 @@ test('a guest that its backend counts as failed is in error with the reason, unt
   await cell.ask('instance.delete', { operation: { ...operation, id: newId() } })
 })
 
+/** The record of a stop that the cell made of its own accord. */
+const ownStop = ({ serverId: id }: OperationRef) =>
+  cell.waitForFeed('action-event', ({ event: e }) => e.serverId === id && e.action === 'stop')
+
 test('a guest that is gone is stopped, without a power state', async () => {
   const operation = await activeServer()
   await host.driver.destroy(operation.serverId as InstanceId, signal())
@@ -146,6 +150,7 @@ test('a guest that is gone is stopped, without a power state', async () => {
   await auditHost(running.cell, host.id)
 
   expect(await settled(operation)).toEqual(['stopped', null, 0, null])
+  expect(await ownStop(operation)).toMatchObject({ event: { result: 'Success' } })
 })
 
 test('a host with more guests than one report names is asked for the others', async () => {
@@ -207,6 +212,9 @@ test('a guest that runs though its server is stopped is stopped again', async ()
     (await host.driver.list(signal())).find(({ id }) => id === operation.serverId)?.powerState
   await expect.poll(state).toBe('shutdown')
   await expect.poll(() => settled(operation)).toEqual(['stopped', null, 4, null])
+  // The gateways have no request of it, so the step names its action.
+  const { event } = await ownStop(operation)
+  expect(event).toMatchObject({ event: 'compute_stop_instance', result: 'Success', host: 'host' })
 })
 
 test('a server whose host went off under it is started again, in the state it had all along', async () => {

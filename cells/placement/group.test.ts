@@ -1,9 +1,12 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { type HostId, newId } from '#common/ids.ts'
 import type { GroupPolicy, ServerGroupRule } from '#openapi/wire/instance.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
+import { groupHosts } from '../db/schema/placement.ts'
+import { auditGroups } from './audit-groups.ts'
 import { claim } from './claim.ts'
 import { groupMembersByHost, joinGroup } from './group.ts'
 import { putInventory } from './inventory.ts'
@@ -94,4 +97,29 @@ test('a group forgets what left it, and is free again once empty', async () => {
   expect(await groupMembersByHost(db, together.id)).toEqual(new Map())
   expect(await boot(apart, [first])).toBe(first)
   expect(await boot(together, [second])).toBe(second)
+})
+
+test('what a group counts wrongly is counted again', async () => {
+  const [one, two] = await hosts(2)
+  const rule = group('anti-affinity', 5)
+  await boot(rule, [one!])
+  await boot(rule, [one!])
+  await boot(rule, [two!])
+  expect(await auditGroups(db)).toBe(0)
+  await db.orm.update(groupHosts).set({ members: 7 }).where(eq(groupHosts.slot, one!))
+  await db.orm.delete(groupHosts).where(eq(groupHosts.slot, two!))
+  const empty = { groupId: newId<string>(), slot: '', hostId: one!, members: 2 }
+  await db.orm.insert(groupHosts).values(empty)
+
+  expect(await auditGroups(db)).toBe(2)
+
+  expect(await groupMembersByHost(db, rule.id)).toEqual(
+    new Map([
+      [one, 2],
+      [two, 1],
+    ]),
+  )
+  const left = await db.orm.select().from(groupHosts).where(eq(groupHosts.groupId, empty.groupId))
+  expect(left).toEqual([])
+  expect(await auditGroups(db)).toBe(0)
 })

@@ -21,7 +21,7 @@ export type EventType = (typeof EVENT_TYPES)[number]
 export interface EventDetails {
   readonly host?: string | null
   readonly requestId?: string
-  readonly userId?: string
+  readonly userId?: string | null
   readonly action?: string
   readonly result?: 'success' | 'error'
   readonly state?: string

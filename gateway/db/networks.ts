@@ -1,8 +1,9 @@
-import { and, eq, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Network, Subnet } from './network.ts'
+import { isSharedWith } from './rbac-policies.ts'
 import { type ResourcePage, readPage } from './resource-page.ts'
 import { networkSegments, networks, ports, subnets } from './schema/network.ts'
 import { StaleRevision } from './stale-revision.ts'
@@ -22,13 +23,28 @@ const NETWORKS = describedCollection(networks, {
   },
 })
 
+/** What a project sees as shared is what it may use besides its own. */
+function asSharedWith(projectId: string): typeof NETWORKS {
+  const isShared = sql`(${networks.isShared} OR ${isSharedWith(networks.id, projectId)})`
+  const conditions: typeof NETWORKS.conditions = {
+    ...NETWORKS.conditions,
+    shared: (anyOf) =>
+      sql`${isShared} IN (${sql.join(
+        [...anyOf].map(Number).map((n) => sql`${n}`),
+        sql`, `,
+      )})`,
+  }
+  return { ...NETWORKS, conditions }
+}
+
 /** A page of the networks this project may see: its own, shared and external ones; null sees all. */
 export async function listNetworks(
   db: Executor,
   projectId: string | null,
   page: ResourcePage,
 ): Promise<readonly Network[]> {
-  return readPage(db, NETWORKS, visibleTo(projectId), page, async ({ where, orderBy, limit }) => {
+  const collection = projectId === null ? NETWORKS : asSharedWith(projectId)
+  return readPage(db, collection, visibleTo(projectId), page, async ({ where, orderBy, limit }) => {
     const rows = await db.orm
       .select()
       .from(networks)
@@ -61,7 +77,11 @@ export async function networksForBoot(
   projectId: string,
   max: number,
 ): Promise<readonly Network[]> {
-  const isUsable = or(eq(networks.projectId, projectId), eq(networks.isShared, true))
+  const isUsable = or(
+    eq(networks.projectId, projectId),
+    eq(networks.isShared, true),
+    isSharedWith(networks.id, projectId),
+  )
   const rows = await db.orm.select().from(networks).where(isUsable).orderBy(networks.id).limit(max)
   return networksOfRows(db, rows)
 }
@@ -118,23 +138,13 @@ export async function portsOnNetwork(
   return rows.map((row) => row.id)
 }
 
-/** True when ports of projects other than the owner are on the network. */
-export async function isUsedByOthers(db: Executor, network: Network): Promise<boolean> {
-  const isForeign = notInArray(ports.projectId, [network.projectId])
-  const rows = await db.orm
-    .select({ id: ports.id })
-    .from(ports)
-    .where(and(eq(ports.networkId, network.id), isForeign))
-    .limit(1)
-  return rows.length > 0
-}
-
 function visibleTo(projectId: string | null): SQL | undefined {
   if (projectId === null) return undefined
   return or(
     eq(networks.projectId, projectId),
     eq(networks.isShared, true),
     eq(networks.isExternal, true),
+    isSharedWith(networks.id, projectId),
   )
 }
 

@@ -10,7 +10,9 @@ import { createNetwork, createPort, createSubnet } from '#test/env/network-objec
 import { FreeAddresses } from '../app/networks/free-addresses.ts'
 import { releasePort } from '../app/networks/release-port.ts'
 import { releasePorts } from '../app/networks/server-ports.ts'
+import { unusedContents } from './image-contents.ts'
 import { repairQuotaDrift } from './quota-drift.ts'
+import { imageContents, images } from './schema/image.ts'
 import { networkQuotas, ports } from './schema/network.ts'
 import { quotaUsages } from './schema/resources.ts'
 
@@ -126,4 +128,39 @@ test('a count beside a charge that has not committed leaves it its share', async
   await repaired
 
   expect(await usedPorts(projectId)).toBe(0)
+})
+
+test('images of a content are counted again, also where the count is lost', async () => {
+  const [few, lost, none] = ['a', 'b', 'c'].map((digit) => digit.repeat(64)) as [
+    string,
+    string,
+    string,
+  ]
+  for (const sha256 of [few, few, lost])
+    await db.orm.insert(images).values({
+      id: newId(),
+      status: 'active',
+      visibility: 'private',
+      owner: 'project',
+      sha256,
+      minDiskGb: 0,
+      minRamMb: 0,
+      isProtected: false,
+      isHidden: false,
+      properties: {},
+      createdAt: new Date(),
+      updatedAt: new Date(),
+      revision: 1,
+    })
+  await db.orm.insert(imageContents).values({ sha256: few, imageCount: 0 })
+  await db.orm.insert(imageContents).values({ sha256: none, imageCount: 3 })
+
+  const repaired = await repairQuotaDrift(db, signal)
+
+  const told = repaired.map(
+    (each) => `${each.ownerId[0]} ${each.resource} ${each.recorded} ${each.counted}`,
+  )
+  expect(told.toSorted()).toEqual(['a image 0 2', 'b image 0 1', 'c image 3 0'])
+  expect(await unusedContents(db, 10)).toEqual([none])
+  expect(await repairQuotaDrift(db, signal)).toEqual([])
 })

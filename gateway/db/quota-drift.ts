@@ -5,7 +5,7 @@ import { addEvents } from './event-inbox.ts'
 
 /** What a ledger says that an owner uses, where that differs from what is there. */
 export interface QuotaDrift {
-  /** A project, or a user for key pairs. */
+  /** A project, a user for key pairs, a digest for images that have a content. */
   readonly ownerId: string
   readonly resource: string
   readonly recorded: number
@@ -24,6 +24,10 @@ interface Counted {
 interface Ledger {
   readonly table: string
   readonly owner: string
+  /** The column of the numbers. */
+  readonly used: string
+  /** False: it counts one resource only, and has no column for its name. */
+  readonly hasResources: boolean
   readonly counted: Readonly<Record<string, Counted>>
 }
 
@@ -38,6 +42,8 @@ const LEDGERS: readonly Ledger[] = [
   {
     table: 'quota_usages',
     owner: 'owner_id',
+    used: 'used',
+    hasResources: true,
     counted: {
       cores: chargedServers('coalesce(sum(cores), 0)'),
       instances: chargedServers('count(*)'),
@@ -49,12 +55,25 @@ const LEDGERS: readonly Ledger[] = [
   {
     table: 'network_quotas',
     owner: 'project_id',
+    used: 'used',
+    hasResources: true,
     counted: {
       network: rowsOf('networks'),
       port: rowsOf('ports'),
+      rbac_policy: rowsOf('rbac_policies'),
       security_group: rowsOf('security_groups'),
       security_group_rule: rowsOf('security_group_rules'),
       subnet: rowsOf('subnets'),
+    },
+  },
+  // Of images of one content: at none its file goes.
+  {
+    table: 'image_contents',
+    owner: 'sha256',
+    used: 'image_count',
+    hasResources: false,
+    counted: {
+      image: { ...rowsOf('images', 'content_sha256'), where: 'content_sha256 is not null' },
     },
   },
 ]
@@ -62,14 +81,21 @@ const LEDGERS: readonly Ledger[] = [
 const ownerId = sql.placeholder('ownerId')
 const union = (parts: readonly SQL[]) => sql.join([...parts], sql` union all `)
 
-const STATEMENTS = LEDGERS.map(({ table, owner, counted }) => {
+const STATEMENTS = LEDGERS.map(({ table, owner, used, hasResources, counted }) => {
   const resources = Object.entries(counted)
+  const names = resources.map(([name]) => `'${name}'`).join(', ')
+  const [ledger, by, amount] = [sql.raw(table), sql.raw(owner), sql.raw(used)]
   const countedRows = resources.map(
-    ([resource, { table: of, owner: by, amount, where }]) =>
-      sql`select ${sql.raw(by)} as owner, ${sql.raw(`'${resource}'`)} as resource, 0 as recorded, ${sql.raw(amount)} as counted from ${sql.raw(of)} where ${sql.raw(where)} group by ${sql.raw(by)}`,
+    ([resource, { table: of, owner: whose, amount: sum, where }]) =>
+      sql`select ${sql.raw(whose)} as owner, ${sql.raw(`'${resource}'`)} as resource, 0 as recorded, ${sql.raw(sum)} as counted from ${sql.raw(of)} where ${sql.raw(where)} group by ${sql.raw(whose)}`,
   )
-  const recordedRows = sql`select ${sql.raw(owner)} as owner, resource, used as recorded, 0 as counted
-    from ${sql.raw(table)} where resource in (${sql.raw(resources.map(([name]) => `'${name}'`).join(', '))})`
+  const resource = hasResources ? sql.raw('resource') : sql.raw(names)
+  const recordedRows = sql`select ${by} as owner, ${resource} as resource, ${amount} as recorded, 0 as counted
+    from ${ledger} where ${resource} in (${sql.raw(names)})`
+  const isRow = sql`${by} = ${ownerId} and ${resource} = ${sql.placeholder('resource')}`
+  const [columns, values] = hasResources
+    ? [sql`${by}, resource, ${amount}`, sql`${ownerId}, ${sql.placeholder('resource')}, 0`]
+    : [sql`${by}, ${amount}`, sql`${ownerId}, 0`]
   return {
     /** One statement, so one snapshot: a change and its charge commit together, so any difference is there for good. */
     find: sqlStatement(sql`
@@ -77,22 +103,18 @@ const STATEMENTS = LEDGERS.map(({ table, owner, counted }) => {
       from (${union([recordedRows, ...countedRows])}) sides
       group by owner, resource having recorded <> counted limit 1000`),
     hold: sqlStatement(sql`
-      insert into ${sql.raw(table)} (${sql.raw(owner)}, resource, used)
-      values (${ownerId}, ${sql.placeholder('resource')}, 0) on duplicate key update used = used`),
-    recorded: sqlStatement(sql`
-      select used as n from ${sql.raw(table)}
-      where ${sql.raw(owner)} = ${ownerId} and resource = ${sql.placeholder('resource')}`),
+      insert into ${ledger} (${columns}) values (${values}) on duplicate key update ${amount} = ${amount}`),
+    recorded: sqlStatement(sql`select ${amount} as n from ${ledger} where ${isRow}`),
     counted: new Map(
-      resources.map(([resource, { table: of, owner: by, amount, where }]) => [
-        resource,
+      resources.map(([name, { table: of, owner: whose, amount: sum, where }]) => [
+        name,
         sqlStatement(
-          sql`select ${sql.raw(amount)} as n from ${sql.raw(of)} where ${sql.raw(by)} = ${ownerId} and ${sql.raw(where)}`,
+          sql`select ${sql.raw(sum)} as n from ${sql.raw(of)} where ${sql.raw(whose)} = ${ownerId} and ${sql.raw(where)}`,
         ),
       ]),
     ),
     set: sqlStatement(sql`
-      update ${sql.raw(table)} set used = ${sql.placeholder('counted')}
-      where ${sql.raw(owner)} = ${ownerId} and resource = ${sql.placeholder('resource')}`),
+      update ${ledger} set ${amount} = ${sql.placeholder('counted')} where ${isRow}`),
   }
 })
 

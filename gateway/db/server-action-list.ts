@@ -9,7 +9,7 @@ export interface RecordedAction {
   readonly requestId: string
   readonly action: string
   readonly projectId: string
-  readonly userId: string
+  readonly userId: string | null
   /** Null: it did not fail. */
   readonly message: string | null
   readonly startedAt: Date

@@ -15,7 +15,8 @@ export interface ServerAction {
   /** Nova's name: create, delete, start, stop, reboot, pause, unpause. */
   readonly action: string
   readonly projectId: string
-  readonly userId: string
+  /** Null: nobody asked, its cell began it. */
+  readonly userId: string | null
   /** Null: it did not fail. */
   readonly message: string | null
 }

@@ -3,6 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import { tableLookup } from '#common/db/table-lookup.ts'
 import { describedCollection } from './described-collection.ts'
 import type { Subnet } from './network.ts'
+import { isSharedWith } from './rbac-policies.ts'
 import { type ResourcePage, readPage } from './resource-page.ts'
 import { networks, portAddresses, subnets } from './schema/network.ts'
 import { StaleRevision } from './stale-revision.ts'
@@ -91,7 +92,11 @@ function byAge(a: Subnet, b: Subnet): number {
 
 function visibleTo(projectId: string | null): SQL | undefined {
   if (projectId === null) return undefined
-  const isOpen = or(eq(networks.isShared, true), eq(networks.isExternal, true))
+  const isOpen = or(
+    eq(networks.isShared, true),
+    eq(networks.isExternal, true),
+    isSharedWith(networks.id, projectId),
+  )
   const onOpenNetwork = sql`EXISTS (SELECT 1 FROM ${networks} WHERE ${networks.id} = ${subnets.networkId} AND ${isOpen})`
   return or(eq(subnets.projectId, projectId), onOpenNetwork)
 }

@@ -15,6 +15,8 @@ export const ActionEvent = Type.Object({
   result: Nullable(Type.Union([Type.Literal('Success'), Type.Literal('Error')])),
   host: Nullable(Type.String()),
   details: Nullable(Type.String()),
+  /** The action that the cell began of its own accord, with this step; absent: one that was asked for. */
+  action: Type.Optional(Type.String()),
 })
 export type ActionEvent = Static<typeof ActionEvent>
 

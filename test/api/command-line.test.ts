@@ -91,7 +91,7 @@ describe('the weir command', () => {
     expect(await admin.json(`server trace ${id}`)).toEqual(trace)
     const { out } = await admin.run(`why ${id}`)
     expect(out).toContain(`is active in cell ${String(place['cell'])} on host`)
-    expect(out).toMatch(/^Attempt 1, hosts in cell \w+: of 1 considered \S+ was taken/m)
+    expect(out).toMatch(/^Attempt 1, hosts in cell \w+: of 1 considered \S+ was chosen/m)
     expect(out).toMatch(/^total +\S+ +\d+ +success$/m)
     expect(await admin.json('server verify named.once')).toMatchObject({
       findings: ['mapping', 'cell', 'claim', 'guest'].map((check) => ({ check, result: 'ok' })),

@@ -111,5 +111,5 @@ export function idOf(object: Json): string {
 
 /** The key of one object in bodies: `security-groups` hold each a `security_group`. */
 export function keyOf(path: string): string {
-  return path.replaceAll('-', '_').replace(/s$/, '')
+  return path.replaceAll('-', '_').replace(/ies$/, 'y').replace(/s$/, '')
 }

@@ -41,7 +41,7 @@ const COMPUTE: Expected = {
 
 const IDENTITY: Expected = {
   TestCredentialsValidateS3:
-    "no service here takes a signature in place of a token, and Keystone wants a service's own token for it since 2025",
+    'it asks without a token, and a Keystone wants that of a service or an administrator since 2025',
   TestOAuth1CRUD: 'OAuth 1.0 is not served, as by a Keystone without its method oauth1',
   TestTrustCRUD: 'trusts are not served; application credentials are',
 }

@@ -80,6 +80,24 @@ describe.skipIf(why !== undefined)(`networks with openstack (${why ?? 'installed
       await demo.run(command)
   })
 
+  test('a network is shared with one project by a policy', async () => {
+    await admin.run('network create apart')
+    const project = String((await admin.json<Row>('project show demo'))['id'])
+    const made = await admin.json<Row>(
+      `network rbac create --target-project ${project} --action access_as_shared --type network apart`,
+    )
+    expect(made).toMatchObject({ target_project_id: project, action: 'access_as_shared' })
+    expect(column(await demo.json('network list'), 'Name')).toContain('apart')
+    const rows = await admin.json<Row[]>('network rbac list --long')
+    expect(rows.find((row) => row['ID'] === made['id'])).toMatchObject({
+      Action: 'access_as_shared',
+    })
+    await admin.run(`network rbac set --target-project admin ${String(made['id'])}`)
+    expect(column(await demo.json('network list'), 'Name')).not.toContain('apart')
+    await admin.run(`network rbac delete ${String(made['id'])}`)
+    await admin.run('network delete apart')
+  })
+
   const missing = 'nothing at this path'
   const boot = 'server create --image tiny --flavor m1.tiny --network private'
   test.each([
@@ -91,7 +109,6 @@ describe.skipIf(why !== undefined)(`networks with openstack (${why ?? 'installed
     ['subnet pool list', missing],
     ['network trunk list', missing],
     ['network qos policy list', missing],
-    ['network rbac list', missing],
     ['network segment list', missing],
     ['address group list', missing],
     ['network agent list', '403'],

@@ -94,7 +94,7 @@ test('a cell that is given up comes back with nothing that is no longer its own'
   expect((await demo.post(`${SERVERS}/${ran.id}/action`, rebuilt)).status).toBe(202)
   await waitFor(
     'no cell to be found for it',
-    async () => (await showServer(demo, ran.id)).fault?.message.includes('AvailabilityZone'),
+    async () => (await showServer(demo, ran.id)).fault?.message.includes('AliveFilter'),
     LIMIT_MS,
   )
 

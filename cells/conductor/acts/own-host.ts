@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 import type { HostId } from '#common/ids.ts'
-import type { InstanceBuild } from '#openapi/wire/instance.ts'
+import type { ActNamed } from '#openapi/wire/act.ts'
 import { selectHosts } from '../../scheduler/select-hosts.ts'
 import { noHostReason } from '../../scheduler/trace.ts'
 import type { Conductor } from '../conductor.ts'
@@ -10,14 +10,18 @@ import type { Instance } from '../instance.ts'
 const NOTHING = { vcpus: 0, memoryMb: 0, diskGb: 0 }
 
 /**
- * Holds what a server is about to become against the filters of the host it is on, as at a boot: its image
- * (OSSA-2017-005) and its flavor. Throws `no-capacity`, with the reason, where the host refuses it.
+ * Holds what a server is about to become against the filters of the host it is on: at a resize all of them, as at a boot, and
+ * at a rebuild those of its image (OSSA-2017-005), whether the host is up or not. Throws `no-capacity`, with the reason,
+ * where the host refuses it.
  */
 export function checkOwnHost(
   deps: Pick<Conductor, 'hosts' | 'scheduling'>,
   { projectId, placed }: Instance,
-  { image, flavor }: InstanceBuild,
+  { name, build: { image, flavor } }: ActNamed<'rebuild' | 'resize'>,
 ): void {
+  const { filters, weighers } = deps.scheduling
+  const asked = filters.filter(({ runsOnRebuild }) => name === 'resize' || runsOnRebuild)
+  const own = deps.hosts.states().filter((host) => host.name === placed?.host)
   const request = {
     resources: NOTHING,
     image,
@@ -33,6 +37,21 @@ export function checkOwnHost(
     requestedHost: placed?.host ?? null,
     triedHosts: new Set<string>(),
   }
-  const selection = selectHosts(deps.hosts.states(), request, deps.scheduling)
+  const selection = selectHosts(own, request, { filters: asked, weighers })
   if (selection.hosts.length === 0) throw new Failure('no-capacity', noHostReason(selection))
+}
+
+/** Whether the host that the server is on is known to be down; a disabled one is not. */
+export function isHostDown(
+  { hosts }: Pick<Conductor, 'hosts'>,
+  { placed }: Pick<Instance, 'placed'>,
+): boolean {
+  const host = placed === null ? undefined : hosts.get(placed.hostId)
+  return host !== undefined && !hosts.isUp(host)
+}
+
+/** Throws `conflict`, in Nova's words, where the server's host is down (nova/compute/api.py: `check_instance_host`). */
+export function refuseHostDown(deps: Pick<Conductor, 'hosts'>, instance: Instance): void {
+  if (isHostDown(deps, instance))
+    throw new Failure('conflict', 'Service is unavailable at this time.')
 }

@@ -5,7 +5,7 @@ import { checkOwnHost } from './own-host.ts'
 /** What the server holds of its host stays as it is. */
 export const rebuildEffects: ActEffects<ActNamed<'rebuild'>> = {
   begin: async (_tx, { deps, instance, act }) => {
-    checkOwnHost(deps, instance, act.build)
+    checkOwnHost(deps, instance, act)
     return {}
   },
   done: async (_tx, { instance, act, at }) => ({

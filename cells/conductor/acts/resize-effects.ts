@@ -24,7 +24,7 @@ export const resizeEffects: ActEffects<ActNamed<'resize'>> = {
     const { operation, instance, act } = acted
     const { placed } = instance
     if (placed === null) throw new Failure('conflict', `Instance ${instance.id} is on no host.`)
-    checkOwnHost(acted.deps, instance, act.build)
+    checkOwnHost(acted.deps, instance, act)
     await transfer(tx, instance.id, operation.id)
     if (!(await claim(tx, placed.hostId, instance.id, resourcesOf(act.build))))
       throw new Failure(

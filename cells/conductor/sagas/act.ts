@@ -30,6 +30,8 @@ export interface ActParams {
   readonly instance: Instance
   /** Milliseconds since the epoch. */
   readonly startedAt: number
+  /** True where the audit began it, and nobody asked. */
+  readonly isOwn?: boolean
 }
 
 type ActCall = StepCall<Conductor, ActParams>
@@ -210,6 +212,7 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
     finishedAt: acted.at,
     host: (to.placed ?? instance.placed)?.host ?? null,
     failure: done.outcome === 'failed' ? done.reason : undefined,
+    isOwn: params.isOwn,
   })
   addToFeed(tx, [
     { kind: 'instance', view: instanceView(to) },
@@ -227,7 +230,7 @@ async function hasEnded(tx: Tx, { params: { instance }, sagaId }: ActCall): Prom
 
 /** Afterwards who asks what became of the act learns that something else was wanted of the instance meanwhile. */
 async function tellPreempted(tx: Tx, { deps, params, work }: ActCall): Promise<void> {
-  const { instance, action, startedAt } = params
+  const { instance, action, startedAt, isOwn } = params
   const event = endedEvent({
     serverId: instance.id,
     requestId: work.requestId,
@@ -236,6 +239,7 @@ async function tellPreempted(tx: Tx, { deps, params, work }: ActCall): Promise<v
     finishedAt: deps.clock.now(),
     host: instance.placed?.host ?? null,
     failure: 'Another action on the server ended it.',
+    isOwn,
   })
   addToFeed(tx, [{ kind: 'action-event', event }])
   tx.afterCommit(deps.feedChanged)

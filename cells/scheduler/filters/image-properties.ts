@@ -15,6 +15,7 @@ const ALSO_RUNS: Readonly<Record<string, readonly string[]>> = { kvm: ['qemu'] }
 
 export const imagePropertiesFilter: Filter = {
   name: 'ImagePropertiesFilter',
+  runsOnRebuild: true,
   refuse: (host, { image: { diskFormat, properties } }) => {
     const wanted = properties['img_hv_type'] ?? properties['hypervisor_type']
     // A server on a simulated host would look as if it ran: only images that say they want that may go there.

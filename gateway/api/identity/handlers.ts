@@ -71,6 +71,7 @@ import { updateRole } from './roles/update-role.ts'
 import { createToken } from './tokens/create-token.ts'
 import { revokeToken } from './tokens/revoke-token.ts'
 import { showToken } from './tokens/show-token.ts'
+import { signatureTokenHandlers } from './tokens/signature-token-handlers.ts'
 import { changePassword } from './users/change-password.ts'
 import { createUser } from './users/create-user.ts'
 import { deleteUser } from './users/delete-user.ts'
@@ -84,6 +85,7 @@ import { showVersion } from './versions/show-version.ts'
 export const identityHandlers: Handlers = {
   ...credentialHandlers,
   ...ec2CredentialHandlers,
+  ...signatureTokenHandlers,
   ...grantHandlers,
   ...limitHandlers,
   ...policyHandlers,

@@ -20,6 +20,7 @@ import { showDefaultQuota } from './quotas/show-default-quota.ts'
 import { showQuota } from './quotas/show-quota.ts'
 import { showQuotaDetails } from './quotas/show-quota-details.ts'
 import { updateQuota } from './quotas/update-quota.ts'
+import { rbacPolicyHandlers } from './rbac-policies/rbac-policy-handlers.ts'
 import { createSecurityGroupRule } from './security-group-rules/create-security-group-rule.ts'
 import { deleteSecurityGroupRule } from './security-group-rules/delete-security-group-rule.ts'
 import { listSecurityGroupRules } from './security-group-rules/list-security-group-rules.ts'
@@ -88,4 +89,5 @@ export const networkHandlers: Handlers = {
   checkObjectTag,
   addObjectTag,
   removeObjectTag,
+  ...rbacPolicyHandlers,
 }

@@ -28,17 +28,19 @@ export type CellFilter = (cell: Cell, request: CellRequest) => string | undefine
 /** The hypervisor type that marks an image as made for simulated cells. */
 const SIMULATED = 'fake'
 
-/** In the order they run: cheap and telling ones first. Names are Nova's where Nova has the filter. */
+/**
+ * In the order they run. Names are Nova's where Nova has the filter. What rules a cell out for good comes first, so that the
+ * last refusal tells of a cell that is dark where only that one would do.
+ */
 export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
   RetryFilter: ({ id }, { tried }) => (tried.has(id) ? 'refused this server before' : undefined),
   EnabledFilter: ({ isEnabled }) => (isEnabled ? undefined : 'disabled'),
-  AliveFilter: ({ isAlive, summary }) =>
-    isAlive && summary !== undefined ? undefined : 'not heard of lately',
-  ComputeFilter: ({ summary }) => (summary!.hostsUp > 0 ? undefined : 'no host is up'),
   HostFilter: ({ id }, { withHost, requestedHost }) =>
     withHost === null || withHost.has(id) ? undefined : `has no host '${requestedHost}'`,
   AvailabilityZoneFilter: ({ summary }, { zone }) =>
-    zone === null || summary!.zones.includes(zone) ? undefined : `has no zone '${zone}'`,
+    zone === null || summary === undefined || summary.zones.includes(zone)
+      ? undefined
+      : `has no zone '${zone}'`,
   ServerGroupAffinityFilter: ({ id }, { group }) =>
     group === null || !group.isBinding || group.cellId === id
       ? undefined
@@ -47,6 +49,9 @@ export const CELL_FILTERS: Readonly<Record<string, CellFilter>> = {
     withServers === null || withServers.has(id)
       ? undefined
       : 'has none of the servers it is to be beside',
+  AliveFilter: ({ isAlive, summary }) =>
+    isAlive && summary !== undefined ? undefined : 'not heard of lately',
+  ComputeFilter: ({ summary }) => (summary!.hostsUp > 0 ? undefined : 'no host is up'),
   ImagePropertiesFilter: imageReason,
   NetworkFilter: ({ id }, { reaches }) => (reaches(id) ? undefined : 'does not reach all networks'),
   CapacityFilter: capacityReason,

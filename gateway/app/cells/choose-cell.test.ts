@@ -113,3 +113,15 @@ test('a simulated cell takes an image that is marked as made for it', () => {
 
   expect(chosen?.name).toBe('sim')
 })
+
+test('where the only cell of a zone is dark, it is that which leaves none', () => {
+  const dark = cell('dark', { zones: ['far'] }, { isAlive: false })
+  const { emptiedBy, trace } = chooseCell(
+    [dark, cell('near')],
+    { ...REQUEST, zone: 'far' },
+    SOURCES,
+  )
+
+  expect(emptiedBy).toBe('AliveFilter')
+  expect(trace.filters.at(-1)!.examples).toMatchObject([{ candidate: 'dark' }])
+})

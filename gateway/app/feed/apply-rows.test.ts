@@ -19,7 +19,12 @@ import { findMapping } from '../../db/instance-mappings.ts'
 import { findRequestSpec } from '../../db/request-specs.ts'
 import { hostIndex } from '../../db/schema/cells.ts'
 import { eventInbox } from '../../db/schema/events.ts'
-import { instanceMappings, serverActionEvents, serverMigrations } from '../../db/schema/servers.ts'
+import {
+  instanceMappings,
+  serverActionEvents,
+  serverActions,
+  serverMigrations,
+} from '../../db/schema/servers.ts'
 import { listTraces } from '../../db/traces.ts'
 import { applyRows } from './apply-rows.ts'
 
@@ -254,6 +259,24 @@ test('steps of actions are kept each once, with what was said last, and their en
   expect(await told('server.step')).toMatchObject([{ serverId: server, result: 'success' }])
   const forged = eq(serverActionEvents.serverId, foreign)
   expect(await db.orm.select().from(serverActionEvents).where(forged)).toEqual([])
+})
+
+test('an action that a cell began of its own accord is recorded as that of no user', async () => {
+  const [server, foreign] = [await addServer(db, cell), await addServer(db, other)]
+  const own = {
+    requestId: 'req-own',
+    action: 'stop',
+    finishedAt: 2_000,
+    result: 'Success',
+  } as const
+
+  await say([step(server, own), step(foreign, own)])
+
+  const rows = await db.orm
+    .select()
+    .from(serverActions)
+    .where(eq(serverActions.requestId, 'req-own'))
+  expect(rows).toMatchObject([{ serverId: server, action: 'stop', userId: null, message: null }])
 })
 
 test('of several views of a migration the newest counts, whatever their order', async () => {

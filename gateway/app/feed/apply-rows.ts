@@ -6,9 +6,10 @@ import type { InstanceView } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
 import { addEvents } from '../../db/event-inbox.ts'
 import { applyHostViews } from '../../db/host-index.ts'
+import { findMapping } from '../../db/instance-mappings.ts'
 import { markNotBuilt } from '../../db/mapping-batches.ts'
 import { erasePasswords } from '../../db/request-specs.ts'
-import { recordActionEvents } from '../../db/server-actions.ts'
+import { recordActionEvents, recordActions, type ServerAction } from '../../db/server-actions.ts'
 import { applyViews, ownServers } from '../../db/server-index.ts'
 import { applyMigrations } from '../../db/server-migrations.ts'
 import { recordTraces } from '../../db/traces.ts'
@@ -53,7 +54,7 @@ export async function applyRows(
   const launched = batch.views.filter((view) => view.launchedAt !== null)
   erasePasswords(tx, cell, launched)
   await deps.network.bind(tx, cell, launched)
-  applyHistory(tx, cell, batch, own)
+  await applyHistory(tx, cell, batch, own)
   await applyHostViews(tx, cell, batch.hosts)
   return { hasNotBuilt: batch.notBuilt.length > 0 }
 }
@@ -72,13 +73,28 @@ export function endedWork(rows: readonly FeedRow[]): readonly Readonly<Record<st
     })
 }
 
+/** Makes records of the actions that the cell began of its own accord: no request was here that could have made one. */
+async function recordOwnActions(tx: Tx, events: readonly ActionEvent[]): Promise<void> {
+  const begun = events.filter(({ action }) => action !== undefined)
+  if (begun.length === 0) return
+  const actions: ServerAction[] = []
+  for (const { serverId, requestId, action, result } of begun) {
+    const mapping = await findMapping(tx, serverId)
+    if (mapping === undefined) continue
+    const message = result === 'Error' ? 'Error' : null
+    const { projectId } = mapping
+    actions.push({ serverId, requestId, action: action!, projectId, userId: null, message })
+  }
+  recordActions(tx, actions)
+}
+
 /** `own`: the servers that are in the cell, at their attempts. */
-function applyHistory(
+async function applyHistory(
   tx: Tx,
   cell: CellId,
   { views, traces, events, migrations }: Batch,
   own: ReadonlyMap<string, number>,
-): void {
+): Promise<void> {
   addEvents(
     tx,
     views.filter(({ serverId, attempt }) => own.get(serverId) === attempt).map(stateEvent),
@@ -89,11 +105,9 @@ function applyHistory(
       return own.get(serverId) === attempt && trace.level === 'hosts'
     }),
   )
-  recordActionEvents(
-    tx,
-    cell,
-    events.filter(({ serverId }) => own.has(serverId)),
-  )
+  const ownEvents = events.filter(({ serverId }) => own.has(serverId))
+  await recordOwnActions(tx, ownEvents)
+  recordActionEvents(tx, cell, ownEvents)
   applyMigrations(
     tx,
     cell,

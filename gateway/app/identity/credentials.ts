@@ -27,7 +27,7 @@ export interface CredentialDeps {
   readonly compute: { readonly secrets: Secrets }
 }
 
-/** Something of a user that other services ask for, such as an access key; nobody logs in with it here. */
+/** Something of a user that other services ask for, such as an access key. */
 export interface Credential {
   readonly id: string
   readonly userId: string
@@ -53,7 +53,7 @@ export async function credentialsSeenBy(
     return listed([], limit)
   const asked = seesAll ? filter : { ...filter, userId: caller.userId }
   const found = listed(await listCredentials(deps.identity.db, asked, readLimit(limit)), limit)
-  return { ...found, items: found.items.map((row) => opened(deps, row)) }
+  return { ...found, items: found.items.map((row) => openedCredential(deps, row)) }
 }
 
 /** Throws `forbidden` for another user's without `othersRule`, whether it is there or not, then `not-found`. */
@@ -67,7 +67,7 @@ export async function oneCredential(
   const row = await findCredential(deps.identity.db, id)
   if (row?.userId !== caller.userId) enforceInDomain(caller, othersRule, undefined)
   if (row === undefined) throw noSuch('credential', id)
-  return opened(deps, row)
+  return openedCredential(deps, row)
 }
 
 /** Throws `forbidden` for another user without `othersRule`; `not-found` for a user or project; `conflict`. */
@@ -169,7 +169,8 @@ function sealed({ compute }: CredentialDeps, { id, blob }: Credential): string {
   return compute.secrets.seal(blob, `credential ${id}`)
 }
 
-function opened({ compute }: CredentialDeps, row: StoredCredential): Credential {
+/** A credential with its blob opened. */
+export function openedCredential({ compute }: CredentialDeps, row: StoredCredential): Credential {
   const { id, userId, projectId, type, sealedBlob } = row
   return { id, userId, projectId, type, blob: compute.secrets.open(sealedBlob, `credential ${id}`) }
 }

@@ -52,6 +52,8 @@ export const IDENTITY_POLICY = {
   'identity:ec2_get_credential:other': 'system-reader',
   'identity:ec2_list_credentials': 'member-anywhere',
   'identity:ec2_list_credentials:other': 'admin',
+  'identity:ec2tokens_validate': 'service-or-admin',
+  'identity:s3tokens_validate': 'service-or-admin',
   'identity:get_access_rule': 'authenticated',
   'identity:get_access_rule:other': 'system-reader',
   'identity:get_application_credential': 'authenticated',

@@ -5,6 +5,7 @@ import { insertNetwork } from '../../db/networks.ts'
 import type { Requester } from '../requester.ts'
 import type { Networks } from './networks.ts'
 import { charge } from './quotas.ts'
+import { shareWithEveryone } from './rbac-policies.ts'
 import { ownerOf } from './visible.ts'
 
 /** A network as requests write it. */
@@ -36,6 +37,7 @@ export async function createNetworks(
     for (const network of made) {
       await insertNetwork(tx, network)
       await charge(tx, network.projectId, 'network')
+      if (network.isShared) await shareWithEveryone(tx, network, true)
     }
   })
   return made

@@ -9,7 +9,7 @@ import type { Networks } from './networks.ts'
 import { type PortDraft as Placement, placePort } from './place-port.ts'
 import { checkDevice } from './port-device.ts'
 import type { PortFields } from './port-fields.ts'
-import { isOwner, ownerOf, visibleNetwork } from './visible.ts'
+import { isOwner, mayUse, ownerOf, visibleNetwork } from './visible.ts'
 
 export interface NewPort extends PortFields {
   readonly network_id: string
@@ -40,7 +40,7 @@ async function placementOf(
 ): Promise<Placement> {
   const network = await visibleNetwork(networks, requester, draft.network_id)
   const isForeign = !isOwner(requester, network)
-  if (network.isExternal && !network.isShared && isForeign)
+  if (network.isExternal && !(await mayUse(networks, requester, network)))
     throw new Failure(
       'forbidden',
       `You are not permitted to create ports on network ${network.id}.`,

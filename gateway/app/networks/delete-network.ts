@@ -4,6 +4,7 @@ import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import type { Networks } from './networks.ts'
 import { refund } from './quotas.ts'
+import { dropPoliciesOf } from './rbac-policies.ts'
 import { holdRevision } from './revision.ts'
 import { ownNetwork } from './visible.ts'
 
@@ -28,6 +29,7 @@ export async function deleteNetwork(
         `Unable to complete operation on network ${id}. There are one or more ports still in use on the network, id for these ports is: ${ports.join(',')}.`,
       )
     const subnets = await subnetsOfNetworks(tx, [id])
+    await dropPoliciesOf(tx, id)
     await deleteNetworkRows(tx, id)
     const owners = Map.groupBy(subnets, (subnet) => subnet.projectId)
     for (const [projectId, owned] of owners) refund(tx, projectId, 'subnet', owned.length)

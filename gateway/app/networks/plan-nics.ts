@@ -3,6 +3,7 @@ import { isUuid } from '#common/ids.ts'
 import type { Network, Port, Subnet } from '../../db/network.ts'
 import { findNetworks, networksForBoot } from '../../db/networks.ts'
 import { findPorts } from '../../db/ports.ts'
+import { networksSharedWith } from '../../db/rbac-policies.ts'
 import { subnetsOfNetworks } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
 import { checkAddress } from './allocate-address.ts'
@@ -17,6 +18,8 @@ interface Known {
   readonly networks: ReadonlyMap<string, Network>
   readonly subnets: ReadonlyMap<string, readonly Subnet[]>
   readonly ports: ReadonlyMap<string, Port>
+  /** Networks of others that may be used, whether all share them or this project alone. */
+  readonly shared: ReadonlySet<string>
 }
 
 /**
@@ -51,7 +54,7 @@ async function planned(
   if (asked === undefined || asked === 'auto' || asked.length === 0)
     return onlyNetwork(networks, requester, asked === 'auto')
   refuseForMany(asked, request.serversMax)
-  const known = await lookUp(networks, asked)
+  const known = await lookUp(networks, requester, asked)
   return asked.map((nic) => {
     const tag = nic.tag ?? null
     if (nic.portId !== undefined) return existingNic(known, requester, nic.portId, tag)
@@ -80,7 +83,8 @@ async function onlyNetwork(
     )
   }
   const subnets = await subnetsOfNetworks(networks.db, [network.id])
-  refuseUnusable(network, subnets, requester)
+  const isOthers = network.projectId !== projectId
+  refuseUnusable(network, subnets, requester.isAdmin || network.isShared || isOthers)
   return [{ kind: 'new', network, subnets, fixedIp: null, tag: null }]
 }
 
@@ -99,7 +103,11 @@ function refuseForMany(asked: readonly RequestedNic[], serversMax: number): void
     )
 }
 
-async function lookUp(networks: Networks, asked: readonly RequestedNic[]): Promise<Known> {
+async function lookUp(
+  networks: Networks,
+  requester: Requester,
+  asked: readonly RequestedNic[],
+): Promise<Known> {
   const ports = await findPorts(networks.db, uuids(asked.map((nic) => nic.portId)))
   const wanted = [...asked.map((nic) => nic.networkId), ...ports.map((port) => port.networkId)]
   const ids = [...new Set(uuids(wanted))]
@@ -107,7 +115,19 @@ async function lookUp(networks: Networks, asked: readonly RequestedNic[]): Promi
     findNetworks(networks.db, ids),
     subnetsOfNetworks(networks.db, ids),
   ])
+  const foreign = found.filter((network) => !isOwner(requester, network))
+  const [open, others] = [
+    foreign.filter(({ isShared }) => isShared),
+    foreign.filter(({ isShared }) => !isShared),
+  ]
+  const { projectId } = requester
+  const own = await networksSharedWith(
+    networks.db,
+    projectId,
+    others.map(({ id }) => id),
+  )
   return {
+    shared: new Set([...open.map(({ id }) => id), ...own]),
     networks: new Map(found.map((network) => [network.id, network])),
     subnets: Map.groupBy(subnets, (subnet) => subnet.networkId),
     ports: new Map(ports.map((port) => [port.id, port])),
@@ -143,16 +163,17 @@ function newNic(
   const id = nic.networkId ?? ''
   const network = known.networks.get(id)
   const isVisible =
-    network !== undefined && (isOwner(requester, network) || network.isShared || network.isExternal)
+    network !== undefined &&
+    (isOwner(requester, network) || known.shared.has(id) || network.isExternal)
   if (!isVisible) throw new Failure('invalid', `Network ${id} could not be found.`)
   const subnets = known.subnets.get(id) ?? []
-  refuseUnusable(network, subnets, requester)
+  refuseUnusable(network, subnets, requester.isAdmin || known.shared.has(id))
   const fixedIp = nic.fixedIp === undefined ? null : fixedIpOn(network, subnets, nic.fixedIp)
   return { kind: 'new', network, subnets, fixedIp, tag }
 }
 
-function refuseUnusable(network: Network, subnets: readonly Subnet[], requester: Requester): void {
-  if (network.isExternal && !network.isShared && !requester.isAdmin)
+function refuseUnusable(network: Network, subnets: readonly Subnet[], mayUse: boolean): void {
+  if (network.isExternal && !mayUse)
     throw new Failure(
       'forbidden',
       `It is not allowed to create an interface on external network ${network.id}`,

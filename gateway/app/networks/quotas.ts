@@ -17,6 +17,7 @@ export const DEFAULT_LIMITS = {
   network: 100,
   subnet: 100,
   port: 500,
+  rbac_policy: 10,
   security_group: 10,
   security_group_rule: 100,
 } as const

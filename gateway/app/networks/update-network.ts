@@ -1,15 +1,11 @@
 import { Failure } from '#common/errors.ts'
 import type { Network } from '../../db/network.ts'
-import {
-  findNetworks,
-  isUsedByOthers,
-  lockNetwork,
-  updateNetwork as writeNetwork,
-} from '../../db/networks.ts'
+import { findNetworks, lockNetwork, updateNetwork as writeNetwork } from '../../db/networks.ts'
 import type { Requester } from '../requester.ts'
 import { retryStale } from '../retry-stale.ts'
 import { type NetworkFields, withFields } from './create-networks.ts'
 import type { Networks } from './networks.ts'
+import { shareWithEveryone } from './rbac-policies.ts'
 import { holdRevision } from './revision.ts'
 import { ownNetwork } from './visible.ts'
 
@@ -38,11 +34,7 @@ async function changeNetwork(
   await networks.db.transaction(async (tx) => {
     await lockNetwork(tx, id)
     await holdRevision(tx, 'networks', id, wantedRevision)
-    if (before.isShared && !after.isShared && (await isUsedByOthers(tx, before)))
-      throw new Failure(
-        'conflict',
-        `Unable to reconfigure sharing settings for network ${id}. Multiple tenants are using it.`,
-      )
+    if (before.isShared !== after.isShared) await shareWithEveryone(tx, before, after.isShared)
     await writeNetwork(tx, after, new Date(networks.clock.now()))
   })
   const [changed] = await findNetworks(networks.db, [id])

@@ -3,6 +3,7 @@ import { isUuid } from '#common/ids.ts'
 import type { Network, Port, SecurityGroup, Subnet } from '../../db/network.ts'
 import { findNetworks } from '../../db/networks.ts'
 import { findPorts } from '../../db/ports.ts'
+import { networksSharedWith } from '../../db/rbac-policies.ts'
 import { findSecurityGroup } from '../../db/security-groups.ts'
 import { findSubnet } from '../../db/subnets.ts'
 import type { Requester } from '../requester.ts'
@@ -27,10 +28,23 @@ export async function visibleNetwork(
   id: string,
 ): Promise<Network> {
   const [network] = isUuid(id) ? await findNetworks(networks.db, [id]) : []
-  const isOpen = network !== undefined && (network.isShared || network.isExternal)
-  if (network === undefined || !(isOpen || isOwner(requester, network)))
+  if (network === undefined || !(await mayKnow(networks, requester, network)))
     throw new Failure('not-found', `Network ${id} could not be found.`)
   return network
+}
+
+async function mayKnow(networks: Networks, requester: Requester, network: Network) {
+  return network.isExternal || (await mayUse(networks, requester, network))
+}
+
+/** Whether the requester may put ports on the network: it is his, or shared with his project or all. */
+export async function mayUse(
+  { db }: Networks,
+  requester: Requester,
+  network: Network,
+): Promise<boolean> {
+  if (network.isShared || isOwner(requester, network)) return true
+  return (await networksSharedWith(db, requester.projectId, [network.id])).size > 0
 }
 
 /** The network, if the requester may change it: `forbidden` where he only sees it. */
@@ -52,7 +66,11 @@ export async function visibleSubnet(
   const subnet = isUuid(id) ? await findSubnet(networks.db, id) : undefined
   if (subnet !== undefined && isOwner(requester, subnet)) return subnet
   const [network] = subnet === undefined ? [] : await findNetworks(networks.db, [subnet.networkId])
-  if (subnet === undefined || !(network?.isShared || network?.isExternal))
+  if (
+    subnet === undefined ||
+    network === undefined ||
+    !(await mayKnow(networks, requester, network))
+  )
     throw new Failure('not-found', `Subnet ${id} could not be found.`)
   return subnet
 }

@@ -22,9 +22,9 @@ const DECISION: Decision = {
   took_ms: 0.4,
 }
 
-test('a decision says who was considered, refused, how the rest scored, and who was taken', () => {
+test('a decision says who was considered, refused, how the rest scored, and who was chosen', () => {
   expect(decisionText(DECISION, false, plain)).toBe(
-    `Attempt 2, hosts in cell north: of 3 considered h1 was taken, in 0.4 ms.
+    `Attempt 2, hosts in cell north: of 3 considered h1 was chosen, in 0.4 ms.
   FILTER     REFUSED  FOR EXAMPLE
   RamFilter        1  h3: 64 < 128 MiB
   CANDIDATE  SCORE   RAM  CPU

@@ -500,6 +500,15 @@ CREATE TABLE `ports` (
 	CONSTRAINT `ports_by_mac` UNIQUE(`mac_address`)
 );
 --> statement-breakpoint
+CREATE TABLE `rbac_policies` (
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`network_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`target` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	CONSTRAINT `rbac_policies_id` PRIMARY KEY(`id`),
+	CONSTRAINT `rbac_policies_by_network` UNIQUE(`network_id`,`target`)
+);
+--> statement-breakpoint
 CREATE TABLE `released_addresses` (
 	`subnet_id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`address_offset` bigint unsigned NOT NULL,
@@ -752,7 +761,7 @@ CREATE TABLE `server_actions` (
 	`request_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`action` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
-	`user_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`user_id` varchar(64) character set ascii collate ascii_bin,
 	`message` text,
 	`started_at` datetime(3) NOT NULL,
 	`updated_at` datetime(3) NOT NULL,
@@ -900,6 +909,8 @@ CREATE INDEX `ports_by_machine_mac` ON `ports` (`machine_mac`);--> statement-bre
 CREATE INDEX `ports_by_device` ON `ports` (`device_id`,`nic_index`);--> statement-breakpoint
 CREATE INDEX `ports_by_network` ON `ports` (`network_id`,`id`);--> statement-breakpoint
 CREATE INDEX `ports_by_project` ON `ports` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `rbac_policies_by_project` ON `rbac_policies` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `rbac_policies_by_target` ON `rbac_policies` (`target`,`network_id`);--> statement-breakpoint
 CREATE INDEX `released_addresses_by_time` ON `released_addresses` (`released_at`);--> statement-breakpoint
 CREATE INDEX `security_group_rules_by_project` ON `security_group_rules` (`project_id`,`id`);--> statement-breakpoint
 CREATE INDEX `security_group_rules_by_remote` ON `security_group_rules` (`remote_group_id`);--> statement-breakpoint

@@ -47,6 +47,22 @@ export const networkSegments = mysqlTable(
   (t) => [primaryKey({ columns: [t.networkId, t.cellId] })],
 )
 
+/** With whom a network is shared; `*` stands for every project, which the network's row says as well. */
+export const rbacPolicies = mysqlTable(
+  'rbac_policies',
+  {
+    id: uuid('id').primaryKey(),
+    projectId: token('project_id').notNull(),
+    networkId: uuid('network_id').notNull(),
+    target: token('target').notNull(),
+  },
+  (t) => [
+    uniqueIndex('rbac_policies_by_network').on(t.networkId, t.target),
+    index('rbac_policies_by_project').on(t.projectId, t.id),
+    index('rbac_policies_by_target').on(t.target, t.networkId),
+  ],
+)
+
 export const subnets = mysqlTable(
   'subnets',
   {

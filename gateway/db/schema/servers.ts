@@ -173,7 +173,8 @@ export const serverActions = mysqlTable(
     requestId: token('request_id').notNull(),
     action: token('action').notNull(),
     projectId: token('project_id').notNull(),
-    userId: token('user_id').notNull(),
+    /** Null: nobody asked, its cell began it. */
+    userId: token('user_id'),
     message: text('message'),
     startedAt: time('started_at').notNull(),
     updatedAt: time('updated_at').notNull(),

@@ -65,6 +65,12 @@ export const EXTENSIONS: readonly Extension[] = [
   extension('project-id', 'project_id field enabled', 'Objects have a project_id', '2016-09-09'),
   extension('quotas', 'Quota management support', 'Limits per project', '2012-07-29'),
   extension('quota_details', 'Quota details management support', 'Use beside limits', '2017-02-10'),
+  extension(
+    'rbac-policies',
+    'RBAC Policies',
+    'Networks are shared with some projects',
+    '2015-06-17',
+  ),
   extension('revision-if-match', 'If-Match constraints', 'Writes for one revision', '2016-12-11'),
   extension('security-group', 'security-group', 'Security groups and their rules', '2012-10-05'),
   extension('sorting', 'Sorting support', 'Lists can be sorted', '2016-06-12'),

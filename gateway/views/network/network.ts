@@ -9,7 +9,7 @@ export function networkView(network: Network, requester: Requester) {
     ...describedView(network),
     admin_state_up: network.isUp,
     status: 'ACTIVE' as const,
-    shared: network.isShared,
+    shared: network.isShared || isSharedWith(network, requester),
     'router:external': network.isExternal,
     mtu: network.mtu,
     port_security_enabled: network.hasPortSecurity,
@@ -20,4 +20,9 @@ export function networkView(network: Network, requester: Requester) {
     ipv6_address_scope: null,
     ...(requester.isAdmin ? { 'weir:cells': cells } : {}),
   }
+}
+
+/** A network of another project that is neither everyone's nor external is seen by those alone whom a policy lets. */
+function isSharedWith({ projectId, isExternal }: Network, requester: Requester): boolean {
+  return !isExternal && !requester.isAdmin && projectId !== requester.projectId
 }

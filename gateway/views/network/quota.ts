@@ -8,6 +8,7 @@ export function quotaView(quotas: Quotas) {
     network: quotas.network.limit,
     subnet: quotas.subnet.limit,
     port: quotas.port.limit,
+    rbac_policy: quotas.rbac_policy.limit,
     security_group: quotas.security_group.limit,
     security_group_rule: quotas.security_group_rule.limit,
   }
@@ -23,6 +24,7 @@ export function quotaDetailsView(quotas: Quotas) {
     network: detailsOf(quotas.network),
     subnet: detailsOf(quotas.subnet),
     port: detailsOf(quotas.port),
+    rbac_policy: detailsOf(quotas.rbac_policy),
     security_group: detailsOf(quotas.security_group),
     security_group_rule: detailsOf(quotas.security_group_rule),
   }

@@ -12,6 +12,7 @@ const COLLECTIONS = [
   ['port', 'ports'],
   ['security_group', 'security-groups'],
   ['security_group_rule', 'security-group-rules'],
+  ['rbac_policy', 'rbac-policies'],
   ['quota', 'quotas'],
   ['extension', 'extensions'],
 ] as const

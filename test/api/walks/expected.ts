@@ -26,7 +26,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
   [
     401,
     'no such way to log in, and not the old password',
-    'identity createToken, identity changePassword',
+    'identity createToken, identity changePassword, identity createEc2Token, identity createS3Token',
   ],
   [401, 'only with a ticket', 'image downloadImageWithTicket, image uploadImageWithTicket'],
   [403, 'for oneself only', 'identity createApplicationCredential'],

@@ -11,6 +11,7 @@ const MEANT: Readonly<Record<string, readonly [service: DocumentName, parameter:
   host: ['compute', 'host_name'],
   imageRef: ['compute', 'image_id'],
   network_id: ['network', 'network_id'],
+  object_id: ['network', 'network_id'],
   parent_group_id: ['network', 'security_group_id'],
   parent_id: ['identity', 'domain_id'],
   project_id: ['identity', 'project_id'],

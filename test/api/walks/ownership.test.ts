@@ -39,6 +39,7 @@ const OWNED: Readonly<Partial<Record<DocumentName, readonly string[]>>> = {
     'network_id',
     'object_id',
     'port_id',
+    'rbac_policy_id',
     'security_group_id',
     'security_group_rule_id',
     'subnet_id',

@@ -79,7 +79,14 @@ export async function makeTargets(cloud: Cloud): Promise<Targets> {
 async function liftQuotas(admin: ApiClient): Promise<void> {
   const { body } = await admin.get<{ projects: readonly Identified[] }>(`${ID}/projects`)
   const quota_set = { instances: -1, cores: -1, ram: -1, key_pairs: -1, server_groups: -1 }
-  const quota = { network: -1, subnet: -1, port: -1, security_group: -1, security_group_rule: -1 }
+  const quota = {
+    network: -1,
+    subnet: -1,
+    port: -1,
+    rbac_policy: -1,
+    security_group: -1,
+    security_group_rule: -1,
+  }
   for (const { id } of body.projects) {
     await made(admin, 'PUT', `/compute/v2.1/os-quota-sets/${id}`, { quota_set })
     await made(admin, 'PUT', `${NET}/quotas/${id}`, { quota })
@@ -118,6 +125,14 @@ async function networkTargets(owner: ApiClient): Promise<Ids> {
     security_group_rule: { security_group_id: group.id, direction: 'ingress', protocol: 'tcp' },
   })
   const port = await create('/ports', { port: { network_id: network.id } })
+  const rbac = await create('/rbac-policies', {
+    rbac_policy: {
+      object_type: 'network',
+      object_id: network.id,
+      action: 'access_as_shared',
+      target_tenant: 'd'.repeat(32),
+    },
+  })
   const { body } = await owner.get<{ network: { project_id: string } }>(
     `${NET}/networks/${network.id}`,
   )
@@ -127,6 +142,7 @@ async function networkTargets(owner: ApiClient): Promise<Ids> {
     security_group_id: group.id,
     security_group_rule_id: rule.id,
     port_id: port.id,
+    rbac_policy_id: rbac.id,
     project_id: body.network.project_id,
     alias: 'security-group',
     collection: 'networks',
