@@ -21,8 +21,9 @@ export async function changeHost(
   refuseInState(instance, move.name)
   if (instance.sagaId !== null)
     throw new Failure('conflict', `Instance ${instance.id} is being changed.`)
-  const { migrationId, build, userId, staysOff = false } = move
-  const order = { migrationId, build, userId, oldFlavorId: build.flavor.id, staysOff }
+  const { migrationId, build, userId, projectId, staysOff = false } = move
+  const who = { userId, projectId }
+  const order = { migrationId, build, oldFlavorId: build.flavor.id, staysOff, ...who }
   try {
     return await beginMove(cell, { operation, name: move.name, order, work }, instance)
   } catch (error) {

@@ -4,7 +4,7 @@ import { type RequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
 import { recordActions } from '../../db/server-actions.ts'
 import { showRebuilt } from '../../db/show-rebuilt.ts'
 import type { Compute } from '../compute.ts'
-import type { RequestContext } from '../request-context.ts'
+import { type RequestContext, requesterOf } from '../request-context.ts'
 import type { Rebuilt } from '../sagas/act-plan.ts'
 import { operationIds } from '../sagas/build-rounds.ts'
 import { retryBuildSaga } from '../sagas/retry-build.ts'
@@ -24,9 +24,10 @@ export interface Anew extends Omit<RequestSpec, 'serverId'> {
 export async function buildAnew(
   compute: Compute,
   context: RequestContext,
-  { id: serverId, attempt, projectId }: ServerRecord,
+  server: ServerRecord,
   { spec, shown, ...sealed }: Anew,
 ): Promise<void> {
+  const { id: serverId, attempt } = server
   refuseAllDark(compute.cells.cells())
   await compute.sagas.start(retryBuildSaga, {
     subject: serverId,
@@ -37,8 +38,7 @@ export async function buildAnew(
         throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
       await replaceRequestSpec(tx, { serverId, spec: { ...spec, requestedHost: null }, ...sealed })
       await showRebuilt(tx, serverId, shown)
-      const { userId, requestId } = context
-      const who = { projectId, userId, requestId }
+      const who = { requestId: context.requestId, ...requesterOf(context, server) }
       recordActions(tx, [{ serverId, action: 'rebuild', message: null, ...who }])
     },
   })
