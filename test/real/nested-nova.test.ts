@@ -8,7 +8,7 @@ const TEST_MS = 600_000
 const POLL = { timeout: 120_000, interval: 200 }
 const SERVERS = '/compute/v2.1/servers'
 /** How often it is measured how soon something is seen. */
-const TRIES = 5
+const TRIES = 10
 type Made<What extends string> = Readonly<Record<What, { readonly id: string }>>
 type Listed<What extends string> = Readonly<Record<What, readonly Record<string, unknown>[]>>
 
@@ -52,6 +52,27 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
   )
 
   test(
+    'is not made with a mapped network whose subnets are others, which it names',
+    async () => {
+      const { network } = await nova.lab.ask<Made<'network'>>('network', 'POST', '/networks', {
+        body: { network: { name: 'elsewhere' } },
+      })
+      const subnet = { network_id: network.id, ip_version: 4, cidr: '10.0.0.0/8' }
+      await nova.lab.ask('network', 'POST', '/subnets', { body: { subnet } })
+      const { code, stdout } = await nova.cell(
+        ['join', 'lab', '--driver', 'nested'],
+        ...['--map', 'network:private=elsewhere'],
+      )
+      expect(code).not.toBe(0)
+      expect(stdout).toMatch(
+        /failed +networks .*which network elsewhere there lacks; it has 10\.0\.0\.0\/8, which overlaps it/,
+      )
+      await nova.lab.ask('network', 'DELETE', `/networks/${network.id}`)
+    },
+    TEST_MS,
+  )
+
+  test(
     'is made with flavors and images mapped by name',
     async () => {
       const nowhere = await nova.flavorOfNoHost()
@@ -70,7 +91,11 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
   test(
     'shows within two seconds what was deleted, here or behind our back',
     async ({ annotate }) => {
-      const seconds: Record<'here' | 'there', string[]> = { here: [], there: [] }
+      const seconds: Record<'here' | 'there' | 'after', string[]> = {
+        here: [],
+        there: [],
+        after: [],
+      }
       for (let each = 0; each < TRIES; each += 1) {
         const id = await nova.boot(`deleted-${each}`, 'm1.small')
         await restsAs(id, 'ACTIVE')
@@ -86,12 +111,17 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
         const second = await nova.boot(`second-${each}`, 'm1.small')
         await restsAs(second, 'ACTIVE')
         const askedMs = performance.now()
-        await remove(second)
+        await nova.call('DELETE', `${SERVERS}/${second}`)
+        await expect.poll(async () => nova.below(second), POLL).toBeUndefined()
+        const secondGoneMs = performance.now()
+        await restsAs(second, 'GONE')
+        seconds.after.push(secondsSince(secondGoneMs))
         seconds.here.push(secondsSince(askedMs))
         await remove(id)
       }
       await annotate(`s from gone there to ERROR here: ${seconds.there.join(' ')}`)
       await annotate(`s from a delete here to gone: ${seconds.here.join(' ')}`)
+      await annotate(`s of these after it was gone there: ${seconds.after.join(' ')}`)
     },
     TEST_MS,
   )
