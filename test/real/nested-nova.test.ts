@@ -1,7 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { layoutIn } from '#deploy/deployment/layout.ts'
+import { writeLogin } from '#deploy/nested/cloud-login.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { NovaCell } from './nova-cell.ts'
+import type { OpenstackLogin } from './openstack-user.ts'
 import { openstackAccount } from './openstack-account.ts'
 
 const TEST_MS = 600_000
@@ -14,6 +17,11 @@ type Listed<What extends string> = Readonly<Record<What, readonly Record<string,
 
 const account = isFullRun ? openstackAccount('WEIR_TEST_OPENSTACK_ADMIN') : undefined
 const why = account === undefined ? ' (skipped: WEIR_TEST_OPENSTACK_ADMIN names no OpenStack)' : ''
+
+interface ShownHost {
+  readonly is_up: boolean
+  readonly down_reason: string | null
+}
 
 /** In this order: each test goes on with the cell that the ones before have left. */
 describe.skipIf(account === undefined)(`a cell that is a project of a real Nova${why}`, () => {
@@ -268,6 +276,50 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
     const action = JSON.stringify(await nova.call('GET', own, { who }))
     return { trace, action, fault: (await nova.top(id, who))?.fault?.details ?? '' }
   }
+
+  test(
+    'is down, and says why, while its login is one of another project, and takes any user of its own',
+    async () => {
+      const layout = layoutIn(nova.checkout.home)
+      const id = await nova.boot('mine', 'm1.small')
+      await restsAs(id, 'ACTIVE')
+      const { id: below } = (await nova.below(id))!
+      const host = async () => {
+        const asked = { who: 'weir-admin' } as const
+        const { hosts } = await nova.call<{ hosts: readonly ShownHost[] }>(
+          'GET',
+          '/federation/v1/hosts?cell=lab',
+          asked,
+        )
+        return hosts[0]
+      }
+      /** As the host comes to log in again: on its own it does so when its token is about to end. */
+      const logInAs = async ({ user, password }: OpenstackLogin, project: string) => {
+        const domains = { user_domain: 'Default', project_domain: 'Default' }
+        await writeLogin(layout, 'lab', { user, password, project, ...domains })
+        process.kill((await nova.checkout.processes()).get('compute-lab-1')!, 'SIGKILL')
+        await nova.checkout.weir('up')
+      }
+
+      await logInAs(nova.other.login, nova.other.login.project)
+      await expect.poll(host, POLL).toMatchObject({
+        is_up: false,
+        down_reason: expect.stringContaining(
+          'The credential of this host is for another project below than its servers are in.',
+        ),
+      })
+      expect(await status(id)).toBe('ACTIVE')
+      await nova.call('DELETE', `${SERVERS}/${id}`)
+      expect(await nova.below(id)).toMatchObject({ id: below, status: 'ACTIVE' })
+
+      await nova.addToLab(nova.other)
+      await logInAs(nova.other.login, nova.lab.login.project)
+      await expect.poll(host, POLL).toMatchObject({ is_up: true, down_reason: null })
+      await restsAs(id, 'GONE')
+      expect(await nova.below(id)).toBeUndefined()
+    },
+    TEST_MS,
+  )
 
   test(
     'keeps to its project, and its name is free once it has left',
