@@ -232,6 +232,13 @@ test('security groups are added to and removed from every port of a server', asy
       .status,
   ).toBe(400)
 
+  const given = await alice.call('createProxiedSecurityGroupRule', {
+    body: { security_group_rule: { ...rule, cidr: '10.2.3.124/24' } },
+  })
+  expect(given.body).toMatchObject({
+    security_group_rule: { ip_range: { cidr: '10.2.3.124/24' } },
+  })
+
   const byName = await alice.call('showProxiedSecurityGroup', { params: { group_id: 'web' } })
   expect(byName.body).toMatchObject({
     badRequest: { code: 400, message: 'Security group id should be uuid' },
