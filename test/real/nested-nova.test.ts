@@ -4,8 +4,8 @@ import { layoutIn } from '#deploy/deployment/layout.ts'
 import { writeLogin } from '#deploy/nested/cloud-login.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { NovaCell } from './nova-cell.ts'
-import type { OpenstackLogin } from './openstack-user.ts'
 import { openstackAccount } from './openstack-account.ts'
+import type { OpenstackLogin } from './openstack-user.ts'
 
 const TEST_MS = 600_000
 const POLL = { timeout: 120_000, interval: 200 }
