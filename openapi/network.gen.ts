@@ -752,6 +752,7 @@ export interface components {
             readonly port_range_min?: number | null;
             readonly port_range_max?: number | null;
             readonly remote_ip_prefix?: string | null;
+            readonly normalized_cidr?: string | null;
             readonly remote_group_id?: string | null;
             readonly tags?: components["schemas"]["None"];
             readonly created_at?: components["schemas"]["Time"];

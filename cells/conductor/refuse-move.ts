@@ -73,7 +73,7 @@ export async function refuseMove(
 /** Nova makes the record of a cold migration on the host that is to take it, so there is none without a host. */
 function recordOf(move: Move, instance: Instance, at: number): MigrationView | undefined {
   if (move.name === 'migrate') return undefined
-  const { id, projectId, placed } = instance
+  const { id, placed } = instance
   return {
     id: move.migrationId,
     serverId: id,
@@ -87,7 +87,7 @@ function recordOf(move: Move, instance: Instance, at: number): MigrationView | u
     oldFlavorId: move.build.flavor.id,
     newFlavorId: move.build.flavor.id,
     userId: move.userId,
-    projectId,
+    projectId: move.projectId ?? instance.projectId,
     createdAt: at,
     updatedAt: at,
   }

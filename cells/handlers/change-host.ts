@@ -27,8 +27,9 @@ export async function changeHost(
     const reason = `Compute service of ${instance.placed?.host} is unavailable at this time.`
     return viewOf(await refuseMove(cell.conductor, { ...asked, reason }, instance))
   }
-  const { migrationId, build, userId, staysOff = false } = move
-  const order = { migrationId, build, userId, oldFlavorId: build.flavor.id, staysOff }
+  const { migrationId, build, userId, projectId, staysOff = false } = move
+  const who = { userId, projectId }
+  const order = { migrationId, build, oldFlavorId: build.flavor.id, staysOff, ...who }
   try {
     return await beginMove(cell, { operation, name: move.name, order, work }, instance)
   } catch (error) {

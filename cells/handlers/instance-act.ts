@@ -167,8 +167,9 @@ async function resizeElsewhere(
   { operation, act, work }: ActOf<ActNamed<'resize'>>,
   instance: Instance,
 ): Promise<ReturnType<typeof instanceView> | undefined> {
-  const { build, userId, previous } = act
-  const order = { migrationId: operation.id, build, userId, oldFlavorId: previous.id }
+  const { build, userId, projectId, previous } = act
+  const who = { userId, projectId }
+  const order = { migrationId: operation.id, build, oldFlavorId: previous.id, ...who }
   try {
     return await beginMove(cell, { operation, name: 'resize', order, work }, instance)
   } catch (error) {

@@ -2,6 +2,7 @@ import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '#drivers/driver.ts'
 import { type NestedSettings, nestedSettings } from '#drivers/nested/settings.ts'
 import type { Finding } from '#drivers/nested/verify/finding.ts'
+import type { OurNetwork } from '#drivers/nested/verify/mapped-subnets.ts'
 import { verifyCloud } from '#drivers/nested/verify/verify-cloud.ts'
 import { callApi, type Session } from '../api/session.ts'
 import type { CloudEntry } from './cloud-entry.ts'
@@ -38,7 +39,22 @@ export async function verifyEntry(
     headers: { 'openstack-api-version': `compute ${EXTRA_SPECS_SINCE}` },
   })
   const ids = cells.map(({ id }) => id)
-  return verifyCloud(read, { cells: ids, flavors: flavors.map(flavorSpec) })
+  const networks = await ourNetworks(admin, [...read.mappedNetworks.keys()])
+  return verifyCloud(read, { cells: ids, flavors: flavors.map(flavorSpec), networks })
+}
+
+function ourNetworks(admin: Session, ids: readonly string[]): Promise<readonly OurNetwork[]> {
+  const get = <Answer>(path: string) =>
+    callApi<Answer>(admin, { method: 'GET', path: `/networking/v2.0${path}` })
+  return Promise.all(
+    ids.map(async (id) => {
+      const { network } = await get<{ network: { name: string } }>(`/networks/${id}`)
+      const { subnets } = await get<{ subnets: readonly { cidr: string }[] }>(
+        `/subnets?network_id=${id}`,
+      )
+      return { id, name: network.name, cidrs: subnets.map(({ cidr }) => cidr) }
+    }),
+  )
 }
 
 function settingsOf(texts: Readonly<Record<string, string>>): NestedSettings {

@@ -37,6 +37,14 @@ export interface RequestContext extends WorkContext, Caller {
   readonly microversion: string
 }
 
+/** Who is on record as having changed something, and with a token of which project; one of no project counts as its owner's. */
+export function requesterOf(
+  { userId, projectId }: Pick<Caller, 'userId' | 'projectId'>,
+  owner: { readonly projectId: string },
+): { readonly userId: string; readonly projectId: string } {
+  return { userId, projectId: projectId ?? owner.projectId }
+}
+
 /** Whoever calls an operation that needs no token. */
 export const ANONYMOUS: Caller = {
   userId: '' as UserId,

@@ -1,7 +1,7 @@
 import { and, eq, inArray, ne, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { isDuplicate } from '#common/db/failures.ts'
-import { pageClauses, type ResourcePage } from './resource-page.ts'
+import { type ResourcePage, readPage } from './resource-page.ts'
 import { networks, ports, rbacPolicies } from './schema/network.ts'
 
 /** The target that stands for every project. */
@@ -37,19 +37,20 @@ const POLICIES = {
 }
 
 /** A page of the project's policies; null sees all. */
-export async function listRbacPolicies(
+export function listRbacPolicies(
   db: Executor,
   projectId: string | null,
   page: ResourcePage,
 ): Promise<readonly RbacPolicy[]> {
   const visible = projectId === null ? undefined : eq(rbacPolicies.projectId, projectId)
-  const { where, orderBy, limit } = await pageClauses(db, POLICIES, visible, page)
-  return db.orm
-    .select()
-    .from(rbacPolicies)
-    .where(where)
-    .orderBy(...orderBy)
-    .limit(limit)
+  return readPage(db, POLICIES, visible, page, ({ where, orderBy, limit }) =>
+    db.orm
+      .select()
+      .from(rbacPolicies)
+      .where(where)
+      .orderBy(...orderBy)
+      .limit(limit),
+  )
 }
 
 export async function findRbacPolicy(db: Executor, id: string): Promise<RbacPolicy | undefined> {

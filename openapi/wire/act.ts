@@ -48,6 +48,8 @@ export const Act = Type.Union([
     /** What it had before, and has again when this fails. */
     previous: FlavorSnapshot,
     userId: Type.String(),
+    /** Of the request; not of the server, where an administrator asks. */
+    projectId: Type.Optional(Type.String()),
   }),
   Type.Object({ name: Type.Literal('revert-resize'), build: InstanceBuild }),
   /** The build's image is what the server was saved in. */
@@ -88,6 +90,8 @@ export const CellAct = Type.Union([
     /** True: an evacuated guest is not started. */
     staysOff: Type.Optional(Type.Boolean()),
     userId: Type.String(),
+    /** Of the request; not of the server, where an administrator asks. */
+    projectId: Type.Optional(Type.String()),
   }),
   /** Changes the course of the live migration that is under way. */
   Type.Object({ name: OneOf(['abort-migration', 'force-complete'] as const), migrationId: Uuid }),

@@ -51,7 +51,7 @@ export const MigrationView = Type.Object({
   /** Ids of flavors; the same where the size stays. */
   oldFlavorId: Type.String(),
   newFlavorId: Type.String(),
-  /** Who asked for it, and whose server it is. */
+  /** Who asked for it, with a token of which project. */
   userId: Type.String(),
   projectId: Type.String(),
   createdAt: Time,

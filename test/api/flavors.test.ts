@@ -217,6 +217,11 @@ test('extra specs are set, shown, changed and removed one by one', async () => {
     'hw:cpu_policy': 'shared',
     anything: '1',
   })
+  const number = { params: { ...params, key: 'anything' }, body: { anything: 2.5 } }
+  expect((await admin.call('updateFlavorExtraSpec', number)).body).toEqual({ anything: '2.5' })
+  for (const wrong of [true, null, { b: 1 }, [1]])
+    expect((await specs({ anything: wrong })).status).toBe(400)
+  await specs({ anything: 1 })
   await admin.call('updateFlavorExtraSpec', { params, body: { 'hw:cpu_policy': 'dedicated' } })
   expect((await alice.call('showFlavorExtraSpec', { params })).body).toEqual({
     'hw:cpu_policy': 'dedicated',

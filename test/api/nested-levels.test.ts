@@ -241,6 +241,7 @@ describe('a server that goes down through three clouds', () => {
       verifyCloud(nestedSettings(nestedSettingsFor(joined)), {
         cells: cloud.cells.map(({ id }) => id),
         flavors: [],
+        networks: [],
       })
     const [, middle, bottom] = clouds
     const rings = [

@@ -117,6 +117,30 @@ describe('a security group', () => {
     expect((await api.ask(api.demo, 'GET', `security-groups/${idOf(group)}`)).status).toBe(404)
   })
 
+  test('shows prefixes as they were given, and beside them their networks', async () => {
+    const group = await api.make(api.demo, 'security-groups', { name: 'prefixes' })
+    const draft = { security_group_id: idOf(group), direction: 'ingress' }
+    const shown = []
+    for (const [remote_ip_prefix, ethertype] of [
+      ['10.2.3.124/24', 'IPv4'],
+      ['10.2.3.0/24', 'IPv4'],
+      ['10.2.3.4', 'IPv4'],
+      ['FD00::1/64', 'IPv6'],
+    ]) {
+      const prefix = { remote_ip_prefix, ethertype }
+      const rule = await api.make(api.demo, 'security-group-rules', { ...draft, ...prefix })
+      shown.push([rule['remote_ip_prefix'], rule['normalized_cidr']])
+    }
+
+    expect(shown).toEqual([
+      ['10.2.3.124/24', '10.2.3.0/24'],
+      ['10.2.3.0/24', '10.2.3.0/24'],
+      ['10.2.3.4/32', '10.2.3.4/32'],
+      ['fd00::1/64', 'fd00::/64'],
+    ])
+    await api.ask(api.demo, 'DELETE', `security-groups/${idOf(group)}`)
+  })
+
   test.each([
     [{ protocol: 'carrier-pigeon' }, 'not supported'],
     [{ protocol: 'tcp', port_range_min: 90, port_range_max: 80 }, 'port_range_min'],

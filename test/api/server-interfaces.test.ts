@@ -12,6 +12,7 @@ interface Attachment {
   readonly port_id: string
   readonly net_id: string
   readonly mac_addr: string
+  readonly port_state: string
   readonly fixed_ips: readonly { readonly ip_address: string; readonly subnet_id: string }[]
   readonly tag?: string | null
 }
@@ -81,7 +82,12 @@ test('a NIC on a network is attached, shown with its address, and goes with its 
 
   expect(status).toBe(200)
   const { port_id, mac_addr } = body.interfaceAttachment
-  expect(body.interfaceAttachment).toMatchObject({ net_id: otherNetwork, tag: 'back' })
+  // The host has plugged it in by then, so it shows that at once and in every list after.
+  const shown = { net_id: otherNetwork, tag: 'back', port_state: 'ACTIVE' }
+  expect(body.interfaceAttachment).toMatchObject(shown)
+  expect(await interfaces()).toContainEqual(
+    expect.objectContaining({ port_id, port_state: 'ACTIVE' }),
+  )
   expect(asked.at(-1)?.attach).toMatchObject({
     portId: port_id,
     macAddress: mac_addr,
@@ -225,6 +231,13 @@ test('security groups are added to and removed from every port of a server', asy
     (await alice.call('createProxiedSecurityGroupRule', { body: { security_group_rule: rule } }))
       .status,
   ).toBe(400)
+
+  const given = await alice.call('createProxiedSecurityGroupRule', {
+    body: { security_group_rule: { ...rule, cidr: '10.2.3.124/24' } },
+  })
+  expect(given.body).toMatchObject({
+    security_group_rule: { ip_range: { cidr: '10.2.3.124/24' } },
+  })
 
   const byName = await alice.call('showProxiedSecurityGroup', { params: { group_id: 'web' } })
   expect(byName.body).toMatchObject({

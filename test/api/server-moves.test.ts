@@ -218,3 +218,38 @@ test('a resize is on record as finished, and as confirmed once it is', async () 
   await expect.poll(recorded).toEqual([['resize', 'confirmed']])
   await demo.delete(`${SERVERS}/${id}`)
 })
+
+test('a migration and an action are on record for who asked, in the project of their token', async () => {
+  const { id } = await activeServer(cloud, demo)
+  const { user, project } = admin.account
+  const asker = { user_id: await idOf('users', user), project_id: await idOf('projects', project) }
+  const live = { 'os-migrateLive': { host: null, block_migration: 'auto' } }
+  const resize = { resize: { flavorRef: cloud.catalog.small } }
+
+  expect((await act(admin, id, live, { version: '2.34' })).status).toBe(202)
+  await untilSettled(cloud, id)
+  expect((await act(admin, id, resize)).status).toBe(202)
+  await untilStatus(demo, id, 'VERIFY_RESIZE')
+  expect((await act(admin, id, { lock: null })).status).toBe(202)
+
+  const migrations = async () => {
+    const path = `/compute/v2.1/os-migrations?instance_uuid=${id}`
+    return (await admin.get<Migrations>(path, { version: '2.80' })).body.migrations
+  }
+  await expect.poll(migrations).toMatchObject([
+    { migration_type: 'resize', ...asker },
+    { migration_type: 'live-migration', ...asker },
+  ])
+  const { body } = await admin.get<Actions>(`${SERVERS}/${id}/os-instance-actions`)
+  expect(body.instanceActions.filter(({ action }) => action !== 'create')).toMatchObject(
+    ['lock', 'resize', 'live-migration'].map((action) => ({ action, ...asker })),
+  )
+  expect(asker.project_id).not.toBe((await showServer(demo, id))['tenant_id'])
+  await act(admin, id, { unlock: null })
+  await demo.delete(`${SERVERS}/${id}`)
+})
+
+async function idOf(what: 'users' | 'projects', name: string): Promise<string> {
+  type Named = Readonly<Record<typeof what, readonly [{ readonly id: string }]>>
+  return (await admin.get<Named>(`/identity/v3/${what}?name=${name}`)).body[what][0].id
+}

@@ -238,6 +238,11 @@ test.each([
     { block_device_mapping_v2: [{ source_type: 'blank', volume_size: 1 }] },
     /^Ephemeral disks requested are larger/,
   ],
+  [
+    'a disk that the host would have to format',
+    { block_device_mapping_v2: [{ source_type: 'blank', guest_format: 'ext4' }] },
+    /guest_format 'ext4' is not supported/,
+  ],
   ['a file that is no base64', { personality: [{ path: '/a', contents: '*' }] }, /contents/],
   ['fewer than none', { min_count: 3, max_count: 2 }, 'min_count must be <= max_count'],
 ])('%s is refused with 400 and nothing is made', async (_what, change, message) => {
@@ -272,6 +277,8 @@ test('the block device that clients add for the image itself is accepted', async
   }
 
   await boot(user, { block_device_mapping_v2: [disk] })
+  const unformatted = { source_type: 'blank', destination_type: 'local', guest_format: '' }
+  await boot(user, { block_device_mapping_v2: [disk, unformatted] })
 })
 
 test('a server is stopped and started, and refuses what its state forbids in Nova’s words', async () => {

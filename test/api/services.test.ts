@@ -168,6 +168,8 @@ test('a service is forgotten unless its host has servers, and leaves its aggrega
   ])
   expect((await forget(host.hostId, '2.53', alice)).status).toBe(403)
   expect((await forget('7', '2.53')).status).toBe(400)
+  expect((await forget('seven', '2.52')).status).toBe(400)
+  expect((await forget('777777', '2.52')).status).toBe(404)
   expect((await forget(api.cells[0]!.id)).status).toBe(404)
   const serial = String((await service('2.1'))['id'])
 

@@ -36,7 +36,7 @@ describe('a cloud that is looked at is said to', () => {
     })
     const [{ result, detail } = { result: 'ok', detail: '' }, ...others] = await verifyCloud(
       settings,
-      { cells: [], flavors: [] },
+      { cells: [], flavors: [], networks: [] },
     )
     expect([result, others]).toEqual(['failed', []])
     return detail

@@ -70,7 +70,9 @@ async function open(more: Readonly<Record<string, string>>): Promise<Driver> {
 }
 
 async function found(what: string, more: Readonly<Record<string, string>>) {
-  const findings = await verifyCloud(settings(more), { cells: [owner.cellId], flavors: [LARGE] })
+  const networks = [{ id: networkId, name: 'lan', cidrs: ['10.1.0.0/24'] }]
+  const ours = { cells: [owner.cellId], flavors: [LARGE], networks }
+  const findings = await verifyCloud(settings(more), ours)
   return findings.find(({ check }) => check === what)
 }
 
@@ -227,11 +229,17 @@ test('what an operator maps is named by id or name, and what is not there is nam
   expect(cloud.networks.items.size).toBe(1)
   for (const what of ['flavors', 'images', 'networks'])
     expect(await found(what, good)).toMatchObject({ result: 'ok' })
+  cloud.networks.make({ name: 'other' })
   for (const [what, wrong, said] of [
     ['flavors', { flavors: 'large=m1.huge' }, 'no flavor m1.huge. It has: m1.tiny, m1.small'],
     ['flavors', { flavors: 'giant=m1.small' }, 'no flavor giant here to map. There are: large'],
     ['images', { images: `${image.id}=suse` }, 'no image suse. It has: debian'],
-    ['networks', { mapped_networks: `${networkId}=lan` }, 'no network lan. It has: provider'],
+    [
+      'networks',
+      { mapped_networks: `${networkId}=lan` },
+      'no network lan. It has: provider, other',
+    ],
+    ['networks', { mapped_networks: `${networkId}=other` }, 'here has subnet 10.1.0.0/24, which'],
   ] as const)
     expect(await found(what, wrong)).toMatchObject({
       result: 'failed',

@@ -74,6 +74,20 @@ describe('./weir', () => {
       expect(doctor).toContain(what)
   })
 
+  test('cell verify builds a server in a cell, deletes it, and says what a cell or a name lacks', async () => {
+    expect(await checkout.succeed('cell', 'verify', 'north', '--boot')).toMatch(
+      /^ok +host +north-\d takes m1\.tiny with tiny\nok +boot +active after .*\nok +delete +gone after .*\n$/,
+    )
+    expect(await checkout.weir('cell', 'verify', 'north')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('of it only --boot shows that it works'),
+    })
+    expect(await checkout.weir('cell', 'verify', 'nowhere', '--boot')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('There is no cell nowhere. There are: north, south.'),
+    })
+  })
+
   test('env and logs speak of this deployment', async () => {
     expect(await checkout.succeed('env', '--cloud', 'weir-admin')).toBe(
       `export OS_CLIENT_CONFIG_FILE='${checkout.cloudsFile}'\nexport OS_CLOUD=weir-admin\n`,

@@ -1,19 +1,27 @@
 import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { layoutIn } from '#deploy/deployment/layout.ts'
+import { writeLogin } from '#deploy/nested/cloud-login.ts'
 import { isFullRun } from '../env/full-run.ts'
 import { NovaCell } from './nova-cell.ts'
 import { openstackAccount } from './openstack-account.ts'
+import type { OpenstackLogin } from './openstack-user.ts'
 
 const TEST_MS = 600_000
 const POLL = { timeout: 120_000, interval: 200 }
 const SERVERS = '/compute/v2.1/servers'
 /** How often it is measured how soon something is seen. */
-const TRIES = 5
+const TRIES = 10
 type Made<What extends string> = Readonly<Record<What, { readonly id: string }>>
 type Listed<What extends string> = Readonly<Record<What, readonly Record<string, unknown>[]>>
 
 const account = isFullRun ? openstackAccount('WEIR_TEST_OPENSTACK_ADMIN') : undefined
 const why = account === undefined ? ' (skipped: WEIR_TEST_OPENSTACK_ADMIN names no OpenStack)' : ''
+
+interface ShownHost {
+  readonly is_up: boolean
+  readonly down_reason: string | null
+}
 
 /** In this order: each test goes on with the cell that the ones before have left. */
 describe.skipIf(account === undefined)(`a cell that is a project of a real Nova${why}`, () => {
@@ -52,6 +60,27 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
   )
 
   test(
+    'is not made with a mapped network whose subnets are others, which it names',
+    async () => {
+      const { network } = await nova.lab.ask<Made<'network'>>('network', 'POST', '/networks', {
+        body: { network: { name: 'elsewhere' } },
+      })
+      const subnet = { network_id: network.id, ip_version: 4, cidr: '10.0.0.0/8' }
+      await nova.lab.ask('network', 'POST', '/subnets', { body: { subnet } })
+      const { code, stdout } = await nova.cell(
+        ['join', 'lab', '--driver', 'nested'],
+        ...['--map', 'network:private=elsewhere'],
+      )
+      expect(code).not.toBe(0)
+      expect(stdout).toMatch(
+        /failed +networks .*which network elsewhere there lacks; it has 10\.0\.0\.0\/8, which overlaps it/,
+      )
+      await nova.lab.ask('network', 'DELETE', `/networks/${network.id}`)
+    },
+    TEST_MS,
+  )
+
+  test(
     'is made with flavors and images mapped by name',
     async () => {
       const nowhere = await nova.flavorOfNoHost()
@@ -70,7 +99,11 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
   test(
     'shows within two seconds what was deleted, here or behind our back',
     async ({ annotate }) => {
-      const seconds: Record<'here' | 'there', string[]> = { here: [], there: [] }
+      const seconds: Record<'here' | 'there' | 'after', string[]> = {
+        here: [],
+        there: [],
+        after: [],
+      }
       for (let each = 0; each < TRIES; each += 1) {
         const id = await nova.boot(`deleted-${each}`, 'm1.small')
         await restsAs(id, 'ACTIVE')
@@ -86,12 +119,17 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
         const second = await nova.boot(`second-${each}`, 'm1.small')
         await restsAs(second, 'ACTIVE')
         const askedMs = performance.now()
-        await remove(second)
+        await nova.call('DELETE', `${SERVERS}/${second}`)
+        await expect.poll(async () => nova.below(second), POLL).toBeUndefined()
+        const secondGoneMs = performance.now()
+        await restsAs(second, 'GONE')
+        seconds.after.push(secondsSince(secondGoneMs))
         seconds.here.push(secondsSince(askedMs))
         await remove(id)
       }
       await annotate(`s from gone there to ERROR here: ${seconds.there.join(' ')}`)
       await annotate(`s from a delete here to gone: ${seconds.here.join(' ')}`)
+      await annotate(`s of these after it was gone there: ${seconds.after.join(' ')}`)
     },
     TEST_MS,
   )
@@ -238,6 +276,50 @@ describe.skipIf(account === undefined)(`a cell that is a project of a real Nova$
     const action = JSON.stringify(await nova.call('GET', own, { who }))
     return { trace, action, fault: (await nova.top(id, who))?.fault?.details ?? '' }
   }
+
+  test(
+    'is down, and says why, while its login is one of another project, and takes any user of its own',
+    async () => {
+      const layout = layoutIn(nova.checkout.home)
+      const id = await nova.boot('mine', 'm1.small')
+      await restsAs(id, 'ACTIVE')
+      const { id: below } = (await nova.below(id))!
+      const host = async () => {
+        const asked = { who: 'weir-admin' } as const
+        const { hosts } = await nova.call<{ hosts: readonly ShownHost[] }>(
+          'GET',
+          '/federation/v1/hosts?cell=lab',
+          asked,
+        )
+        return hosts[0]
+      }
+      /** As the host comes to log in again: on its own it does so when its token is about to end. */
+      const logInAs = async ({ user, password }: OpenstackLogin, project: string) => {
+        const domains = { user_domain: 'Default', project_domain: 'Default' }
+        await writeLogin(layout, 'lab', { user, password, project, ...domains })
+        process.kill((await nova.checkout.processes()).get('compute-lab-1')!, 'SIGKILL')
+        await nova.checkout.weir('up')
+      }
+
+      await logInAs(nova.other.login, nova.other.login.project)
+      await expect.poll(host, POLL).toMatchObject({
+        is_up: false,
+        down_reason: expect.stringContaining(
+          'The credential of this host is for another project below than its servers are in.',
+        ),
+      })
+      expect(await status(id)).toBe('ACTIVE')
+      await nova.call('DELETE', `${SERVERS}/${id}`)
+      expect(await nova.below(id)).toMatchObject({ id: below, status: 'ACTIVE' })
+
+      await nova.addToLab(nova.other)
+      await logInAs(nova.other.login, nova.lab.login.project)
+      await expect.poll(host, POLL).toMatchObject({ is_up: true, down_reason: null })
+      await restsAs(id, 'GONE')
+      expect(await nova.below(id)).toBeUndefined()
+    },
+    TEST_MS,
+  )
 
   test(
     'keeps to its project, and its name is free once it has left',

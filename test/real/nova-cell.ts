@@ -76,6 +76,16 @@ export class NovaCell implements AsyncDisposable {
     return this.checkout.weir('cell', ...what, '--cloud', 'lab', ...settings, ...more)
   }
 
+  /** Afterwards the user is a member of the first project too. */
+  async addToLab({ login }: OpenstackUser): Promise<void> {
+    const { users } = await this.admin.ask<{ users: readonly [{ id: string }] }>(
+      'identity',
+      'GET',
+      `/users?name=${login.user}`,
+    )
+    await joinProject(this.admin, this.lab.projectId, users[0].id)
+  }
+
   /** The name of a flavor there that asks for what no simulated host has. */
   async flavorOfNoHost(): Promise<string> {
     const name = `weir-nowhere-${randomUUID().slice(0, 8)}`
@@ -175,12 +185,15 @@ async function member(
     body: { user: { name, password } },
   })
   made.push(`/users/${user.id}`, `/projects/${project.id}`)
+  await joinProject(admin, project.id, user.id)
+  return OpenstackUser.signIn({ authUrl, user: name, password, project: name })
+}
+
+async function joinProject(admin: OpenstackUser, projectId: string, userId: string): Promise<void> {
   const { roles } = await admin.ask<{ roles: readonly { id: string }[] }>(
     'identity',
     'GET',
     '/roles?name=member',
   )
-  const role = `/projects/${project.id}/users/${user.id}/roles/${roles[0]!.id}`
-  await admin.ask('identity', 'PUT', role)
-  return OpenstackUser.signIn({ authUrl, user: name, password, project: name })
+  await admin.ask('identity', 'PUT', `/projects/${projectId}/users/${userId}/roles/${roles[0]!.id}`)
 }

@@ -115,7 +115,7 @@ function newMigration(
     oldFlavorId: act.previous.id,
     newFlavorId: act.build.flavor.id,
     userId: act.userId,
-    projectId: instance.projectId,
+    projectId: act.projectId ?? instance.projectId,
     createdAt: at,
     updatedAt: at,
   }

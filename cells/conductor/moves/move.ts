@@ -21,6 +21,8 @@ export interface MoveOrder {
   /** As the server shall be then; null where nothing of it is to be known. */
   readonly build: InstanceBuild | null
   readonly userId: string
+  /** Of the request; absent where an older gateway asked: as the server's. */
+  readonly projectId?: string | undefined
   readonly oldFlavorId: string
   /** True: an evacuated guest is not started. */
   readonly staysOff?: boolean

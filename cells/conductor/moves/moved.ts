@@ -45,7 +45,7 @@ export async function recordMigration(
     oldFlavorId: order.oldFlavorId,
     newFlavorId: order.build?.flavor.id ?? order.oldFlavorId,
     userId: order.userId,
-    projectId: instance.projectId,
+    projectId: order.projectId ?? instance.projectId,
     createdAt: at,
     updatedAt: at,
   }

@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
 import type { FlavorSpec } from '../../driver.ts'
 import type { Cloud } from '../cloud/cloud.ts'
@@ -7,6 +8,7 @@ import { listFlavors, matchFlavor, namedFlavor } from '../map/match-flavor.ts'
 import { namedId } from '../map/named-id.ts'
 import type { NestedSettings } from '../settings.ts'
 import { type Finding, failed, finding, warning } from './finding.ts'
+import { type MappedNetwork, type OurNetwork, subnetProblems } from './mapped-subnets.ts'
 
 /** Which flavor there each of ours is, and which of ours none is. */
 export function findFlavors(
@@ -61,16 +63,29 @@ export function findImages(
   })
 }
 
-/** Networks named by the operator are there; others are made when a server wants them. */
+const Subnets = Type.Object({ subnets: Type.Array(Type.Object({ cidr: Type.String() })) })
+
+/** Networks named by the operator are there with the subnets of ours; others are made when a server wants them. */
 export function findNetworks(
   cloud: Cloud,
   { mappedNetworks }: NestedSettings,
+  ours: readonly OurNetwork[],
   signal: AbortSignal,
 ): Promise<Finding> {
   return finding('networks', async () => {
     for (const path of ['/networks', '/ports', '/security-groups'])
       await cloud.call('network', 'GET', path, { query: { limit: '1' }, signal })
-    for (const named of mappedNetworks.values()) await namedId(cloud, 'networks', named, signal)
+    const mapped: MappedNetwork[] = []
+    for (const [ourId, name] of mappedNetworks) {
+      const id = await namedId(cloud, 'networks', name, signal)
+      const asked = { query: { network_id: id }, signal }
+      const { body } = await cloud.ask(Subnets, 'network', 'GET', '/subnets', asked)
+      const network = ours.find((each) => each.id === ourId)
+      const there = { id, name, cidrs: body.subnets.map(({ cidr }) => cidr) }
+      if (network !== undefined) mapped.push({ ...network, there })
+    }
+    const problems = subnetProblems(mapped)
+    if (problems.length > 0) return failed(problems.join(' '))
     return `${mappedNetworks.size} named; others made there as they are needed`
   })
 }

@@ -5,6 +5,7 @@ import type { NestedSettings } from '../settings.ts'
 import { findClock, findLimits, findVersions, findZone } from './compute-findings.ts'
 import { findClouds } from './find-clouds.ts'
 import { type Finding, finding } from './finding.ts'
+import type { OurNetwork } from './mapped-subnets.ts'
 import { findFlavors, findImages, findNetworks } from './mapping-findings.ts'
 
 /** What is here that the cloud would be asked for, and whose requests must not come back. */
@@ -12,6 +13,8 @@ export interface VerifiedFor {
   /** Ids of the cells of this cloud. */
   readonly cells: readonly string[]
   readonly flavors: readonly FlavorSpec[]
+  /** Those that are mapped. */
+  readonly networks: readonly OurNetwork[]
 }
 
 /** The id of the project that the credential is for. Throws as a login does. */
@@ -32,7 +35,7 @@ const LOOK_MS = 60_000
  */
 export async function verifyCloud(
   settings: NestedSettings,
-  { cells, flavors }: VerifiedFor,
+  { cells, flavors, networks }: VerifiedFor,
 ): Promise<readonly Finding[]> {
   const signal = AbortSignal.timeout(LOOK_MS)
   const opened: Cloud[] = []
@@ -56,7 +59,7 @@ export async function verifyCloud(
       await findLimits(cloud, signal),
       await findZone(cloud, settings, signal),
       await findImages(cloud, settings, signal),
-      await findNetworks(cloud, settings, signal),
+      await findNetworks(cloud, settings, networks, signal),
       await findFlavors({ cloud, versions }, settings, flavors, signal),
     ]
     return [login, ...found]

@@ -5,7 +5,7 @@ import { findServer } from '../../db/find-server.ts'
 import { recordActions } from '../../db/server-actions.ts'
 import { setPortStatus } from '../../db/server-ports.ts'
 import type { ComputeDeps } from '../compute.ts'
-import type { RequestContext } from '../request-context.ts'
+import { type RequestContext, requesterOf } from '../request-context.ts'
 import type { ServerRecord } from '../servers/server-record.ts'
 
 /** What another service says has happened to a server. */
@@ -63,7 +63,7 @@ function codeOf({ name, tag }: ExternalEvent, server: ServerRecord | undefined):
 /** A port is as its event says; of what the hosts here need not be told, only the record stays. */
 async function heed(
   tx: Tx,
-  { requestId, userId, projectId }: RequestContext,
+  context: RequestContext,
   { name, tag, status }: ExternalEvent,
   server: ServerRecord,
 ): Promise<void> {
@@ -72,6 +72,6 @@ async function heed(
     await setPortStatus(tx, { portId: tag, serverId: server.id, status: portStatus })
   const action = own(ACTIONS, name)
   if (action === undefined) return
-  const who = { userId, projectId: projectId ?? server.projectId }
-  recordActions(tx, [{ serverId: server.id, requestId, action, message: null, ...who }])
+  const who = { requestId: context.requestId, ...requesterOf(context, server) }
+  recordActions(tx, [{ serverId: server.id, action, message: null, ...who }])
 }

@@ -1,4 +1,5 @@
 import type { WorkContext } from '#common/context.ts'
+import { Failure } from '#common/errors.ts'
 import { deleteHostMemberships } from '../../db/aggregates.ts'
 import { applyHostViews } from '../../db/host-index.ts'
 import { type HostIds, hostOf } from './find-hypervisor.ts'
@@ -7,13 +8,19 @@ import { type ServiceDeps, serviceNotFound } from './set-service.ts'
 
 /**
  * Afterwards the service's host is not there, nor in any aggregate, until its compute starts anew. Throws `not-found`;
- * `conflict` while servers are on the host; `unavailable` while the cell cannot be asked.
+ * `invalid` for an id of the wrong kind; `conflict` while servers are on the host; `unavailable` while the cell cannot be asked.
  */
 export async function deleteService(
   { db, cells, askCell }: ServiceDeps,
   work: WorkContext,
   service: { readonly id: string; readonly ids: HostIds },
 ): Promise<void> {
+  // Alone of all that name a host or service by its number, Nova looks here whether it is one.
+  if (service.ids === 'number' && !/^-?\d+$/.test(service.id))
+    throw new Failure(
+      'invalid',
+      `Invalid input received: id must be an integer, not ${service.id}.`,
+    )
   const host = await hostOf(db, service.id, service.ids)
   if (host === undefined) throw serviceNotFound({ cells }, service.id)
   const cell = reachable(cells.cell(host.cellId))

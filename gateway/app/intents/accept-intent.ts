@@ -4,7 +4,7 @@ import { newId } from '#common/ids.ts'
 import type { Wish } from '#common/states/wishes.ts'
 import { recordActions } from '../../db/server-actions.ts'
 import { addIntent, lockIntent, removeIntent } from '../../db/server-intents.ts'
-import type { RequestContext } from '../request-context.ts'
+import { type RequestContext, requesterOf } from '../request-context.ts'
 import type { ServerRecord } from '../servers/server-record.ts'
 import { endIntent } from './end-intent.ts'
 
@@ -15,17 +15,19 @@ import { endIntent } from './end-intent.ts'
 export async function acceptIntent(
   db: Transactional,
   context: RequestContext,
-  { id: serverId, projectId }: ServerRecord,
+  server: ServerRecord,
   wish: Wish,
 ): Promise<void> {
   const { requestId, traceparent, via, userId } = context
+  const { id: serverId, projectId } = server
+  const requester = requesterOf(context, server)
   const work = { requestId, traceparent, via }
   const intent = { id: newId<string>(), serverId, wish, projectId, userId, work }
   await db.transaction(async (tx) => {
     await supersede(tx, serverId)
     if (!(await addIntent(tx, intent)))
       throw new Failure('conflict', `Instance ${serverId} is being deleted.`)
-    recordActions(tx, [{ serverId, requestId, action: wish, projectId, userId, message: null }])
+    recordActions(tx, [{ serverId, requestId, action: wish, message: null, ...requester }])
   })
 }
 

@@ -52,6 +52,14 @@ export function formatIp(version: IpVersion, value: bigint): string {
   return ipaddr.fromByteArray([...Buffer.from(hex, 'hex')]).toString()
 }
 
+/** The network that `address/prefix` is in, which may have host bits set; throws `invalid` naming the field. */
+export function networkOf(text: string, field: string): string {
+  const [address = '', prefix = ''] = text.split('/')
+  const { version, value } = parseIp(address, field)
+  const host = (1n << BigInt((version === 4 ? 32 : 128) - Number(prefix))) - 1n
+  return `${formatIp(version, value & ~host)}/${prefix}`
+}
+
 /** An address respelled, so that equal ones are equal as text; throws as `parseIp`. */
 export function canonicalIp(text: string, field: string): string {
   const { version, value } = parseIp(text, field)

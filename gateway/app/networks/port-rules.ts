@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import type { FilterRule } from '#openapi/wire/firewall.ts'
 import type { Port, SecurityGroupRule } from '../../db/network.ts'
+import { networkOf } from './ip.ts'
 import { protocolNumber } from './rule-of.ts'
 
 /** What the groups of ports say, read once for many ports. */
@@ -44,7 +45,7 @@ function remotesOf(
   version: 4 | 6,
   members: GroupRules['members'],
 ): string[] | null {
-  if (remoteCidr !== null) return [remoteCidr]
+  if (remoteCidr !== null) return [networkOf(remoteCidr, 'remote_ip_prefix')]
   if (remoteGroupId === null) return null
   const Family = version === 4 ? ipaddr.IPv4 : ipaddr.IPv6
   const bits = version === 4 ? 32 : 128

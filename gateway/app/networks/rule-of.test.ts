@@ -14,8 +14,8 @@ test.each([
   [{ protocol: '200' }, { protocol: '200' }],
   [{ protocol: 'any' }, { protocol: null }],
   [{ remote_ip_prefix: '10.1.2.3' }, { remoteCidr: '10.1.2.3/32' }],
-  [{ remote_ip_prefix: '10.1.2.3/8' }, { remoteCidr: '10.0.0.0/8' }],
-  [{ remote_ip_prefix: 'FD00::1/64', ethertype: 'IPv6' }, { remoteCidr: 'fd00::/64' }],
+  [{ remote_ip_prefix: '10.1.2.3/8' }, { remoteCidr: '10.1.2.3/8' }],
+  [{ remote_ip_prefix: 'FD00::1/64', ethertype: 'IPv6' }, { remoteCidr: 'fd00::1/64' }],
   [{ remote_ip_prefix: '' }, { remoteCidr: null }],
   [
     { protocol: 'icmp', port_range_min: 8 },

@@ -119,7 +119,7 @@ function icmpOf(portMin: number | null, portMax: number | null) {
   return { portMin, portMax }
 }
 
-/** Host bits are cleared and a bare address is a network of one, as Neutron does. */
+/** Host bits stay as they are given and a bare address is a network of one, as Neutron does. */
 function remoteOf(given: string | null | undefined, etherType: 'IPv4' | 'IPv6'): string | null {
   if (given == null || given === '') return null
   const [address = '', length] = given.split('/')
@@ -133,6 +133,5 @@ function remoteOf(given: string | null | undefined, etherType: 'IPv4' | 'IPv6'):
       'invalid',
       `Invalid input for remote_ip_prefix: '${given}' is not a valid CIDR.`,
     )
-  const host = (1n << BigInt(bits - prefix)) - 1n
-  return `${formatIp(ip.version, ip.value & ~host)}/${prefix}`
+  return `${formatIp(ip.version, ip.value)}/${prefix}`
 }

@@ -32,6 +32,7 @@ export type ActOnServerParams = {
   readonly act: StoredAct
   /** True: it says what shall be true, and is done where it is so already. */
   readonly isWish?: boolean
+  /** Of the request: who sent it, with a token of which project. */
   readonly userId: string
   readonly projectId: string
 }
@@ -109,7 +110,7 @@ async function actOf(deps: ComputeDeps, params: ActOnServerParams): Promise<Cell
 /** A server that moves is bound to no host, save one that is asked for. */
 async function moveOf(
   deps: ComputeDeps,
-  { serverId, cellId, userId }: ActOnServerParams,
+  { serverId, cellId, userId, projectId }: ActOnServerParams,
   { flavor, sealedPassword, ...move }: MoveAct,
 ): Promise<CellAct> {
   const request = await getRequestSpec(deps, serverId)
@@ -117,6 +118,7 @@ async function moveOf(
   return {
     ...move,
     userId,
+    projectId,
     build: buildRequest(deps, { ...request, spec, sealedPassword }, cellId),
   }
 }

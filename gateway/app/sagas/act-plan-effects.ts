@@ -18,6 +18,7 @@ export interface PlannedAct<P extends ActPlan = ActPlan> {
   readonly cellId: CellId
   readonly action: PlannedAction
   readonly userId: string
+  readonly projectId: string
   readonly plan: P
 }
 
@@ -125,7 +126,8 @@ export async function plannedAct(deps: ComputeDeps, planned: PlannedAct): Promis
   switch (plan.kind) {
     case 'resize': {
       const { flavor, previous } = plan
-      return { name: 'resize', build: build({ flavor }), previous, userId: planned.userId }
+      const { userId, projectId } = planned
+      return { name: 'resize', build: build({ flavor }), previous, userId, projectId }
     }
     case 'revert':
       return { name: 'revert-resize', build: build({}) }

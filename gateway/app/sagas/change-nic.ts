@@ -14,6 +14,7 @@ export type ChangeNicParams = {
   readonly operationId: string
   readonly action: 'attach-interface' | 'detach-interface'
   readonly portId: string
+  /** Of the request: who sent it, with a token of which project. */
   readonly userId: string
   readonly projectId: string
 }

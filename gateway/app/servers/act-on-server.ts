@@ -4,7 +4,7 @@ import { readFailure } from '#common/saga/log.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { Compute } from '../compute.ts'
-import type { RequestContext } from '../request-context.ts'
+import { type RequestContext, requesterOf } from '../request-context.ts'
 import { actOnServerSaga } from '../sagas/act-on-server.ts'
 import { placedServer } from './placed-server.ts'
 import { refuseAction } from './refuse-action.ts'
@@ -37,7 +37,6 @@ export async function actOnServer(
     refuseAction(record, context, action)
     check(record)
   })
-  const { attempt, projectId } = server
   // What may begin over others begins once its cell knows of them: in Nova such a reboot is never told to try again.
   if (SERVER_ACTIONS[action].over !== undefined) await untilFree(compute, server.id, WAIT_MS)
   const run = await compute.sagas.start(actOnServerSaga, {
@@ -45,11 +44,10 @@ export async function actOnServer(
     params: {
       serverId: server.id,
       cellId: cell.id,
-      attempt,
+      attempt: server.attempt,
       operationId: newId<string>(),
       act: storedAct(compute.secrets, server.id, act),
-      userId: context.userId,
-      projectId,
+      ...requesterOf(context, server),
     },
     work: context,
   })

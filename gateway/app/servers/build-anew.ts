@@ -4,7 +4,7 @@ import { type RequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
 import { recordActions } from '../../db/server-actions.ts'
 import { showRebuilt } from '../../db/show-rebuilt.ts'
 import type { Compute } from '../compute.ts'
-import type { RequestContext } from '../request-context.ts'
+import { type RequestContext, requesterOf } from '../request-context.ts'
 import type { Rebuilt } from '../sagas/act-plan.ts'
 import { operationIds } from '../sagas/build-rounds.ts'
 import { retryBuildSaga } from '../sagas/retry-build.ts'
@@ -25,9 +25,10 @@ export interface Anew extends Omit<RequestSpec, 'serverId'> {
 export async function buildAnew(
   compute: Compute,
   context: RequestContext,
-  { id: serverId, attempt, projectId }: ServerRecord,
+  server: ServerRecord,
   { spec, shown, ...sealed }: Anew,
 ): Promise<void> {
+  const { id: serverId, attempt } = server
   refuseAllDark(compute.cells.cells())
   await compute.sagas.start(retryBuildSaga, {
     subject: serverId,
@@ -39,8 +40,7 @@ export async function buildAnew(
       const request = { serverId, spec: { ...spec, requestedHost: null }, ...sealed }
       await replaceRequestSpec(tx, request, askedOf(spec))
       await showRebuilt(tx, serverId, shown)
-      const { userId, requestId } = context
-      const who = { projectId, userId, requestId }
+      const who = { requestId: context.requestId, ...requesterOf(context, server) }
       recordActions(tx, [{ serverId, action: 'rebuild', message: null, ...who }])
     },
   })

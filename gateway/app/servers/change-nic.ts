@@ -5,7 +5,7 @@ import { readFailure } from '#common/saga/log.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import type { Cell } from '../../cells/cell.ts'
 import type { Compute } from '../compute.ts'
-import type { RequestContext } from '../request-context.ts'
+import { type RequestContext, requesterOf } from '../request-context.ts'
 import { type ChangeNicParams, changeNicSaga } from '../sagas/change-nic.ts'
 import type { ServerRecord } from './server-record.ts'
 
@@ -25,18 +25,16 @@ export async function changeNic(
   context: RequestContext,
   { server, cell, action, portId, before }: NicChange,
 ): Promise<void> {
-  const { attempt, projectId } = server
   const run = await compute.sagas.start(changeNicSaga, {
     subject: server.id,
     params: {
       serverId: server.id,
       cellId: cell.id,
-      attempt,
+      attempt: server.attempt,
       operationId: newId<string>(),
       action,
       portId,
-      userId: context.userId,
-      projectId,
+      ...requesterOf(context, server),
     },
     work: context,
     ...(before === undefined ? {} : { before }),

@@ -2,7 +2,7 @@ import { newId } from '#common/ids.ts'
 import { settledWithin } from '#common/settled-within.ts'
 import type { Compute } from '../compute.ts'
 import { acceptIntent } from '../intents/accept-intent.ts'
-import type { RequestContext } from '../request-context.ts'
+import { type RequestContext, requesterOf } from '../request-context.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
 import { refuseLocked } from './refuse-locked.ts'
 import type { ServerRecord } from './server-record.ts'
@@ -37,14 +37,13 @@ export async function deleteShown(
     await acceptIntent(compute.db, context, server, 'delete')
     return
   }
-  const { userId } = context
   const { cellId, attempt } = server
   const run = await compute.sagas.start(deleteServerSaga, {
     subject: server.id,
     params: {
       serverId: server.id,
       operationId: newId<string>(),
-      requester: { userId, projectId: server.projectId },
+      requester: requesterOf(context, server),
       ...(cellId !== null && { seen: { cellId, attempt } }),
     },
     work: context,

@@ -3,7 +3,7 @@ import type { Transactional, Tx } from '#common/db/database.ts'
 import { changeServer, type ServerChange } from '../../db/change-server.ts'
 import { recordActionEvents, recordActions } from '../../db/server-actions.ts'
 import { enforce } from '../policy.ts'
-import type { RequestContext } from '../request-context.ts'
+import { type RequestContext, requesterOf } from '../request-context.ts'
 import { editServer } from './edit-server.ts'
 import type { ServerRecord } from './server-record.ts'
 
@@ -65,12 +65,16 @@ function written({ db, clock }: LockDeps, context: RequestContext, action: 'lock
 
 function record(
   tx: Tx,
-  { requestId, userId }: RequestContext,
-  { id: serverId, projectId }: ServerRecord,
+  context: RequestContext,
+  server: ServerRecord,
   { action, at }: { readonly action: 'lock' | 'unlock'; readonly at: number },
 ): void {
+  const { requestId } = context
+  const serverId = server.id
   const times = { startedAt: at, finishedAt: at }
   const event = { serverId, requestId, event: `api_${action}`, host: null, details: null }
-  recordActions(tx, [{ serverId, requestId, action, projectId, userId, message: null }])
+  recordActions(tx, [
+    { serverId, requestId, action, message: null, ...requesterOf(context, server) },
+  ])
   recordActionEvents(tx, null, [{ ...event, ...times, result: 'Success' }])
 }

@@ -73,6 +73,12 @@ export const EXTENSIONS: readonly Extension[] = [
   ),
   extension('revision-if-match', 'If-Match constraints', 'Writes for one revision', '2016-12-11'),
   extension('security-group', 'security-group', 'Security groups and their rules', '2012-10-05'),
+  extension(
+    'security-groups-normalized-cidr',
+    'Normalized CIDR field for security group rules',
+    'Rules show the network of their prefix',
+    '2020-07-28',
+  ),
   extension('sorting', 'Sorting support', 'Lists can be sorted', '2016-06-12'),
   extension(
     'standard-attr-description',

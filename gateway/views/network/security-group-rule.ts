@@ -1,3 +1,4 @@
+import { networkOf } from '../../app/networks/ip.ts'
 import type { SecurityGroupRule } from '../../db/network.ts'
 import { zonedTime } from '../time.ts'
 
@@ -16,6 +17,8 @@ export function ruleView(rule: SecurityGroupRule) {
     port_range_min: rule.portMin,
     port_range_max: rule.portMax,
     remote_ip_prefix: rule.remoteCidr,
+    normalized_cidr:
+      rule.remoteCidr === null ? null : networkOf(rule.remoteCidr, 'remote_ip_prefix'),
     remote_group_id: rule.remoteGroupId,
     tags: [],
     created_at: createdAt,

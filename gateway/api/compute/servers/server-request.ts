@@ -55,7 +55,8 @@ function disksOf(server: Asked): readonly RequestedDisk[] {
     destinationType: disk.destination_type,
     sourceId: disk.uuid ?? disk.volume_id ?? disk.snapshot_id ?? disk.image_id,
     bootIndex: disk.boot_index === undefined ? undefined : Number(disk.boot_index ?? -1),
-    guestFormat: disk.guest_format,
+    // Nova takes an empty one for none.
+    guestFormat: disk.guest_format === '' ? undefined : disk.guest_format,
     size: sizeOf(disk.volume_size),
   }))
   return [...(server.block_device_mapping ?? []).map(legacyDisk), ...disks]
