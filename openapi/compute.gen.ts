@@ -253,7 +253,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What a token of a console that nobody has opened would open. */
+        /** Show what a console's token opens, as long as it was not used. */
         readonly get: operations["showConsoleToken"];
         readonly put?: never;
         readonly post?: never;
@@ -3196,7 +3196,7 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get?: never;
-        /** States that a service is down, whatever it reports. */
+        /** Declare a service down, even while it reports. */
         readonly put: operations["forceServiceDown"];
         readonly post?: never;
         readonly delete?: never;
@@ -9586,7 +9586,7 @@ export interface operations {
     readonly listServerGroups: {
         readonly parameters: {
             readonly query?: {
-                /** @description Those of all projects, whatever the value; administrators only. */
+                /** @description List those of all projects. Any value counts; administrators only. */
                 readonly all_projects?: string;
                 /** @description The most items to answer with; the configured maximum applies as well. */
                 readonly limit?: components["parameters"]["limit"];

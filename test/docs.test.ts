@@ -241,7 +241,7 @@ for this one, of which one is the only copy of the server's data. An administrat
 ${table(['Action', 'From', 'During', 'Task meanwhile', 'To', 'Held by a lock', 'Must have run', 'Recorded as'], actions)}
 # States of a bare metal node
 
-Made from \`drivers/baremetal/nodes/node-states.ts\`. A node without a target is stable: nobody works on it. What is not named after an
+Made from \`drivers/baremetal/nodes/node-states.ts\`. A node without a target is stable: nothing works on it. What is not named after an
 event cannot happen.
 
 ${table(['State', 'Target', 'What leads where'], nodes)}`
