@@ -113,7 +113,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Shuts a host out of the bus.
-         * @description Its connections are closed and its credentials refused for good, whoever has them. Its guests run on. A token made with `renew` lets it in again, as the same host with another key.
+         * @description Its connections are closed, and its credentials are refused for good. Its guests run on. A token made with `renew` lets it in again, as the same host with another key.
          */
         readonly delete: operations["shutOutHost"];
         readonly options?: never;
@@ -174,7 +174,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** Guests on its backend that are nobody's, and could be taken in. */
+        /** List the unmanaged guests of a host, which belong to no server and can be adopted. */
         readonly get: operations["listStrangers"];
         readonly put?: never;
         readonly post?: never;
@@ -197,7 +197,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Takes in a guest that is nobody's, as a server of a project.
+         * Adopt an unmanaged guest as a server of a project.
          * @description The project is charged for it. The guest goes on as it is: only its owner is written down at its backend. Its networks are not shown, and a rebuild is from the image named.
          */
         readonly post: operations["adoptGuest"];
@@ -354,7 +354,7 @@ export interface paths {
         };
         /**
          * What has happened to servers, hosts and cells, in order: as a page, or as a stream that goes on.
-         * @description Asked with `Accept: text/event-stream`, it answers with server-sent events as things happen: the id of a message is that of the event, its name the event's type, its data the event as JSON. Whoever was cut off sends the last id he has as Last-Event-ID and misses nothing. A stream ends after a quarter of an hour, and with the right to it, such as when its token is revoked; clients of server-sent events come back by themselves. A project sees what happens to its servers, administrators see everything. 410 says that what follows the id is not kept any more.
+         * @description Asked with `Accept: text/event-stream`, it answers with server-sent events as things happen: the id of a message is that of the event, its name the event's type, its data the event as JSON. A client that was cut off sends the last id it has as Last-Event-ID and misses nothing. A stream ends after a quarter of an hour, and with the right to it, such as when its token is revoked; clients of server-sent events come back by themselves. A project sees what happens to its servers, administrators see everything. 410 says that what follows the id is not kept any more.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;
@@ -515,7 +515,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         readonly post?: never;
-        /** Take it back, as long as nobody has begun to carry it out. */
+        /** Cancel an intent, as long as it is not being carried out. */
         readonly delete: operations["cancelIntent"];
         readonly options?: never;
         readonly head?: never;
@@ -571,7 +571,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Exchanges a credential of the bus that has not ended for one that lasts longer.
-         * @description Both are of the same key, which its holder proves to have by a signature. The answer is worth nothing without that key, so whoever repeats a request that was overheard gains nothing.
+         * @description Both are of the same key, which its holder proves to have by a signature. The answer is worth nothing without that key, so a repeat of a request that was overheard gains nothing.
          */
         readonly post: operations["renewCredential"];
         readonly delete?: never;
@@ -591,7 +591,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Exchanges a join token for a credential of the bus.
-         * @description The credential goes with the private key that whoever joins has made and keeps. A repeat with the same token and public key is answered anew, so that a lost answer costs nothing; with another key it is refused.
+         * @description The credential goes with the private key that the joining machine has made and keeps. A repeat with the same token and public key is answered again, so that a lost answer costs nothing; with another key it is refused.
          */
         readonly post: operations["join"];
         readonly delete?: never;
@@ -614,7 +614,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Gives up a cell that will not be heard again, and its servers with it.
-         * @description Its credentials are revoked, and its servers are in no cell from then on: those that ran are in ERROR, those that were to be deleted are gone, those that never ran are built elsewhere. Nothing here can prove that its machines are off: whoever calls this says how they were stopped. A cell that rejoins destroys what it still has of them before it is served again.
+         * @description Its credentials are revoked, and its servers are in no cell from then on: those that ran are in ERROR, those that were to be deleted are gone, those that never ran are built elsewhere. Nothing here can prove that its machines are off: the caller says how they were stopped. A cell that rejoins destroys what it still has of them before it is served again.
          */
         readonly post: operations["declareCellLost"];
         readonly delete?: never;
@@ -682,7 +682,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Has it found out anew what a machine without a server is made of. It is cleaned afterwards. */
+        /** Inspect the hardware of a machine without a server again. The machine is cleaned afterwards. */
         readonly post: operations["inspectNode"];
         readonly delete?: never;
         readonly options?: never;
@@ -742,7 +742,7 @@ export interface paths {
             readonly path: {
                 /** @description The id or the name of a cell. */
                 readonly cell: components["parameters"]["cell"];
-                /** @description The id of a server that is nobody's. */
+                /** @description The id of a server that the gateways do not know. */
                 readonly orphan: components["parameters"]["orphan"];
             };
             readonly cookie?: never;
@@ -750,7 +750,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         readonly post?: never;
-        /** Has a cell end a server that is nobody's, with its disks. */
+        /** Delete an orphan in its cell, with its disks. */
         readonly delete: operations["endOrphan"];
         readonly options?: never;
         readonly head?: never;
@@ -764,7 +764,7 @@ export interface paths {
             readonly path: {
                 /** @description The id or the name of a cell. */
                 readonly cell: components["parameters"]["cell"];
-                /** @description The id of a server that is nobody's. */
+                /** @description The id of a server that the gateways do not know. */
                 readonly orphan: components["parameters"]["orphan"];
             };
             readonly cookie?: never;
@@ -772,7 +772,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Takes in a server that is nobody's, as its cell remembers it.
+         * Adopt an orphan as its cell remembers it.
          * @description Its project is charged for it. It is as it was built, in the state that its cell says; what was changed here since, and what is no longer there, is missing.
          */
         readonly post: operations["adoptOrphan"];
@@ -796,7 +796,7 @@ export interface components {
                  */
                 readonly check: "mapping" | "cell" | "claim" | "guest";
                 /**
-                 * @description unknown: nobody can be asked now, or it is being changed.
+                 * @description unknown: its cell or host cannot be asked now, or it is being changed.
                  * @enum {string}
                  */
                 readonly result: "ok" | "failed" | "unknown";
@@ -880,7 +880,7 @@ export interface components {
             /** @description How many remain on it. */
             readonly servers: number;
         };
-        /** @description A guest of nobody. Null is what its backend does not show. */
+        /** @description A guest that belongs to no server. A property is null where its backend does not show it. */
         readonly Stranger: {
             /** Format: uuid */
             readonly id: string;
@@ -920,7 +920,7 @@ export interface components {
             /** @description Those that filled up before they were claimed. */
             readonly lost_claims: readonly string[];
             readonly chosen: string | null;
-            /** @description The filter that removed the last candidate, where nobody was chosen. */
+            /** @description The filter that removed the last candidate, where none was chosen. */
             readonly emptied_by: string | null;
             readonly took_ms: number;
         };
@@ -1059,7 +1059,7 @@ export interface components {
             readonly name: string | null;
             readonly size_bytes: number;
         };
-        /** @description What shall be true of a server once its cell can be reached again. A server has one at most. */
+        /** @description What is to be done to a server once its cell is reachable again. A server has one at most. */
         readonly Intent: {
             /** Format: uuid */
             readonly id: string;
@@ -1093,7 +1093,7 @@ export interface components {
             readonly created_at: components["schemas"]["Time"];
             readonly expires_at: components["schemas"]["Time"];
             readonly used_at: components["schemas"]["Time"] | null;
-            /** @description The URL that whoever joins must reach. */
+            /** @description The URL that the joining machine must reach. */
             readonly gateway: string;
         };
         /** @description Set for a cell that was declared lost, until it has rejoined and destroyed what is no longer its own. */
@@ -1199,7 +1199,7 @@ export interface components {
         readonly joinToken: string;
         /** @description The name of a node. */
         readonly node: string;
-        /** @description The id of a server that is nobody's. */
+        /** @description The id of a server that the gateways do not know. */
         readonly orphan: string;
     };
     requestBodies: never;
@@ -1514,7 +1514,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Nobody acts as this host any more. */
+            /** @description The host's credentials are refused from now on. */
             readonly 204: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -1844,7 +1844,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The answer, whatever was found. */
+            /** @description The findings, also where some of them are bad. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -2356,7 +2356,7 @@ export interface operations {
                 content: {
                     readonly "application/json": {
                         readonly join_token: components["schemas"]["JoinToken"];
-                        /** @description The secret itself, shown this once; null in the answer to a repeat. It names the certificate by which whoever joins knows the gateway. */
+                        /** @description The secret itself, shown this once; null in the answer to a repeat. It names the certificate by which the joining machine recognises the gateway. */
                         readonly token: string | null;
                     };
                 };
@@ -2828,7 +2828,7 @@ export interface operations {
             readonly path: {
                 /** @description The id or the name of a cell. */
                 readonly cell: components["parameters"]["cell"];
-                /** @description The id of a server that is nobody's. */
+                /** @description The id of a server that the gateways do not know. */
                 readonly orphan: components["parameters"]["orphan"];
             };
             readonly cookie?: never;
@@ -2857,7 +2857,7 @@ export interface operations {
             readonly path: {
                 /** @description The id or the name of a cell. */
                 readonly cell: components["parameters"]["cell"];
-                /** @description The id of a server that is nobody's. */
+                /** @description The id of a server that the gateways do not know. */
                 readonly orphan: components["parameters"]["orphan"];
             };
             readonly cookie?: never;

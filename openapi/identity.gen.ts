@@ -2089,7 +2089,7 @@ export interface components {
         readonly NewUser: {
             readonly name: components["schemas"]["Name"];
             readonly domain_id?: components["schemas"]["Text"];
-            /** @description Nobody logs in with a password while there is none. */
+            /** @description While it is null */
             readonly password?: components["schemas"]["NewPassword"] | null;
             readonly default_project_id?: string | null;
             readonly description?: components["schemas"]["Description"];
@@ -2103,7 +2103,7 @@ export interface components {
         readonly UserChange: {
             readonly name?: components["schemas"]["Name"];
             readonly domain_id?: components["schemas"]["Text"];
-            /** @description Nobody logs in with a password while there is none. */
+            /** @description While it is null */
             readonly password?: components["schemas"]["NewPassword"] | null;
             readonly default_project_id?: string | null;
             readonly description?: components["schemas"]["Description"];
@@ -2177,7 +2177,7 @@ export interface components {
         readonly domainId: string;
         /** @description Only those that are, or are not, enabled. */
         readonly enabled: components["schemas"]["Flag"];
-        /** @description The token without the catalog, whatever the value. */
+        /** @description Leave the catalog out. Any value counts. */
         readonly nocatalog: boolean | string;
         /** @description Only those of this type. */
         readonly type: string;
@@ -2533,7 +2533,7 @@ export interface operations {
     readonly showToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description The token without the catalog, whatever the value. */
+                /** @description Leave the catalog out. Any value counts. */
                 readonly nocatalog?: components["parameters"]["nocatalog"];
             };
             readonly header: {
@@ -2565,7 +2565,7 @@ export interface operations {
     readonly createToken: {
         readonly parameters: {
             readonly query?: {
-                /** @description The token without the catalog, whatever the value. */
+                /** @description Leave the catalog out. Any value counts. */
                 readonly nocatalog?: components["parameters"]["nocatalog"];
             };
             readonly header?: never;
@@ -3300,7 +3300,7 @@ export interface operations {
                         /** @description Must be given with type ec2. */
                         readonly project_id?: string | null;
                         readonly type: components["schemas"]["Text"];
-                        /** @description Whatever its type wants; with type ec2 a JSON object with access and secret. */
+                        /** @description What its type needs; with type ec2 a JSON object with access and secret. */
                         readonly blob: string;
                     };
                 };
@@ -3385,7 +3385,7 @@ export interface operations {
                         readonly user_id?: string;
                         readonly project_id?: string | null;
                         readonly type?: string;
-                        /** @description Whatever its type wants; with type ec2 a JSON object with access and secret. */
+                        /** @description What its type needs; with type ec2 a JSON object with access and secret. */
                         readonly blob?: string;
                     };
                 };

@@ -310,7 +310,7 @@ export interface paths {
         };
         /** One of them. */
         readonly get: operations["showRbacPolicy"];
-        /** Changes with whom a policy shares. */
+        /** Change the project that a policy shares with. */
         readonly put: operations["updateRbacPolicy"];
         readonly post?: never;
         /** Ends the sharing. */

@@ -243,7 +243,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Whatever some host can do. */
+        /** What at least one host can do. */
         readonly get: operations["listTraits"];
         readonly put?: never;
         readonly post?: never;

@@ -53,7 +53,7 @@ function parse(text: string): unknown {
 
 function silence(cause: unknown): string {
   if (cause instanceof TimeoutError) return 'no answer in time'
-  return isServedByNobody(cause) ? 'nobody serves it' : 'not connected'
+  return isServedByNobody(cause) ? 'nothing serves it' : 'not connected'
 }
 
 function isServedByNobody(cause: unknown): boolean {

@@ -33,6 +33,6 @@ export function assertSame(options: UpOptions, state: DeploymentState): void {
     if (asked !== undefined && asked !== is)
       throw new Failure(
         'conflict',
-        `This deployment has ${name} ${is}, not ${asked}. To begin anew, losing its servers: ./weir up --fresh`,
+        `This deployment has ${name} ${is}, not ${asked}. To start over, losing its servers: ./weir up --fresh`,
       )
 }

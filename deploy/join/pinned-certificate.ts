@@ -28,6 +28,6 @@ export async function pinnedCertificate(url: URL, pin: string): Promise<string> 
   }
   throw new Failure(
     'forbidden',
-    `Whoever answers at ${url.origin} is not the gateway that made this token. Nothing was sent.`,
+    `The server at ${url.origin} is not the gateway that made this token. Nothing was sent.`,
   )
 }

@@ -8,7 +8,7 @@ export function fakePassword(host: FakeHost): Password {
     set: (id, _password, signal) =>
       host.change('setPassword', id, signal, () => {
         if (host.guests.get(id).powerState !== 'running')
-          throw new Failure('conflict', `Instance ${id} is not running, so nobody in it listens.`)
+          throw new Failure('conflict', `Instance ${id} is not running, so no agent in it listens.`)
         host.setPower(id, 'running', 'password changed')
       }),
   }

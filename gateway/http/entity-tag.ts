@@ -11,7 +11,7 @@ export function requireMatch(header: string | undefined, tag: string): void {
   if (header === undefined || names(header, tag)) return
   throw new HttpRefusal(
     412,
-    `It has changed: its ETag is ${tag} now. Read it again, and decide anew.`,
+    `It has changed: its ETag is ${tag} now. Read it again, and repeat the change if it still applies.`,
   )
 }
 

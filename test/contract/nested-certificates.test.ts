@@ -59,8 +59,8 @@ describe('a cloud that is looked at is said to', () => {
     const port = await serving(certificates.server)
     const strangers = await serving(certificates.stranger)
 
-    expect(await look(`127.0.0.1:${port}`)).toContain('nobody who is believed has signed it')
-    expect(await look(`127.0.0.1:${strangers}`, { ca_file })).toContain('nobody who is believed')
+    expect(await look(`127.0.0.1:${port}`)).toContain('no trusted CA has signed it')
+    expect(await look(`127.0.0.1:${strangers}`, { ca_file })).toContain('no trusted CA')
     expect(await look(`localhost:${port}`, { ca_file })).toContain('it is for another name')
     expect(await look(`127.0.0.1:${port}`, { ca_file })).toContain('<html></html>')
   })

@@ -48,7 +48,7 @@ function pem(path: string): Promise<string> {
 function refuseSilence(socket: Socket, { cert }: TlsFiles): void {
   const byte = socket.read(1) as Buffer | null
   if (byte?.[0] !== ACCEPTED)
-    throw new Error(`the daemon refuses the certificate ${cert}, or whom it names`)
+    throw new Error(`the daemon refuses the certificate ${cert}, or the name in it`)
 }
 
 async function first(socket: Socket, event: 'connect' | 'readable'): Promise<void> {

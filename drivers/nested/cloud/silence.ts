@@ -1,6 +1,6 @@
 import { Failure } from '#common/errors.ts'
 
-const UNSIGNED = 'nobody who is believed has signed it: ca_file names whom to believe besides'
+const UNSIGNED = 'no trusted CA has signed it: ca_file names a further CA bundle'
 /** By the codes of Node and OpenSSL. */
 const DISBELIEVED: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'it has expired',

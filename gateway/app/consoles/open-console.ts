@@ -18,7 +18,10 @@ export async function openConsole(consoles: Consoles, token: string): Promise<Co
     throw new Failure('over-quota', `The project has ${openMax} consoles open: close one first.`)
   if (!(await mayHaveConsole(consoles, session))) {
     await deleteConsoleSession(db, session.id)
-    throw new Failure('unauthenticated', 'Whoever asked for the console may not have it any more.')
+    throw new Failure(
+      'unauthenticated',
+      'The user who asked for the console has lost the right to it.',
+    )
   }
   const pipe = new ConsolePipe(consoles, session, workContext({}))
   try {

@@ -91,7 +91,10 @@ function guestNamed(strangers: readonly Stranger[], named: string, host: string)
       `Host ${host} has several guests called ${named}: ${found.map(({ id }) => id).join(', ')}. Name one by its id.`,
     )
   if (found[0] !== undefined) return found[0]
-  throw new Failure('not-found', `Host ${host} has no guest ${named} of nobody.`)
+  throw new Failure(
+    'not-found',
+    `Host ${host} has no unmanaged guest ${named}. See: ./weir host guests ${host}`,
+  )
 }
 
 function takenAlready({ id }: Stranger): Failure {

@@ -56,13 +56,13 @@ export async function endOrphan(
   if (view === null) throw noOrphan(cell.name, serverId)
   const operation = { id: newId<string>(), serverId, attempt: view.attempt }
   await askCell(cell, 'instance.delete', { operation }, { work })
-  log.warn({ cell: cell.name, instance: serverId }, 'instance of nobody was ended')
+  log.warn({ cell: cell.name, instance: serverId }, 'orphan ended')
 }
 
 /** With what tells which there are. */
 export function noOrphan(cell: string, serverId: string): Failure {
   return new Failure(
     'not-found',
-    `Cell ${cell} has no server ${serverId} of nobody. See: ./weir cell orphans ${cell}`,
+    `Cell ${cell} has no orphan ${serverId}. See: ./weir cell orphans ${cell}`,
   )
 }

@@ -10,5 +10,5 @@ export async function revokeToken(
 ): Promise<void> {
   const { federation } = await openSession(operator, options)
   await federation.ask('delete', '/v1/tokens/{token}', { path: { token: id } })
-  operator.err.write(`Nobody can join with token ${id} any more.\n`)
+  operator.err.write(`Token ${id} is revoked.\n`)
 }
