@@ -93,5 +93,5 @@ test('the audit gives back what no server holds and corrects counters that drift
   expect(await orm().select().from(allocations).where(eq(allocations.consumerId, orphan))).toEqual(
     [],
   )
-  expect(await auditAllocations(running.cell)).toEqual({ orphans: 0, corrected: 0 })
+  expect(await auditAllocations(running.cell)).toEqual({ orphans: 0, corrected: 0, groups: 0 })
 })

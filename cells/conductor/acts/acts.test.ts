@@ -159,7 +159,7 @@ describe('acts that change what a server is', () => {
       'finished',
       '2',
     ])
-    expect(await auditAllocations(running.cell)).toEqual({ orphans: 0, corrected: 0 })
+    expect(await auditAllocations(running.cell)).toEqual({ orphans: 0, corrected: 0, groups: 0 })
     expect(await did(operation, act)).toBe('active')
 
     expect(await held(operation)).toEqual(after)

@@ -9,6 +9,7 @@ import { expectInvariants } from '#test/env/invariants.ts'
 import { EXPECTED } from './expected.ts'
 import { meantBody } from './meant.ts'
 import { messageOf } from './message-of.ts'
+import { absentId } from './targets.ts'
 import { type WalkWorld, walkWorld } from './walk-world.ts'
 import { bodyOf, isRead, NOBODY, pathOf, validBody, WALKED, type Walked } from './walked.ts'
 
@@ -24,7 +25,10 @@ afterAll(() => world?.[Symbol.asyncDispose]())
 async function ask(walked: Walked, version: Microversion, body?: unknown): Promise<Answer<Loose>> {
   const path = pathOf(walked, (service, parameter) => {
     const isName = parameter === 'key' || isRead(walked)
-    return (isName ? world.targets(service, parameter, version) : undefined) ?? NOBODY
+    return (
+      (isName ? world.targets(service, parameter, version) : undefined) ??
+      absentId(parameter, version)
+    )
   })
   return clientFor(walked).call(walked.operation.method, path, body, { version })
 }

@@ -4,6 +4,7 @@ import { compareMicroversions, type Microversion } from '#openapi/microversions.
 import type { ApiClient } from '#test/env/api/client.ts'
 import { activeServer, SERVERS } from '#test/env/api/servers.ts'
 import type { Cloud } from '#test/env/cloud.ts'
+import { NOBODY } from './walked.ts'
 
 /** A real thing for every parameter of a path, by service: the project's own where a project can have one. */
 export type Targets = (
@@ -18,7 +19,15 @@ const NET = '/networking/v2.0'
 const ID = '/identity/v3'
 /** Until then hypervisors and services have numbers, where each id is one of theirs; since then UUIDs. */
 const UUIDS_SINCE = '2.53'
-/** What is named by whoever makes it is called this. */
+/** Of no service or hypervisor, while they have numbers. */
+const NO_NUMBER = '999999'
+/** The form of an id that stands for nothing there is. */
+export function absentId(parameter: string, version: Microversion): string {
+  const isNumber = parameter === 'service_id' && compareMicroversions(version, UUIDS_SINCE) < 0
+  return isNumber ? NO_NUMBER : NOBODY
+}
+
+/** What users name is called this. */
 export const NAMED = 'sample'
 
 interface Identified {
