@@ -12,7 +12,7 @@ import {
  * than any bound of a repetition that stands in the product: within its bound it may grow faster.
  */
 const REPEATS = 300
-/** Of the longer text: the matcher calls itself for every character. */
+/** Of the longer text. */
 const CHARACTERS_MAX = 1_200
 /** Repeated at most so often is not repeated any number of times. */
 const BOUND_MAX = 255
