@@ -5,11 +5,11 @@ import { endSilent } from './end-silent.ts'
 import { execute, executeCompound, simple } from './execute.ts'
 import { databaseFailure, isDeadlock } from './failures.ts'
 import { forgetDefinitions } from './forget-definitions.ts'
+import { GroupCommit } from './group-commit.ts'
 import { boundOf, OpenTransaction } from './open-transaction.ts'
 import { ormOn } from './orm.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { Statement } from './statement.ts'
-import { Trains } from './trains.ts'
 
 /** Something SQL can be run on: the pool, or one open transaction. */
 export interface Executor {
@@ -75,7 +75,7 @@ export class Database implements Transactional, AsyncDisposable {
   readonly #pool: Pool
   /** Their connections begin a transaction with its first statement: a round trip less than BEGIN. */
   readonly #transactions: Pool
-  readonly #trains = new Trains((transactions) => this.#together(transactions))
+  readonly #groupCommit = new GroupCommit((transactions) => this.#together(transactions))
 
   constructor(options: DatabaseOptions) {
     this.#pool = openPool(options, true)
@@ -104,7 +104,7 @@ export class Database implements Transactional, AsyncDisposable {
   async #once<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
     const tx = new OpenTransaction({
       connect: () => connectionOf(this.#transactions),
-      ride: (passenger) => this.#trains.ride(passenger),
+      commitTogether: (entry) => this.#groupCommit.commit(entry),
     })
     try {
       const result = await work(tx)

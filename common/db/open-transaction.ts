@@ -10,19 +10,19 @@ import {
 } from './compound.ts'
 import type { Changed, StatementValues, Tx } from './database.ts'
 import { execute, executeCompound, simple } from './execute.ts'
+import type { Entry } from './group-commit.ts'
 import { ormOn } from './orm.ts'
 import type { Statement } from './statement.ts'
-import type { Passenger } from './trains.ts'
 
 /** How many rows the statement before it matched: of a compound the driver tells only the sum. */
 const COUNT: Bound = { text: 'select row_count() as affectedRows', values: [] }
 
 /** What a transaction needs of its database. */
-export interface Ways {
+export interface TransactionIo {
   /** A connection of its own. */
   connect(): Promise<PoolConnection>
   /** Commits what is known whole, alone or together with others. */
-  ride(passenger: Passenger): Promise<void>
+  commitTogether(entry: Entry): Promise<void>
 }
 
 /**
@@ -32,17 +32,17 @@ export interface Ways {
  */
 export class OpenTransaction implements Tx {
   readonly transactional = true
-  readonly #ways: Ways
+  readonly #io: TransactionIo
   #connected: Promise<PoolConnection> | undefined
   #queue: Bound[] = []
   readonly #afterCommit: (() => void)[] = []
   #valuesQueued = 0
-  /** Of a compound nobody knows how far it came: whoever caught its failure must not go on and commit. */
+  /** Of a compound nobody knows how far it came: who caught its failure must not go on and commit. */
   #broken: { readonly error: unknown } | undefined
   #orm: MySql2Database | undefined
 
-  constructor(ways: Ways) {
-    this.#ways = ways
+  constructor(io: TransactionIo) {
+    this.#io = io
   }
 
   /** Made on first use: hot transactions run prepared statements only. */
@@ -83,7 +83,7 @@ export class OpenTransaction implements Tx {
     const isKnownWhole = this.#connected === undefined && this.#valuesQueued <= VALUES_TOGETHER_MAX
     const parts = this.#queue
     if (isKnownWhole && parts.length > 0)
-      await this.#ways.ride({ parts, alone: () => this.#commit() })
+      await this.#io.commitTogether({ parts, alone: () => this.#commit() })
     else await this.#commit()
     for (const done of this.#afterCommit) done()
   }
@@ -145,7 +145,7 @@ export class OpenTransaction implements Tx {
   }
 
   #connection(): Promise<PoolConnection> {
-    this.#connected ??= this.#ways.connect()
+    this.#connected ??= this.#io.connect()
     return this.#connected
   }
 
