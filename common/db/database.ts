@@ -1,14 +1,14 @@
 import type { MySql2Database } from 'drizzle-orm/mysql2'
 import { createPool, type Pool, type PoolConnection } from 'mysql2'
 import { type Bound, COMMIT, compound, type Expected } from './compound.ts'
-import { endSilent } from './end-silent.ts'
+import { destroyStalledConnections } from './destroy-stalled-connections.ts'
+import { dropStatementMetadata } from './drop-statement-metadata.ts'
 import { execute, executeCompound, simple } from './execute.ts'
 import { databaseFailure, isDeadlock } from './failures.ts'
-import { forgetDefinitions } from './forget-definitions.ts'
 import { GroupCommit } from './group-commit.ts'
+import { interleaveStatements } from './interleave-statements.ts'
 import { boundOf, OpenTransaction } from './open-transaction.ts'
 import { ormOn } from './orm.ts'
-import { sideBySide } from './side-by-side.ts'
 import type { Statement } from './statement.ts'
 
 /** Something SQL can be run on: the pool, or one open transaction. */
@@ -120,7 +120,7 @@ export class Database implements Transactional, AsyncDisposable {
   async #together(transactions: readonly (readonly Bound[])[]): Promise<boolean> {
     const connection = await connectionOf(this.#transactions)
     try {
-      await executeCompound(connection, compound([...sideBySide(transactions), COMMIT]))
+      await executeCompound(connection, compound([...interleaveStatements(transactions), COMMIT]))
       connection.release()
       return true
     } catch (error) {
@@ -152,7 +152,7 @@ function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
     enableKeepAlive: true,
     maxPreparedStatements: STATEMENTS_PER_CONNECTION_MAX,
   })
-  forgetDefinitions(pool)
+  dropStatementMetadata(pool)
   // READ COMMITTED: no gap locks, so conditional updates on neighbouring rows do not deadlock.
   pool.on('connection', (connection) => {
     connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
@@ -160,7 +160,7 @@ function openPool(options: DatabaseOptions, autocommit: boolean): Pool {
     connection.query("SET SESSION sql_mode = replace(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')")
     connection.query(`SET SESSION time_zone = '+00:00', autocommit = ${autocommit ? 1 : 0}`)
   })
-  endSilent(pool, options.silenceMaxMs ?? SILENCE_MAX_MS)
+  destroyStalledConnections(pool, options.silenceMaxMs ?? SILENCE_MAX_MS)
   return pool
 }
 

@@ -5,7 +5,9 @@ import type { Bound } from './compound.ts'
  * all, then the second of all. So rows are locked in the same order as by one of them, and the same insert of all is one
  * insert of many rows.
  */
-export function sideBySide(transactions: readonly (readonly Bound[])[]): readonly Bound[] {
+export function interleaveStatements(
+  transactions: readonly (readonly Bound[])[],
+): readonly Bound[] {
   const [first = []] = transactions
   return first.flatMap((_, place) => together(transactions.map((parts) => parts[place]!)))
 }

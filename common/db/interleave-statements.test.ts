@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sideBySide } from './side-by-side.ts'
+import { interleaveStatements } from './interleave-statements.ts'
 
 const otherwise = () => new Error('no')
 
@@ -13,7 +13,7 @@ test('the first statements of all come first, and the same insert of all is one'
     { text: 'update `c` set `x` = ?', values: [n], expected: { rows: n, otherwise } },
   ]
 
-  const [a, b, ...updates] = sideBySide([transaction(1), transaction(2)])
+  const [a, b, ...updates] = interleaveStatements([transaction(1), transaction(2)])
 
   expect(a).toEqual({
     text: 'insert into `a` (`x`, `y`) values (?, now(3)), (?, now(3)), (?, now(3)), (?, now(3))',
@@ -34,7 +34,7 @@ test.each([
   ['what a taken key is set to', 'insert into `a` values (?) on duplicate key update `x` = ?'],
   ['a change', 'update `a` set `x` = ?'],
 ])('%s stays a statement of each', (_, text) => {
-  expect(sideBySide([[{ text, values: [1] }], [{ text, values: [2] }]])).toEqual([
+  expect(interleaveStatements([[{ text, values: [1] }], [{ text, values: [2] }]])).toEqual([
     { text, values: [1] },
     { text, values: [2] },
   ])

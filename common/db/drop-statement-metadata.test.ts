@@ -1,7 +1,7 @@
 import { createPool, type Pool } from 'mysql2'
 import { beforeAll, expect, test } from 'vitest'
 import { freshDatabase } from '#test/env/fresh-database.ts'
-import { forgetDefinitions } from './forget-definitions.ts'
+import { dropStatementMetadata } from './drop-statement-metadata.ts'
 
 interface Described {
   readonly columnType: number
@@ -42,7 +42,7 @@ async function keptOf(prepare: (pool: Pool) => void) {
 
 test('nothing that is used of a prepared statement is forgotten', async () => {
   const before = await keptOf(() => {})
-  const { rows, columns, parameters } = await keptOf(forgetDefinitions)
+  const { rows, columns, parameters } = await keptOf(dropStatementMetadata)
 
   expect([columns, parameters]).toEqual([[], []])
   expect(rows).toEqual(before.rows)

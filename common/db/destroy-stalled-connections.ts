@@ -6,7 +6,7 @@ import type { Pool, PoolConnection } from 'mysql2'
  * told, instead of waiting until the system gives up the connection. Costs a statement nothing: the socket keeps its
  * one timer. Connections that nobody uses stay open.
  */
-export function endSilent(pool: Pool, ms: number): void {
+export function destroyStalledConnections(pool: Pool, ms: number): void {
   const used = new WeakSet<PoolConnection>()
   pool.on('acquire', (connection) => used.add(connection))
   pool.on('release', (connection) => used.delete(connection))

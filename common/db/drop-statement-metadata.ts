@@ -15,7 +15,7 @@ interface Keeper {
  * Afterwards the pool's connections keep of each prepared statement its number. mysql2 keeps the descriptions, too, with
  * the packets they came in: 40 KB for an insert of a few hundred values, on every connection that has run it. It has no use for those of columns, and MariaDB describes no value.
  */
-export function forgetDefinitions(pool: Pool): void {
+export function dropStatementMetadata(pool: Pool): void {
   pool.on('connection', (connection) => {
     const { _statements: statements } = connection as unknown as Keeper
     const keep = statements.set.bind(statements)
