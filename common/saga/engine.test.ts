@@ -14,7 +14,7 @@ import { newId } from '../ids.ts'
 import { createLogger } from '../log.ts'
 import { SagaEngine } from './engine.ts'
 import { continueSaga } from './log.ts'
-import { type Saga, type Step, type StepCall, Unusual } from './saga.ts'
+import { FastPathFailed, type Saga, type Step, type StepCall } from './saga.ts'
 import { sagas } from './schema.ts'
 import { MortalDatabase, trialsOf } from './testing.ts'
 
@@ -237,25 +237,29 @@ test.each([1, 2, 3].flatMap((n) => [[n, 'before'] as const, [n, 'after'] as cons
 )
 
 test('a step whose usual way turns out wrong is run the other way, and nothing is left of the first', async () => {
-  const [usual, unusual] = [newId(), newId()]
+  const [usual, failed] = [newId(), newId()]
   const INSERT = statement(builder.insert(marks).values({ id: sql.placeholder('id') }))
   const steps = saga.steps.map((step): Step<World, Params> => {
     if (step.name !== 'activate' || step.kind !== 'local') return step
     return {
       ...step,
-      usually: (tx, { params }) => {
+      fastPath: (tx, { params }) => {
         const rows = params.id === usual ? 1 : 2
-        tx.queue(INSERT, { id: `${params.id}:usually` }, { rows, otherwise: () => new Unusual() })
+        tx.queue(
+          INSERT,
+          { id: `${params.id}:fast` },
+          { rows, otherwise: () => new FastPathFailed() },
+        )
         return null
       },
     }
   })
   await using engine = await open({ ...saga, steps })
 
-  for (const id of [usual, unusual]) expect(await run(engine, { ...saga, steps }, id)).toBe('done')
+  for (const id of [usual, failed]) expect(await run(engine, { ...saga, steps }, id)).toBe('done')
 
-  expect(await leftOf(usual)).toContain(`${usual}:usually`)
-  expect(await leftOf(unusual)).toEqual(allOf(unusual))
+  expect(await leftOf(usual)).toContain(`${usual}:fast`)
+  expect(await leftOf(failed)).toEqual(allOf(failed))
 })
 
 test('a remote that is silent is asked again, and its saga rests between tries', async () => {

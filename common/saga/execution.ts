@@ -15,6 +15,7 @@ import {
 } from './log.ts'
 import { type LogRow, Progress } from './progress.ts'
 import {
+  FastPathFailed,
   type Json,
   type LocalStep,
   type RemoteStep,
@@ -22,7 +23,6 @@ import {
   type SagaOutcome,
   type Step,
   type StepCall,
-  Unusual,
 } from './saga.ts'
 
 export interface Execution {
@@ -97,7 +97,7 @@ async function hasCommitted({ db, clock, record, signal }: Execution): Promise<b
   }
 }
 
-/** Local steps in their usual ways; should one turn out unusual, all of it anew with none of them. */
+/** Local steps in their usual ways; should one turn out failed, all of it anew with none of them. */
 async function inOneTransaction<T>(
   db: Transactional,
   work: (tx: Tx, isUsual: boolean) => Promise<T>,
@@ -105,7 +105,7 @@ async function inOneTransaction<T>(
   try {
     return await db.transaction((tx) => work(tx, true))
   } catch (error) {
-    if (!(error instanceof Unusual)) throw error
+    if (!(error instanceof FastPathFailed)) throw error
     return db.transaction((tx) => work(tx, false))
   }
 }
@@ -202,8 +202,8 @@ async function runLocals(
     }
     entering?.(step)
     const call = stepCall(execution, progress)
-    const usually = isUsual ? step.usually : undefined
-    const data = usually === undefined ? await step.run(tx, call) : usually(tx, call)
+    const fastPath = isUsual ? step.fastPath : undefined
+    const data = fastPath === undefined ? await step.run(tx, call) : fastPath(tx, call)
     progress.add({ step: step.name, event: 'succeeded', data })
   }
 }

@@ -42,9 +42,9 @@ export interface LocalStep<Deps, Params> extends StepBase<Deps, Params> {
   run(tx: Tx, call: StepCall<Deps, Params>): Promise<Json>
   /**
    * As `run` where all is as it mostly is: asks nothing and queues everything, so that the transaction is one round
-   * trip. Where it is not, this or what it queued fails with `Unusual`, and `run` does it in a new transaction.
+   * trip. Where it is not, this or what it queued fails with `FastPathFailed`, and `run` does it in a new transaction.
    */
-  readonly usually?: (tx: Tx, call: StepCall<Deps, Params>) => Json
+  readonly fastPath?: (tx: Tx, call: StepCall<Deps, Params>) => Json
   /** Afterwards what `run` did is not there, also when it never ran. 'none' wants a comment that says why. */
   readonly undo: ((tx: Tx, call: StepCall<Deps, Params>) => Promise<void>) | 'none'
 }
@@ -68,8 +68,8 @@ export interface StepCall<Deps, Params> {
   readonly output: <T extends Json>(step: string) => T | undefined
 }
 
-/** All is not as a step's `usually` takes it to be. */
-export class Unusual extends Error {}
+/** All is not as a step's `fastPath` takes it to be. */
+export class FastPathFailed extends Error {}
 
 /** How a saga ended. `stuck`: an undo failed for good, or it ended a process; only an operator continues it. */
 export type SagaOutcome = 'done' | 'unwound' | 'stuck'

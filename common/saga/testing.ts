@@ -51,9 +51,9 @@ function failingAfter<Deps, Params>(saga: Saga<Deps, Params>, name: string): Sag
           await step.run(tx, call)
           throw injected()
         },
-        ...(step.usually && {
-          usually: (tx: Tx, call: Call<Deps, Params>) => {
-            step.usually!(tx, call)
+        ...(step.fastPath && {
+          fastPath: (tx: Tx, call: Call<Deps, Params>) => {
+            step.fastPath!(tx, call)
             throw injected()
           },
         }),

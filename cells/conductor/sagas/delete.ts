@@ -2,11 +2,11 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { type HostId, newId } from '#common/ids.ts'
 import {
+  FastPathFailed,
   type LocalStep,
   type RemoteStep,
   type Saga,
   type StepCall,
-  Unusual,
 } from '#common/saga/saga.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import type { MigrationView } from '#openapi/wire/migration.ts'
@@ -98,7 +98,7 @@ const forget: LocalStep<Conductor, DeleteParams> = {
   kind: 'local',
   name: 'forget',
   run: leaveNothing,
-  usually: leaveNothingKnown,
+  fastPath: leaveNothingKnown,
   forwardOnly: true,
   undo: 'none',
 }
@@ -116,10 +116,10 @@ async function leaveNothing(tx: Tx, call: DeleteCall): Promise<null> {
 function leaveNothingKnown(tx: Tx, call: DeleteCall): null {
   const { instance } = call.params
   const held = call.output<Destroyed>('destroy')?.held ?? []
-  if (held.length === 0 || held.some((row) => row.group_id !== null)) throw new Unusual()
-  const unusual = () => new Unusual()
-  queueRemoval(tx, call.sagaId, instance, unusual)
-  queueRelease(tx, instance.id, held, unusual)
+  if (held.length === 0 || held.some((row) => row.group_id !== null)) throw new FastPathFailed()
+  const failed = () => new FastPathFailed()
+  queueRemoval(tx, call.sagaId, instance, failed)
+  queueRelease(tx, instance.id, held, failed)
   return tellDeleted(tx, call)
 }
 

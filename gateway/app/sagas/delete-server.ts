@@ -2,11 +2,11 @@ import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import {
+  FastPathFailed,
   type LocalStep,
   type RemoteStep,
   type Saga,
   type StepCall,
-  Unusual,
 } from '#common/saga/saga.ts'
 import type { DeleteAnswer } from '#openapi/wire/cell.ts'
 import {
@@ -52,10 +52,10 @@ const mark: LocalStep<ComputeDeps, DeleteServerParams> = {
     return { target: null }
   },
   // Mostly it is still where it was shown.
-  usually: (tx, call): Marked => {
+  fastPath: (tx, call): Marked => {
     const { serverId, seen } = call.params
-    if (seen === undefined) throw new Unusual()
-    queueMappingDeleting(tx, { serverId, sagaId: call.sagaId, ...seen }, () => new Unusual())
+    if (seen === undefined) throw new FastPathFailed()
+    queueMappingDeleting(tx, { serverId, sagaId: call.sagaId, ...seen }, () => new FastPathFailed())
     showDeleting(tx, call)
     return { target: seen }
   },

@@ -1,5 +1,5 @@
 import type { Tx } from '#common/db/database.ts'
-import { type LocalStep, Unusual } from '#common/saga/saga.ts'
+import { FastPathFailed, type LocalStep } from '#common/saga/saga.ts'
 import { POWER_STATES, type VmState } from '#common/states/instance-states.ts'
 import { addToFeed } from '../../../db/feed.ts'
 import { queueOwnInstance, updateOwnInstance } from '../../../db/instances.ts'
@@ -21,9 +21,9 @@ export const activate: LocalStep<Conductor, BootParams> = {
     if (!(await updateOwnInstance(tx, call.sagaId, { to }))) return { outcome: 'taken' }
     return tell(tx, call, to)
   },
-  usually: (tx, call) => {
+  fastPath: (tx, call) => {
     const to = active(call)
-    queueOwnInstance(tx, call.sagaId, { to }, () => new Unusual())
+    queueOwnInstance(tx, call.sagaId, { to }, () => new FastPathFailed())
     return tell(tx, call, to)
   },
   forwardOnly: true,

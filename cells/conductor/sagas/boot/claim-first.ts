@@ -1,7 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
-import { type LocalStep, Unusual } from '#common/saga/saga.ts'
+import { FastPathFailed, type LocalStep } from '#common/saga/saga.ts'
 import { insertInstance } from '../../../db/instances.ts'
 import { queueClaim } from '../../../placement/claim.ts'
 import { claimCandidate } from '../../claim-candidate.ts'
@@ -17,7 +17,7 @@ export const claimFirst: LocalStep<Conductor, BootParams> = {
   kind: 'local',
   name: claimStep(1),
   run: claimOneOf,
-  usually: claimBest,
+  fastPath: claimBest,
   undo: async (tx, call) => {
     await giveUp(tx, call, 'The build ended unexpectedly.')
   },
@@ -39,9 +39,9 @@ function claimBest(tx: Tx, call: BootCall): Claimed {
   const { operation, resources, group, candidates } = call.params
   const [best] = candidates
   const placed = best === undefined ? undefined : call.deps.hosts.placedOn(best)
-  if (placed === undefined || group !== undefined) throw new Unusual()
+  if (placed === undefined || group !== undefined) throw new FastPathFailed()
   const claimed = insertOn(tx, call, placed, [])
-  queueClaim(tx, placed.hostId, operation.serverId, resources, () => new Unusual())
+  queueClaim(tx, placed.hostId, operation.serverId, resources, () => new FastPathFailed())
   return claimed
 }
 
