@@ -34,14 +34,14 @@ export function workOf(hdrs: MsgHdrs | undefined): WorkContext {
 }
 
 /** Until when an answer is wanted, in milliseconds; `sentAt` counts from a moment that only the sender knows. */
-export interface Patience {
+export interface Deadline {
   readonly sender: string
   readonly sentAt: number
   readonly timeoutMs: number
 }
 
 /** Undefined when the sender does not say how long it waits. */
-export function patienceOf(hdrs: MsgHdrs | undefined): Patience | undefined {
+export function deadlineOf(hdrs: MsgHdrs | undefined): Deadline | undefined {
   const sender = hdrs?.get(SENDER) ?? ''
   const sentAt = Number(hdrs?.get(SENT) || Number.NaN)
   const timeoutMs = Number(hdrs?.get(TIMEOUT) || Number.NaN)

@@ -4,9 +4,9 @@ import type { WorkContext } from '../context.ts'
 import { Failure, isFailure } from '../errors.ts'
 import { errorFields, type Logger } from '../log.ts'
 import { settledWithin } from '../settled-within.ts'
+import { DelayEstimator } from './delay-estimator.ts'
 import type { Envelope } from './envelope.ts'
-import { patienceOf, workOf } from './headers.ts'
-import { Lateness } from './lateness.ts'
+import { deadlineOf, workOf } from './headers.ts'
 
 export interface Service {
   /** With a wildcard: everything below it. */
@@ -52,11 +52,11 @@ export function serve(nats: NatsConnection, service: Service, log: Logger): Asyn
   }
 }
 
-const lateness = new Lateness()
+const lateness = new DelayEstimator()
 
 /** Whoever asked has given up by then and may have asked somebody else. */
 function isTooLate({ headers }: Msg): boolean {
-  const patience = patienceOf(headers)
+  const patience = deadlineOf(headers)
   if (patience === undefined) return false
   const { sender, sentAt, timeoutMs } = patience
   return lateness.of(sender, sentAt, performance.now()) > timeoutMs

@@ -15,7 +15,7 @@ const WINDOW_MS = 10_000
  * Tells how late messages come, by counts that no setting of a clock changes and that need not agree: what counts is by how much a message took longer
  * than others of its sender did lately.
  */
-export class Lateness {
+export class DelayEstimator {
   readonly #usual = new LRUCache<string, Usual>({ max: SENDERS_MAX })
 
   /** Milliseconds; 0 for a sender's first message. Times are milliseconds, each since a moment of its own. */

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { Lateness } from './lateness.ts'
+import { DelayEstimator } from './delay-estimator.ts'
 
 const TOOK_MS = 2
 
 /** A sender whose clock goes ahead of the receiver's by so much; says how late each message is taken to be. */
-function sender(lateness: Lateness, name: string, aheadMs: number) {
+function sender(lateness: DelayEstimator, name: string, aheadMs: number) {
   return (at: number, tookMs = TOOK_MS) => lateness.of(name, at + aheadMs, at + tookMs)
 }
 
 test('clocks that differ by hours make no message late, and a message that was held up is', () => {
-  const lateness = new Lateness()
+  const lateness = new DelayEstimator()
   const ahead = sender(lateness, 'ahead', 3_600_000)
   const behind = sender(lateness, 'behind', -3_600_000)
 
@@ -21,14 +21,14 @@ test('clocks that differ by hours make no message late, and a message that was h
 })
 
 test('what was held up for long is late, however long nothing came before it', () => {
-  const from = sender(new Lateness(), 'one', 0)
+  const from = sender(new DelayEstimator(), 'one', 0)
   from(0)
 
   expect(from(1_000, 60_000)).toBe(59_998)
 })
 
 test('a clock that is set is believed again soon', () => {
-  const lateness = new Lateness()
+  const lateness = new DelayEstimator()
   sender(lateness, 'one', 0)(0)
   const slow = sender(lateness, 'one', -60_000)
 
