@@ -4,8 +4,8 @@ import { systemClock } from '#common/clock.ts'
 import type { Env } from '#common/env.ts'
 import { endOnEscape } from '#common/escaped.ts'
 import { createLogger } from '#common/log.ts'
-import { settleIn } from '#common/settle-in.ts'
 import { startPatiently } from '#common/start-patiently.ts'
+import { trimStartupMemory } from '#common/trim-startup-memory.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
 import { startCell } from './context.ts'
@@ -20,7 +20,7 @@ export async function run(env: Env): Promise<void> {
   )
   endOnEscape(running.cell.conductor.log)
   keepLogBounded(config.serviceLogs)
-  settleIn()
+  trimStartupMemory()
   await untilSignal()
   running.cell.conductor.log.info('cell stops')
 }

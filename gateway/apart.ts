@@ -1,7 +1,7 @@
-import { loadLightly } from '#common/load-lightly.ts'
+import { installFastResolver } from '#common/install-fast-resolver.ts'
 
 // The program that a gateway begins for what may have ended a process: see `Apart`.
 
-loadLightly()
+installFastResolver()
 const { runApart } = await import('./run-apart.ts')
 await runApart(process.env)

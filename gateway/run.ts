@@ -3,8 +3,8 @@ import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
 import { endOnEscape } from '#common/escaped.ts'
 import { createLogger } from '#common/log.ts'
-import { settleIn } from '#common/settle-in.ts'
 import { startPatiently } from '#common/start-patiently.ts'
+import { trimStartupMemory } from '#common/trim-startup-memory.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { configFromEnv } from './config.ts'
 import { createGateway } from './context.ts'
@@ -22,7 +22,7 @@ export async function run(env: Env): Promise<void> {
   await using listening = await listen(gateway)
   gateway.log.info({ host: listening.host, port: listening.port }, 'gateway listens')
   keepLogBounded(config.serviceLogs)
-  settleIn()
+  trimStartupMemory()
   await untilSignal()
   gateway.log.info('gateway stops')
 }

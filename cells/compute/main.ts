@@ -1,5 +1,5 @@
-import { loadLightly } from '#common/load-lightly.ts'
+import { installFastResolver } from '#common/install-fast-resolver.ts'
 
-loadLightly()
+installFastResolver()
 const { run } = await import('./run.ts')
 await run(process.env)

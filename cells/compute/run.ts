@@ -1,6 +1,6 @@
 import { keepLogBounded } from '#common/bound-log.ts'
 import type { Env } from '#common/env.ts'
-import { settleIn } from '#common/settle-in.ts'
+import { trimStartupMemory } from '#common/trim-startup-memory.ts'
 import { untilSignal } from '#common/until-signal.ts'
 import { computeFromEnv } from './from-env.ts'
 
@@ -8,6 +8,6 @@ import { computeFromEnv } from './from-env.ts'
 export async function run(env: Env): Promise<void> {
   await using _compute = await computeFromEnv(env)
   keepLogBounded()
-  settleIn()
+  trimStartupMemory()
   await untilSignal()
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { loadLightly } from '#common/load-lightly.ts'
+import { installFastResolver } from '#common/install-fast-resolver.ts'
 import type { Program } from '#deploy/processes/program.ts'
 
 // One process that serves as any number of cell and compute processes: those whose programs the given file lists.
 
 const STARTED_AT_ONCE = 8
 
-loadLightly()
+installFastResolver()
 const { default: pLimit } = await import('p-limit')
 const { configFromEnv } = await import('#cells/config.ts')
 const { computeFromEnv } = await import('#cells/compute/from-env.ts')

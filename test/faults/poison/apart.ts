@@ -1,7 +1,7 @@
-import { loadLightly } from '#common/load-lightly.ts'
+import { installFastResolver } from '#common/install-fast-resolver.ts'
 import type { ApartSaga } from '#common/saga/execute-apart.ts'
 
-loadLightly()
+installFastResolver()
 const { serveApart } = await import('#common/apart/serve-apart.ts')
 const { systemClock } = await import('#common/clock.ts')
 const { createLogger } = await import('#common/log.ts')

@@ -1,7 +1,7 @@
 import type { Poison } from '#common/apart/testing.ts'
-import { loadLightly } from '#common/load-lightly.ts'
+import { installFastResolver } from '#common/install-fast-resolver.ts'
 
-loadLightly()
+installFastResolver()
 const { Apart } = await import('#common/apart/apart.ts')
 const { systemClock } = await import('#common/clock.ts')
 const { endOnEscape } = await import('#common/escaped.ts')

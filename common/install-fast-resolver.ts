@@ -13,7 +13,7 @@ const ES_MODULE = '.mjs'
  * thousand times; drizzle's has 180 KB. That was most of what a program's start cost, and 150 MiB. Must be called before
  * any of them is imported.
  */
-export function loadLightly(): void {
+export function installFastResolver(): void {
   /** From anywhere in the project a package's name means the same. */
   const packages = new Map<string, ResolveFnOutput>()
   registerHooks({

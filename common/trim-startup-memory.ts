@@ -9,7 +9,7 @@ type CollectGarbage = (options: { type: 'major'; flavor: 'last-resort' }) => voi
  * NODE_COMPILE_CACHE names a folder, and memory no longer used is the machine's again: loading a program leaves
  * several times what serving needs, and V8 keeps it while nothing presses.
  */
-export function settleIn(): void {
+export function trimStartupMemory(): void {
   flushCompileCache()
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as CollectGarbage

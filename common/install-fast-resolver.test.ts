@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 
 /** What a program prints that loads lightly first; vitest itself has a loader of its own. */
 async function printed(program: string): Promise<string> {
-  const lightly = "import { loadLightly } from '#common/load-lightly.ts'; loadLightly();"
+  const lightly =
+    "import { installFastResolver } from '#common/install-fast-resolver.ts'; installFastResolver();"
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--input-type=module',
     '-e',
