@@ -2,8 +2,8 @@ import type { SizedFlavor } from '#common/flavor-resources.ts'
 import type { CellId, HostId, ImageId, InstanceId, NetworkId, PortId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
 import type { Adopt } from './adopt.ts'
-import type { Below } from './below.ts'
 import type { Console, ConsoleKinds, ConsoleLog } from './consoles.ts'
+import type { Downstream } from './downstream.ts'
 import type { CrashDump, Diagnostics } from './guest-diagnostics.ts'
 import type { ImageCopies } from './image-copies.ts'
 import type { Labels } from './labels.ts'
@@ -11,7 +11,7 @@ import type { MachineClass } from './machine-class.ts'
 import type { MachineNics } from './machine-nics.ts'
 import type { LiveMove, Move } from './move.ts'
 import type { Nodes } from './nodes.ts'
-import type { ServerRemarks } from './server-remarks.ts'
+import type { PassthroughAttributes } from './passthrough-attributes.ts'
 import type { Topology } from './topology.ts'
 import type { Uptime } from './uptime.ts'
 
@@ -68,7 +68,7 @@ export interface Driver extends AsyncDisposable {
   readonly nodes?: Nodes
   readonly machineNics?: MachineNics
   readonly imageCopies?: ImageCopies
-  readonly below?: Below
+  readonly below?: Downstream
 }
 
 export const DRIVER_NAMES = ['baremetal', 'docker', 'fake', 'ironic', 'libvirt', 'nested'] as const
@@ -317,7 +317,7 @@ export interface InstanceSpec {
   /** What the user sent, for backends that tell the guest themselves. */
   readonly asked: AskedOfGuest
   /** What the user said besides, for backends that keep it; absent: nothing. */
-  readonly remarks?: ServerRemarks
+  readonly remarks?: PassthroughAttributes
   /** Instances it shares the place with, or does not, for backends that are many places. */
   readonly neighbours?: { readonly same: readonly string[]; readonly different: readonly string[] }
 }

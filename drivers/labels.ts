@@ -1,5 +1,5 @@
 import type { InstanceId } from '#common/ids.ts'
-import type { ServerRemarks } from './server-remarks.ts'
+import type { PassthroughAttributes } from './passthrough-attributes.ts'
 
 export interface Labels {
   /**
@@ -10,7 +10,8 @@ export interface Labels {
 }
 
 /** What a user calls an instance and says of it, for backends that show it to others. */
-export interface InstanceLabels extends Omit<ServerRemarks, 'hints' | 'trustedCertificates'> {
+export interface InstanceLabels
+  extends Omit<PassthroughAttributes, 'hints' | 'trustedCertificates'> {
   readonly name: string
   readonly hostname: string
   readonly metadata: Readonly<Record<string, string>>

@@ -10,8 +10,8 @@ import { configDriveFiles } from './config-drive.ts'
 import { driverPart } from './driver-part.ts'
 import type { ImageTarget } from './image-client.ts'
 import { imageSpec, instanceSpec } from './instance-spec.ts'
+import { RANKS } from './instance-work-queue.ts'
 import { type Moved, moveAct } from './move-act.ts'
-import { RANKS } from './workbench.ts'
 
 interface ActAsk<A extends HostAct = HostAct> {
   readonly operation: OperationRef

@@ -4,7 +4,7 @@ import type { DiskImage, Driver, HostInventory } from '#drivers/driver.ts'
 import type { Attempts } from './attempts.ts'
 import type { Fence } from './fence.ts'
 import type { ImageTarget } from './image-client.ts'
-import type { Workbench } from './workbench.ts'
+import type { InstanceWorkQueue } from './instance-work-queue.ts'
 
 /** Where the disks of servers are saved. */
 export interface ImageFiller {
@@ -29,7 +29,7 @@ export interface Compute {
   readonly images: ImageFiller
   readonly attempts: Attempts
   readonly fence: Fence
-  readonly workbench: Workbench
+  readonly workbench: InstanceWorkQueue
   readonly log: Logger
   readonly startedAt: number
   /** Longer work is answered with 'working', and asked after again. */

@@ -12,13 +12,13 @@ import type { Compute, Host, ImageFiller } from './compute.ts'
 import type { ComputeConfig } from './config.ts'
 import { Consoles } from './consoles.ts'
 import { Fence } from './fence.ts'
+import { InstanceWorkQueue } from './instance-work-queue.ts'
 import { OperationMemory } from './operation-memory.ts'
 import { Reporter } from './reporter.ts'
 import { serveHost } from './serve.ts'
 import { serveConsoles } from './serve-consoles.ts'
 import { serveLookups } from './serve-lookups.ts'
 import { serveNodes } from './serve-nodes.ts'
-import { Workbench } from './workbench.ts'
 
 /** What a compute is made of besides its configuration. */
 export interface ComputeParts {
@@ -41,10 +41,10 @@ async function openWorkbench(
   owned: AsyncDisposableStack,
   stateDirectory: string,
   log: Logger,
-): Promise<Workbench> {
+): Promise<InstanceWorkQueue> {
   const file = join(stateDirectory, 'operations')
   const memory = owned.use(await OperationMemory.open({ file }))
-  return owned.use(new Workbench(systemClock, memory, log))
+  return owned.use(new InstanceWorkQueue(systemClock, memory, log))
 }
 
 function openBus(

@@ -4,7 +4,7 @@ import type { HostAnswer } from '#openapi/wire/host.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
 import { answerOf } from './answer.ts'
 import type { Compute } from './compute.ts'
-import { RANKS } from './workbench.ts'
+import { RANKS } from './instance-work-queue.ts'
 
 /**
  * Afterwards nothing of the instance is here, and this attempt will never be built here again: a spawn that is

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { netmaskOf, routesOf } from '#drivers/told-network.ts'
+import { netmaskOf, routesOf } from '#drivers/machine-config-drive.ts'
 import type { InstanceBuild } from '#openapi/wire/instance.ts'
 
 type Nic = InstanceBuild['nics'][number]

@@ -12,9 +12,9 @@ import { fakeSettings } from '#drivers/fake/settings.ts'
 import { Attempts } from './attempts.ts'
 import type { Compute } from './compute.ts'
 import { Fence } from './fence.ts'
+import { InstanceWorkQueue } from './instance-work-queue.ts'
 import { OperationMemory } from './operation-memory.ts'
 import { Reporter } from './reporter.ts'
-import { Workbench } from './workbench.ts'
 
 const WAIT_MS = 30_000
 
@@ -37,7 +37,7 @@ async function withSilentBackend(
   }
   await using memory = await OperationMemory.open({ file: join(stateDirectory, 'operations') })
   const log = createLogger('test', 'silent')
-  await using workbench = new Workbench(systemClock, memory, log)
+  await using workbench = new InstanceWorkQueue(systemClock, memory, log)
   const file = join(stateDirectory, 'attempts')
   await using attempts = await Attempts.open({ file, clock: systemClock, retentionMs: 1_000 })
   const fenced = { file: join(stateDirectory, 'fence'), driver, clock: systemClock, log }

@@ -8,7 +8,7 @@ import { answerOf } from './answer.ts'
 import type { Compute } from './compute.ts'
 import { driverPart } from './driver-part.ts'
 import { instanceSpec } from './instance-spec.ts'
-import { RANKS } from './workbench.ts'
+import { RANKS } from './instance-work-queue.ts'
 
 /** Afterwards the instance runs here, or is here as it was if it is taken in, unless a newer attempt is known or this one has been destroyed. */
 export async function spawn(

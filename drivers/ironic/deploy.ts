@@ -6,8 +6,8 @@ import { gzip } from 'node:zlib'
 import { Failure, isFailure } from '#common/errors.ts'
 import { writeConfigDrive } from '../config-drive.ts'
 import type { InstanceSpec } from '../driver.ts'
+import { machineConfigDrive } from '../machine-config-drive.ts'
 import type { MachineNicMap } from '../machine-nics.ts'
-import { toldOfMachine } from '../told-network.ts'
 import { attachVifs } from './attach-vifs.ts'
 import type { IronicImage } from './deployable.ts'
 import { settledNode } from './held-node.ts'
@@ -80,7 +80,7 @@ async function configDrive(
   signal: AbortSignal,
 ): Promise<{ readonly configdrive?: object | string }> {
   if (spec.configDrive === undefined) return {}
-  const files = toldOfMachine(spec, given)
+  const files = machineConfigDrive(spec, given)
   if (Object.keys(files).some((path) => path.startsWith(CONTENT)))
     return { configdrive: await packedDrive(files, signal) }
   const json = (name: string): unknown => {

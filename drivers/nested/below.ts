@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { isFailure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
-import type { Below } from '../below.ts'
+import type { Downstream } from '../downstream.ts'
 import { cloudsBelow } from './clouds-below.ts'
 import { getServer } from './compute/find-server.ts'
 import type { NestedHost } from './host.ts'
@@ -10,7 +10,7 @@ const Chain = Type.Object({ below: Type.Array(Type.String()) })
 /** As many as a server may come through at most, whatever a cloud below says. */
 const CHAIN_MAX = 32
 
-export function nestedBelow(host: NestedHost): Below {
+export function nestedDownstream(host: NestedHost): Downstream {
   return {
     clouds: (via, signal) => cloudsBelow(host.cloud, via, signal),
     async chain(id, signal) {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Failure, isFailure } from '#common/errors.ts'
-import type { CloudsBelow } from '../below.ts'
+import type { CloudsBelow } from '../downstream.ts'
 import type { Cloud } from './cloud/cloud.ts'
 
 const Depth = Type.Object({

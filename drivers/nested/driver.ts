@@ -3,12 +3,12 @@ import { errorFields, type Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { nestedAdopt } from './adopt.ts'
-import { nestedBelow } from './below.ts'
+import { nestedDownstream } from './below.ts'
 import { Cloud } from './cloud/cloud.ts'
 import { FLAVOR_SHOWN_SINCE, showServer } from './compute/cloud-server.ts'
 import { ComputeVersions } from './compute/compute-versions.ts'
 import { listServers } from './compute/list-servers.ts'
-import { removeSeconds } from './compute/remove-seconds.ts'
+import { removeDuplicateServers } from './compute/remove-duplicate-servers.ts'
 import { ServerView } from './compute/server-view.ts'
 import { nestedConsole, nestedConsoleKinds } from './console.ts'
 import { nestedConsoleLog } from './console-log.ts'
@@ -78,7 +78,7 @@ export async function createNestedDriver(
     resize: nestedResize(host),
     adopt: nestedAdopt(host),
     imageCopies: host.images,
-    below: nestedBelow(host),
+    below: nestedDownstream(host),
     async [Symbol.asyncDispose]() {
       await host.view[Symbol.asyncDispose]()
       await host.images[Symbol.asyncDispose]()
@@ -108,7 +108,7 @@ async function createHost(
     },
     everyMs: settings.pollMs,
     onList: (seen) => {
-      removeSeconds({ cloud, records, view: seen }).catch((error: unknown) => {
+      removeDuplicateServers({ cloud, records, view: seen }).catch((error: unknown) => {
         logger?.warn(errorFields(error), 'a second server of an instance is left')
       })
     },

@@ -89,7 +89,7 @@ export const ServerGroupRule = Type.Object({
 export type ServerGroupRule = Static<typeof ServerGroupRule>
 
 /** What a user said of a server that no guest or scheduler of ours heeds: another cloud may, if it is built there. */
-export const ServerRemarks = Type.Object({
+export const PassthroughAttributes = Type.Object({
   description: Nullable(Type.String()),
   tags: Type.Array(Type.String()),
   diskConfig: OneOf(['AUTO', 'MANUAL']),
@@ -100,7 +100,7 @@ export const ServerRemarks = Type.Object({
   /** Ids of what a signature of its image may be checked with; absent: none are named. */
   trustedCertificates: Type.Optional(Type.Array(Type.String())),
 })
-export type ServerRemarks = Static<typeof ServerRemarks>
+export type PassthroughAttributes = Static<typeof PassthroughAttributes>
 
 /** A file that the user puts into the guest. */
 export const InjectedFile = Type.Object({
@@ -144,7 +144,7 @@ export const InstanceBuild = Type.Object({
   differentHost: Type.Optional(Type.Array(Type.String())),
   /** It has security groups besides the project's own `default`, which must have effect; absent: it has none. */
   needsFirewall: Type.Optional(Type.Literal(true)),
-  remarks: Type.Optional(ServerRemarks),
+  remarks: Type.Optional(PassthroughAttributes),
   /** The guest is on its host already, with the server's id, and is taken in as it is; absent: it is built. */
   adopts: Type.Optional(Type.Literal(true)),
 })

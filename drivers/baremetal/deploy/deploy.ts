@@ -1,7 +1,7 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceSpec } from '../../driver.ts'
+import { machineConfigDrive } from '../../machine-config-drive.ts'
 import { inOrder } from '../../machine-nics.ts'
-import { toldOfMachine } from '../../told-network.ts'
 import type { BaremetalHost } from '../host.ts'
 import type { LiveBoot } from '../netboot/live-boots.ts'
 import { writeImage } from '../netboot/run-in-ramdisk.ts'
@@ -97,7 +97,7 @@ async function configPatches(
 ): Promise<readonly DiskPatch[]> {
   if (spec.configDrive === undefined) return []
   const ports = spec.nics.map(({ portId }) => portId)
-  const files = toldOfMachine(spec, inOrder(ports, nicsOf(node)))
+  const files = machineConfigDrive(spec, inOrder(ports, nicsOf(node)))
   return configPartition(image, files, diskBytes(node), signal)
 }
 

@@ -1,4 +1,4 @@
-import type { ServerRemarks } from '#openapi/wire/instance.ts'
+import type { PassthroughAttributes } from '#openapi/wire/instance.ts'
 import { keptHints } from './kept-hints.ts'
 import type { ServerRequest } from './server-request.ts'
 
@@ -14,7 +14,7 @@ export function remarksOf({
   accessIPv6,
   hints,
   trustedCertificates,
-}: ServerRequest): ServerRemarks {
+}: ServerRequest): PassthroughAttributes {
   const others = Object.entries(keptHints(hints)).filter(([name]) => !HEEDED_HINTS.includes(name))
   return {
     description,

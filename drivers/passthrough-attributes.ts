@@ -1,5 +1,5 @@
 /** What a user said of a server that no guest or scheduler of ours heeds; another cloud keeps it. */
-export interface ServerRemarks {
+export interface PassthroughAttributes {
   readonly description: string | null
   readonly tags: readonly string[]
   readonly diskConfig: 'AUTO' | 'MANUAL'

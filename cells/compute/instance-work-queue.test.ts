@@ -8,8 +8,8 @@ import { Failure } from '#common/errors.ts'
 import { type InstanceId, newId, type OperationId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import type { HostAnswer } from '#openapi/wire/host.ts'
+import { InstanceWorkQueue, type Job, RANKS } from './instance-work-queue.ts'
 import { OperationMemory } from './operation-memory.ts'
-import { type Job, RANKS, Workbench } from './workbench.ts'
 
 const DONE: HostAnswer = { state: 'done', powerState: 1 }
 const LONG_MS = 5_000
@@ -22,7 +22,7 @@ function job(run: Job['run'], more: Partial<Job> = {}): Job {
 /** A bench whose memory is in a file of its own, or in the one of a bench before. */
 async function openBench(file = join(mkdtempSync(join(tmpdir(), 'weir-bench-')), 'operations')) {
   const memory = await OperationMemory.open({ file })
-  const bench = new Workbench(systemClock, memory, createLogger('test', 'silent'))
+  const bench = new InstanceWorkQueue(systemClock, memory, createLogger('test', 'silent'))
   return {
     ask: (asked: Job, waitMs: number) => bench.ask(asked, waitMs),
     async [Symbol.asyncDispose]() {

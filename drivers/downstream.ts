@@ -1,7 +1,7 @@
 import type { InstanceId } from '#common/ids.ts'
 
 /** Where guests are servers of another cloud. */
-export interface Below {
+export interface Downstream {
   /**
    * The ids of the instance's server in the cloud below, and in those below that, the nearest first, as far as they
    * answer. Throws `not-found` when there is none below.

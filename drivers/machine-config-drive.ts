@@ -20,7 +20,7 @@ interface MetaData {
  * A server's config drive as its machine needs it: the NICs are the machine's own, and nobody hands out addresses on their
  * networks.
  */
-export function toldOfMachine(
+export function machineConfigDrive(
   { configDrive = {}, nics }: Pick<InstanceSpec, 'configDrive' | 'nics'>,
   given: MachineNicMap,
 ): Files {

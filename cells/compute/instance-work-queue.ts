@@ -28,7 +28,7 @@ interface Running {
  * Runs jobs one after the other per instance, and each operation once: asking again joins the running job, or gets
  * the answer it gave, which the memory has. A job whose outcome is unknown is not remembered: asking again runs it again.
  */
-export class Workbench implements AsyncDisposable {
+export class InstanceWorkQueue implements AsyncDisposable {
   readonly #clock: Clock
   readonly #memory: OperationMemory
   readonly #log: Logger

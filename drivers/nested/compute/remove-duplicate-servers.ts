@@ -7,7 +7,7 @@ const REMOVE_MS = 60_000
  * Afterwards the cloud has been told to remove every server that carries the mark of an instance whose record names
  * another: what a request made that was taken for lost.
  */
-export async function removeSeconds({
+export async function removeDuplicateServers({
   cloud,
   records,
   view,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
 import type { NicSpec } from './driver.ts'
+import { machineConfigDrive } from './machine-config-drive.ts'
 import { inOrder } from './machine-nics.ts'
-import { toldOfMachine } from './told-network.ts'
 
 const nic = (nth: number, address: string, dhcp: boolean): NicSpec => ({
   portId: newId(),
@@ -38,7 +38,7 @@ const configDrive = {
 
 test('a guest on a machine is told the machine’s NICs, and addresses that nobody hands out', () => {
   const given = inOrder(ports, ['52:54:00:00:00:01', '52:54:00:00:00:02'])
-  const files = toldOfMachine({ configDrive, nics }, given)
+  const files = machineConfigDrive({ configDrive, nics }, given)
 
   const read = (name: string) => JSON.parse(Buffer.from(files[name]!).toString()) as object
   expect(read('openstack/latest/network_data.json')).toEqual({
