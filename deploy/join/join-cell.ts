@@ -6,7 +6,7 @@ import { HOSTS_PER_CELL } from '../deployment/plan.ts'
 import { type DeploymentState, saveState } from '../deployment/state.ts'
 import { hostShare, sharesMachine } from '../hypervisors/host-share.ts'
 import { keyPair, natsKeys } from '../nats/nats-keys.ts'
-import { beLetIn, type JoinOptions, type LetIn } from './be-let-in.ts'
+import { type JoinOptions, type RedeemedToken, redeemJoinToken } from './redeem-join-token.ts'
 import { startCell } from './start-cell.ts'
 
 export interface JoinCellOptions extends JoinOptions {
@@ -22,7 +22,7 @@ export async function joinCell(
   options: JoinCellOptions,
   progress: (line: string) => void,
 ): Promise<DeploymentState> {
-  const letIn = await beLetIn(layout, options, progress)
+  const letIn = await redeemJoinToken(layout, options, progress)
   const planned = await plan(layout, letIn, options.hosts ?? HOSTS_PER_CELL[letIn.driver.name])
   saveState(layout, planned)
   return startCell(layout, planned, progress)
@@ -30,7 +30,7 @@ export async function joinCell(
 
 async function plan(
   layout: Layout,
-  { answer, gatewayUrl, driver, known }: LetIn,
+  { answer, gatewayUrl, driver, known }: RedeemedToken,
   hosts: number,
 ): Promise<DeploymentState> {
   const { cell, host, bus } = answer

@@ -3,7 +3,7 @@ import { type CellId, type HostId, parseId } from '#common/ids.ts'
 import type { Layout } from '../deployment/layout.ts'
 import { type DeploymentState, saveState } from '../deployment/state.ts'
 import { hostShare, sharesMachine } from '../hypervisors/host-share.ts'
-import { beLetIn, type JoinOptions, type LetIn } from './be-let-in.ts'
+import { type JoinOptions, type RedeemedToken, redeemJoinToken } from './redeem-join-token.ts'
 import { startHost } from './start-host.ts'
 
 /**
@@ -15,12 +15,15 @@ export async function joinHost(
   options: JoinOptions,
   progress: (line: string) => void,
 ): Promise<DeploymentState> {
-  const planned = plan(layout, await beLetIn(layout, options, progress))
+  const planned = plan(layout, await redeemJoinToken(layout, options, progress))
   saveState(layout, planned)
   return startHost(layout, planned, progress)
 }
 
-function plan({ home }: Layout, { answer, gatewayUrl, driver, known }: LetIn): DeploymentState {
+function plan(
+  { home }: Layout,
+  { answer, gatewayUrl, driver, known }: RedeemedToken,
+): DeploymentState {
   const { cell, host, bus, image_url: imageUrl } = answer
   if (host === null)
     throw new Failure(

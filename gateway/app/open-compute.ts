@@ -16,7 +16,7 @@ import { runningAmong } from '../db/running-operations.ts'
 import { tellStuck } from '../db/saga-operations.ts'
 import type { Compute, ComputeDeps } from './compute.ts'
 import { numberNewEvents } from './events/number-events.ts'
-import { seldom } from './events/seldom.ts'
+import { throttle } from './events/throttle.ts'
 import { Feeds } from './feed/feeds.ts'
 import { OperationWatch } from './operations/operation-watch.ts'
 import type { Retention } from './purge.ts'
@@ -105,7 +105,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const others = reconcilersOf(compute, options).map(run)
   const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
   const woken = wokenByWork(compute, options, { run, numbering })
-  const onApplied = seldom(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
+  const onApplied = throttle(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
   const onNotBuilt = () => retries.nudge()
   const feeds = parts.use(new Feeds({ deps, nats, processName, onApplied, onNotBuilt }))
   const owned = parts.move()

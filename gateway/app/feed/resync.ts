@@ -9,9 +9,9 @@ import type { CellRef } from '../../cells/client.ts'
 import { advanceFeed, type FeedPosition } from '../../db/cell-mappings.ts'
 import { applyHostViews, forgetHostVersions } from '../../db/host-index.ts'
 import { markMissing } from '../../db/missing-servers.ts'
-import { overServers } from '../../db/over-servers.ts'
 import { applyViews, ownServers } from '../../db/server-index.ts'
 import { applyMigrations } from '../../db/server-migrations.ts'
+import { supersededServers } from '../../db/superseded-servers.ts'
 import type { ComputeDeps } from '../compute.ts'
 
 export interface Resynced {
@@ -92,7 +92,7 @@ async function applyPage(
 /** A database older than a delete, or than a move to another cell, has the server still: it is told once more. */
 async function endOver(deps: ComputeDeps, cell: CellRef, { instances }: Page): Promise<void> {
   const had = instances.map(({ serverId, attempt }) => ({ serverId, attempt }))
-  for (const { serverId, attempt } of await overServers(deps.db, had)) {
+  for (const { serverId, attempt } of await supersededServers(deps.db, had)) {
     const operation = { id: newId<string>(), serverId, attempt }
     await deps.askCell(cell, 'instance.delete', { operation }, { work: workContext({}) })
     deps.log.warn({ cell: cell.name, instance: serverId, attempt }, 'instance was over, and ended')

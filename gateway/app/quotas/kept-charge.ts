@@ -1,7 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import { type InstanceMapping, lockMapping } from '../../db/instance-mappings.ts'
-import { markKept } from '../../db/kept-servers.ts'
 import { chargeAnyway } from '../../db/quota-usages.ts'
+import { markSoftDeleted } from '../../db/soft-deleted-servers.ts'
 import { userOfServer } from '../../db/user-usages.ts'
 import { chargeQuota } from './charge-quota.ts'
 import { refundQuota } from './refund-quota.ts'
@@ -13,7 +13,7 @@ import type { QuotaDeltas } from './resources.ts'
 export async function keepUncharged(tx: Tx, serverId: string): Promise<void> {
   const mapping = await lockMapping(tx, serverId)
   if (mapping === undefined) return
-  await markKept(tx, serverId, { isKept: true, isCharged: false })
+  await markSoftDeleted(tx, serverId, { isKept: true, isCharged: false })
   if (mapping.isCharged) refundQuota(tx, mapping.projectId, chargeOf(mapping))
 }
 
@@ -21,7 +21,7 @@ export async function keepUncharged(tx: Tx, serverId: string): Promise<void> {
 export async function chargeKept(tx: Tx, serverId: string): Promise<void> {
   const mapping = await lockMapping(tx, serverId)
   if (mapping === undefined || mapping.isCharged) return
-  await markKept(tx, serverId, { isKept: true, isCharged: true })
+  await markSoftDeleted(tx, serverId, { isKept: true, isCharged: true })
   const { projectId } = mapping
   const userId = (await userOfServer(tx, serverId)) ?? ''
   await chargeQuota(tx, { projectId, userId }, chargeOf(mapping))
@@ -31,7 +31,7 @@ export async function chargeKept(tx: Tx, serverId: string): Promise<void> {
 export async function endKeeping(tx: Tx, serverId: string): Promise<void> {
   const mapping = await lockMapping(tx, serverId)
   if (mapping === undefined) return
-  await markKept(tx, serverId, { isKept: false, isCharged: true })
+  await markSoftDeleted(tx, serverId, { isKept: false, isCharged: true })
   if (mapping.isCharged) return
   for (const [resource, units] of Object.entries(chargeOf(mapping)))
     chargeAnyway(tx, { ownerId: mapping.projectId, resource }, units)

@@ -2,7 +2,7 @@ import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { forEachRow, type Reconciler } from '#common/reconciler.ts'
-import { listUnownedDeletes, releaseOrphans } from '../../db/owed-mappings.ts'
+import { listUnownedDeletes, releaseOrphans } from '../../db/pending-mappings.ts'
 import type { Compute } from '../compute.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
 

@@ -1,6 +1,6 @@
 import { workContext } from '#common/context.ts'
 import { forEachRow, type Reconciler } from '#common/reconciler.ts'
-import { listNotBuilt } from '../../db/owed-mappings.ts'
+import { listNotBuilt } from '../../db/pending-mappings.ts'
 import type { Compute } from '../compute.ts'
 import { operationIds } from '../sagas/build-rounds.ts'
 import { retryBuildSaga } from '../sagas/retry-build.ts'

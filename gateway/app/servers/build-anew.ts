@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import { oweBuild } from '../../db/owed-mappings.ts'
+import { markBuildPending } from '../../db/pending-mappings.ts'
 import { type RequestSpec, replaceRequestSpec } from '../../db/request-specs.ts'
 import { recordActions } from '../../db/server-actions.ts'
 import { showRebuilt } from '../../db/show-rebuilt.ts'
@@ -35,7 +35,7 @@ export async function buildAnew(
     params: { serverId, attempt, operationIds: operationIds() },
     work: context,
     before: async (tx) => {
-      if (!(await oweBuild(tx, { serverId, attempt })))
+      if (!(await markBuildPending(tx, { serverId, attempt })))
         throw new Failure('conflict', `Instance ${serverId} is being changed by another request.`)
       const request = { serverId, spec: { ...spec, requestedHost: null }, ...sealed }
       await replaceRequestSpec(tx, request, askedOf(spec))

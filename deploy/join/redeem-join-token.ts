@@ -27,7 +27,7 @@ export interface JoinOptions {
   readonly set?: Readonly<Record<string, string>>
 }
 
-export interface LetIn {
+export interface RedeemedToken {
   readonly driver: ChosenDriver
   /** Without a slash at its end. */
   readonly gatewayUrl: string
@@ -42,11 +42,11 @@ export interface LetIn {
  * folder that has joined already stays what it is, and gets a new key: the former one may be shut out. Throws `conflict`
  * where the token is for something else than this folder.
  */
-export async function beLetIn(
+export async function redeemJoinToken(
   layout: Layout,
   options: JoinOptions,
   progress: (line: string) => void,
-): Promise<LetIn> {
+): Promise<RedeemedToken> {
   const known = loadState(layout)
   if (known !== undefined && known.joined === undefined && known.host === undefined)
     throw new Failure(

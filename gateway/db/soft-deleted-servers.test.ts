@@ -6,8 +6,8 @@ import type { VmState } from '#common/states/instance-states.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { sampleServer } from '#test/env/sample-server.ts'
 import { insertMappings } from './instance-mappings.ts'
-import { markKept, unsettledServers } from './kept-servers.ts'
 import { insertServers } from './server-index.ts'
+import { markSoftDeleted, unsettledServers } from './soft-deleted-servers.ts'
 
 let db: Database
 
@@ -29,7 +29,7 @@ async function kept(vmState: VmState, isCharged: boolean, minutesAgo: number): P
   await db.transaction(async (tx) => {
     insertMappings(tx, [mapping])
     insertServers(tx, [{ ...server, addresses: {} }])
-    await markKept(tx, server.id, { isKept: true, isCharged })
+    await markSoftDeleted(tx, server.id, { isKept: true, isCharged })
   })
   await db.orm.execute(
     `UPDATE instance_mappings SET changed_at = now(3) - INTERVAL ${minutesAgo} MINUTE WHERE server_id = '${server.id}'`,

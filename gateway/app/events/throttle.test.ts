@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '#common/clock.ts'
-import { seldom } from './seldom.ts'
+import { throttle } from './throttle.ts'
 
 test('a few calls are passed on at once, many at their rate, and the last is never dropped', async () => {
   let now = 1_000
@@ -11,7 +11,7 @@ test('a few calls are passed on at once, many at their rate, and the last is nev
     sleep: (ms) => new Promise((wake) => void sleeping.push({ until: now + ms, wake })),
   }
   const passed: number[] = []
-  const call = seldom(() => passed.push(now), { clock, everyMs: 200, burst: 3 })
+  const call = throttle(() => passed.push(now), { clock, everyMs: 200, burst: 3 })
   const until = async (end: number) => {
     for (; now < end; now += 10) {
       call()

@@ -1,6 +1,6 @@
 import type { Clock } from '#common/clock.ts'
 
-export interface SeldomOptions {
+export interface ThrottleOptions {
   readonly clock: Clock
   /** What is kept to when there is much to pass on. */
   readonly everyMs: number
@@ -12,7 +12,7 @@ export interface SeldomOptions {
  * Passes a call on at once, unless there were many lately: then as soon as one per `everyMs` allows, and one for all that
  * came meanwhile. None is without one after it.
  */
-export function seldom(call: () => void, { clock, everyMs, burst }: SeldomOptions): () => void {
+export function throttle(call: () => void, { clock, everyMs, burst }: ThrottleOptions): () => void {
   let nextAt = Number.NEGATIVE_INFINITY
   let isWaiting = false
   const pass = () => {

@@ -14,7 +14,7 @@ const OVER = sqlStatement(sql`
  * Those of a cell's servers, at these attempts, that were deleted or given to a later attempt: nobody will ask for them
  * again. One that was never heard of is not among them.
  */
-export async function overServers(
+export async function supersededServers(
   db: Executor,
   servers: readonly ServerAttempt[],
 ): Promise<readonly ServerAttempt[]> {

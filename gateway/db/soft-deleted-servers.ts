@@ -39,7 +39,7 @@ const BEGIN_ANEW = sqlStatement(sql`
   where is_kept = true and ${isToCome(sql`changed_at`)}`)
 
 /** Notes whether the server is kept, and whether its project is charged for it; the ledger is changed beside it. */
-export async function markKept(
+export async function markSoftDeleted(
   tx: Tx,
   serverId: string,
   state: { readonly isKept: boolean; readonly isCharged: boolean },

@@ -33,7 +33,7 @@ const OWE_BUILD = statement(
 )
 
 /** Afterwards a server that is in no cell is to be built in one; false where it is not so any more. */
-export async function oweBuild(
+export async function markBuildPending(
   tx: Tx,
   server: { readonly serverId: InstanceId; readonly attempt: number },
 ): Promise<boolean> {

@@ -4,7 +4,7 @@ import { migrateDatabase } from '#common/db/migrate.ts'
 import { type CellId, type InstanceId, newId, type SagaId } from '#common/ids.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { insertMappings, markMappingDeleting, releaseServer } from './instance-mappings.ts'
-import { listUnownedDeletes, releaseOrphans } from './owed-mappings.ts'
+import { listUnownedDeletes, releaseOrphans } from './pending-mappings.ts'
 
 let db: Database
 
