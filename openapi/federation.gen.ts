@@ -175,7 +175,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /** List the unmanaged guests of a host, which belong to no server and can be adopted. */
-        readonly get: operations["listStrangers"];
+        readonly get: operations["listUnmanagedGuests"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -881,7 +881,7 @@ export interface components {
             readonly servers: number;
         };
         /** @description A guest that belongs to no server. A property is null where its backend does not show it. */
-        readonly Stranger: {
+        readonly UnmanagedGuest: {
             /** Format: uuid */
             readonly id: string;
             readonly name: string;
@@ -1212,7 +1212,7 @@ export type Resources = components['schemas']['Resources'];
 export type Cell = components['schemas']['Cell'];
 export type CellSummary = components['schemas']['CellSummary'];
 export type Host = components['schemas']['Host'];
-export type Stranger = components['schemas']['Stranger'];
+export type UnmanagedGuest = components['schemas']['UnmanagedGuest'];
 export type Decision = components['schemas']['Decision'];
 export type IdsAbove = components['schemas']['IdsAbove'];
 export type IdsBelow = components['schemas']['IdsBelow'];
@@ -1609,7 +1609,7 @@ export interface operations {
             readonly 404: components["responses"]["Fault"];
         };
     };
-    readonly listStrangers: {
+    readonly listUnmanagedGuests: {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -1628,7 +1628,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
-                        readonly guests: readonly components["schemas"]["Stranger"][];
+                        readonly guests: readonly components["schemas"]["UnmanagedGuest"][];
                     };
                 };
             };

@@ -1,12 +1,14 @@
 import { POWER_STATES } from '#common/states/instance-states.ts'
-import type { Stranger } from '#openapi/wire/host.ts'
+import type { UnmanagedGuest } from '#openapi/wire/host.ts'
 import type { Compute } from './compute.ts'
 import { driverPart } from './driver-part.ts'
 
 const TIMEOUT_MS = 20_000
 
 /** Guests on the backend that are nobody's. Throws `unsupported` where none can be taken in. */
-export async function strangers({ driver }: Compute): Promise<{ readonly guests: Stranger[] }> {
+export async function strangers({
+  driver,
+}: Compute): Promise<{ readonly guests: UnmanagedGuest[] }> {
   const found = await driverPart(driver, 'adopt').strangers(AbortSignal.timeout(TIMEOUT_MS))
   return {
     guests: found.map(({ powerState, metadata, tags, ...guest }) => ({

@@ -1,4 +1,4 @@
-import type { Stranger } from '../adopt.ts'
+import type { UnmanagedGuest } from '../adopt.ts'
 import type { Driver, DriverEnvironment, HostInventory } from '../driver.ts'
 import { fakeAdopt } from './adopt.ts'
 import { fakeConsole } from './console.ts'
@@ -29,7 +29,7 @@ export interface FakeDriver extends Driver {
   /** As if the host had lost its power and come back: every guest is off, those that were on through no wish. */
   loseHost(): void
   /** Afterwards a guest that is nobody's is on the host. */
-  plant(stranger: Stranger): void
+  plant(stranger: UnmanagedGuest): void
 }
 
 /** A host that only remembers: for tests, demos and scale. Whatever goes wrong on it was asked for. */

@@ -1,7 +1,7 @@
 import type { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
-import type { Stranger } from '../adopt.ts'
+import type { UnmanagedGuest } from '../adopt.ts'
 import type { ImageCopy } from '../image-copies.ts'
 import { InstanceLocks } from '../instance-locks.ts'
 import { Faults, type FaultTarget, type FaultyMethod } from './faults.ts'
@@ -18,7 +18,7 @@ export class FakeHost {
   readonly faults: Faults
   readonly locks = new InstanceLocks()
   /** Guests that are nobody's. */
-  readonly strangers = new Map<InstanceId, Stranger>()
+  readonly strangers = new Map<InstanceId, UnmanagedGuest>()
   /** Images it has made guests from, by their SHA-256. */
   readonly images = new Map<string, ImageCopy>()
   readonly incoming: IncomingGuests

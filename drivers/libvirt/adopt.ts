@@ -1,7 +1,7 @@
 import { Failure, isFailure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
-import type { Adopt, Stranger } from '../adopt.ts'
+import type { Adopt, UnmanagedGuest } from '../adopt.ts'
 import type { InstanceSpec } from '../driver.ts'
 import { storageFailure } from '../storage-failure.ts'
 import { instanceOfDomain, isOwn } from './domains/own-domains.ts'
@@ -26,10 +26,10 @@ const LET_GO_MS = 20_000
 export function libvirtAdopt(host: LibvirtHost): Adopt {
   return {
     async strangers(signal) {
-      const found: Stranger[] = []
+      const found: UnmanagedGuest[] = []
       for (const domain of await host.domains.list(signal))
         if ((await host.domains.metadata(domain, signal)) === undefined)
-          found.push(await strangerOf(host, domain, signal))
+          found.push(await unmanagedGuestOf(host, domain, signal))
       return found
     },
     adopt: (spec, signal) =>
@@ -37,11 +37,11 @@ export function libvirtAdopt(host: LibvirtHost): Adopt {
   }
 }
 
-async function strangerOf(
+async function unmanagedGuestOf(
   host: LibvirtHost,
   domain: DomainRef,
   signal: AbortSignal,
-): Promise<Stranger> {
+): Promise<UnmanagedGuest> {
   const xml = parseXml(await host.devices.xml(domain, signal))
   return {
     id: instanceOfDomain(domain),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Failure } from '#common/errors.ts'
 import { type InstanceId, isUuid } from '#common/ids.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
-import type { Adopt, Stranger } from '../adopt.ts'
+import type { Adopt, UnmanagedGuest } from '../adopt.ts'
 import type { InstanceSpec } from '../driver.ts'
 import { type CloudServer, isBusy, powerStateOf, showServer } from './compute/cloud-server.ts'
 import type { NestedHost } from './host.ts'
@@ -14,7 +14,7 @@ export function nestedAdopt(host: NestedHost): Adopt {
   return {
     async strangers(signal) {
       await host.view.refresh(signal)
-      return host.view.strangers().flatMap(strangerOf)
+      return host.view.strangers().flatMap(unmanagedGuestOf)
     },
     async adopt(spec, signal) {
       refuseSpec(host, spec)
@@ -25,7 +25,7 @@ export function nestedAdopt(host: NestedHost): Adopt {
   }
 }
 
-function strangerOf(server: CloudServer): readonly Stranger[] {
+function unmanagedGuestOf(server: CloudServer): readonly UnmanagedGuest[] {
   const { id, name, flavor, metadata, tags } = server
   if (!isUuid(id) || isBusy(server)) return []
   return [

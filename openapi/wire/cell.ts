@@ -3,7 +3,7 @@ import { CellAct } from './act.ts'
 import { GuestFigures } from './diagnostics.ts'
 import { FeedRow } from './feed.ts'
 import { PortFilter } from './firewall.ts'
-import { HostAggregate, HostView, Stranger } from './host.ts'
+import { HostAggregate, HostView, UnmanagedGuest } from './host.ts'
 import {
   FlavorSnapshot,
   ImageSnapshot,
@@ -98,7 +98,7 @@ export const CELL_OPERATIONS = {
   /** The host's guests that no server is behind. */
   'host.strangers': {
     ask: Type.Object({ hostId: Uuid }),
-    answer: Type.Object({ guests: Type.Array(Stranger) }),
+    answer: Type.Object({ guests: Type.Array(UnmanagedGuest) }),
   },
   /** Afterwards the applied ports let through what they say; those that are not there, or not yet, are passed over. */
   'host.filter-ports': {

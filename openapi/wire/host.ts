@@ -72,7 +72,7 @@ export const ReportedGuest = Type.Object({
 export type ReportedGuest = Static<typeof ReportedGuest>
 
 /** A guest of nobody, as seen from outside. Memory in MiB, disk in GiB; null: not shown. */
-export const Stranger = Type.Object({
+export const UnmanagedGuest = Type.Object({
   id: Uuid,
   name: Type.String(),
   powerState: Type.Integer(),
@@ -83,7 +83,7 @@ export const Stranger = Type.Object({
   metadata: Type.Optional(Texts),
   tags: Type.Optional(Type.Array(Type.String())),
 })
-export type Stranger = Static<typeof Stranger>
+export type UnmanagedGuest = Static<typeof UnmanagedGuest>
 
 /** Sent by a compute every minute, on change, and when its cell asks. */
 export const HostReport = Type.Object({
@@ -209,7 +209,7 @@ export const HOST_OPERATIONS = {
     /** Bytes as Latin-1 text: a guest may print anything. */
     answer: Type.Object({ output: Type.String() }),
   },
-  strangers: { ask: Type.Object({}), answer: Type.Object({ guests: Type.Array(Stranger) }) },
+  strangers: { ask: Type.Object({}), answer: Type.Object({ guests: Type.Array(UnmanagedGuest) }) },
   /** `after`: only the instances whose ids come after it. */
   report: { ask: Type.Object({ after: Type.Optional(Uuid) }), answer: HostReport },
   /** A gateway was in touch so long ago; guests shall stop once none has been for `fenceAfterMs`, 0: never. */

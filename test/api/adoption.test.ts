@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type InstanceId, newId } from '#common/ids.ts'
-import type { Stranger } from '#drivers/adopt.ts'
+import type { UnmanagedGuest } from '#drivers/adopt.ts'
 import { untilGone, untilStatus } from '#test/env/api/servers.ts'
 import { type Cloud, startCloud } from '#test/env/cloud.ts'
 import { WeirCommand } from '#test/env/weir-command.ts'
@@ -14,8 +14,8 @@ afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]()
 })
 
-function planted(change: Partial<Stranger> = {}): Stranger {
-  const stranger: Stranger = {
+function planted(change: Partial<UnmanagedGuest> = {}): UnmanagedGuest {
+  const stranger: UnmanagedGuest = {
     ...{ id: newId<InstanceId>(), name: 'old', powerState: 'running' },
     ...{ vcpus: 1, memoryMb: 128, rootGb: null },
     ...change,

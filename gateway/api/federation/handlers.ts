@@ -12,7 +12,7 @@ import { adoptGuest } from './hosts/adopt-guest.ts'
 import { drainHost } from './hosts/drain-host.ts'
 import { listHostServers } from './hosts/list-host-servers.ts'
 import { listHosts } from './hosts/list-hosts.ts'
-import { listStrangers } from './hosts/list-strangers.ts'
+import { listUnmanagedGuests } from './hosts/list-unmanaged-guests.ts'
 import { showHost } from './hosts/show-host.ts'
 import { shutOutHost } from './hosts/shut-out-host.ts'
 import { updateHost } from './hosts/update-host.ts'
@@ -77,7 +77,7 @@ export const federationHandlers: Handlers = {
   listOperatedServers,
   listOperations,
   listOrphans,
-  listStrangers,
+  listUnmanagedGuests,
   listVersions,
   removeNode,
   renewCredential,

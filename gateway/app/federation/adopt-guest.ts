@@ -1,7 +1,7 @@
 import { isDuplicate } from '#common/db/failures.ts'
 import { Failure } from '#common/errors.ts'
 import type { InstanceId, ProjectId } from '#common/ids.ts'
-import type { Stranger } from '#openapi/wire/host.ts'
+import type { UnmanagedGuest } from '#openapi/wire/host.ts'
 import { findServer } from '../../db/find-server.ts'
 import type { HostRecord } from '../../db/host-list.ts'
 import type { IdempotencyKey, MadeServers } from '../../db/idempotency-keys.ts'
@@ -16,7 +16,7 @@ import type { ServerRequest } from '../servers/server-request.ts'
 import { startServers } from '../servers/start-servers.ts'
 import { explainPlacement } from './explain-placement.ts'
 import { idOf } from './named.ts'
-import { listStrangers } from './strangers.ts'
+import { listUnmanagedGuests } from './unmanaged-guests.ts'
 
 /** What the server of a guest shall be. */
 export interface Adoption {
@@ -49,7 +49,7 @@ export async function adoptGuest(
   const { db } = compute
   const [before] = (await madeBefore<MadeServers>(db, key))?.serverIds ?? []
   if (before !== undefined) return before
-  const strangers = await listStrangers(compute, context, host)
+  const strangers = await listUnmanagedGuests(compute, context, host)
   const guest = guestNamed(strangers, adoption.guest, host.view.name)
   const former = await findServer(db, guest.id)
   if (former !== undefined && former.deletedAt === null) throw takenAlready(guest)
@@ -81,7 +81,11 @@ export async function adoptGuest(
 }
 
 /** Throws `not-found`, and `conflict` for a name that several have. */
-function guestNamed(strangers: readonly Stranger[], named: string, host: string): Stranger {
+function guestNamed(
+  strangers: readonly UnmanagedGuest[],
+  named: string,
+  host: string,
+): UnmanagedGuest {
   const byId = strangers.find(({ id }) => id === named)
   if (byId !== undefined) return byId
   const found = strangers.filter(({ name }) => name === named)
@@ -97,7 +101,7 @@ function guestNamed(strangers: readonly Stranger[], named: string, host: string)
   )
 }
 
-function takenAlready({ id }: Stranger): Failure {
+function takenAlready({ id }: UnmanagedGuest): Failure {
   return new Failure(
     'conflict',
     `There is a server ${id} already. If it is in ERROR, delete it and take the guest in again.`,
@@ -113,7 +117,7 @@ function attemptAfter(former: number, now: number): number {
 }
 
 function requestOf(
-  guest: Stranger,
+  guest: UnmanagedGuest,
   { name = guest.name }: Adoption,
   made: Pick<ServerRequest, 'flavorRef' | 'imageRef' | 'host'>,
 ): ServerRequest {
@@ -146,7 +150,7 @@ function requestOf(
 
 interface Fit {
   readonly host: HostRecord
-  readonly guest: Stranger
+  readonly guest: UnmanagedGuest
   readonly request: ServerRequest
 }
 

@@ -40,8 +40,8 @@ function addStrangers(host: Command, operator: Operator): void {
   withExamples(ofCell(host.command('guests <host>')), './weir host guests lab-1')
     .description('List unmanaged guests of a host; ./weir server adopt adopts one')
     .action(async (name: string, options: HostOptions) => {
-      const { listStrangers } = await import('../hosts/list-strangers.ts')
-      await listStrangers(operator, name, options)
+      const { listUnmanagedGuests } = await import('../hosts/list-unmanaged-guests.ts')
+      await listUnmanagedGuests(operator, name, options)
     })
 }
 

@@ -1,5 +1,5 @@
 import { Failure } from '#common/errors.ts'
-import type { Stranger } from '#drivers/adopt.ts'
+import type { UnmanagedGuest } from '#drivers/adopt.ts'
 import type { FakeDriver } from '#drivers/fake/driver.ts'
 import type { Fault } from '#drivers/fake/faults.ts'
 import type { CloudProcess } from './cloud-process.ts'
@@ -31,7 +31,7 @@ export class CloudHost {
   }
 
   /** Afterwards a guest that is nobody's is on the backend. */
-  plant(stranger: Stranger): void {
+  plant(stranger: UnmanagedGuest): void {
     this.#backend().plant(stranger)
   }
 

@@ -5,7 +5,7 @@ import { type Listing, listView } from '../output/view.ts'
 import { findHost } from './find-host.ts'
 import type { HostOptions } from './list-hosts.ts'
 
-const LISTING: Listing<components['schemas']['Stranger']> = {
+const LISTING: Listing<components['schemas']['UnmanagedGuest']> = {
   plural: 'unmanaged guests',
   nameOf: ({ id }) => id,
   columns: [
@@ -19,7 +19,7 @@ const LISTING: Listing<components['schemas']['Stranger']> = {
 }
 
 /** Shows the guests on a host's backend that are nobody's. */
-export async function listStrangers(
+export async function listUnmanagedGuests(
   operator: Operator,
   name: string,
   options: HostOptions,

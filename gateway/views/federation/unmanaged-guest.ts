@@ -1,12 +1,19 @@
 import { POWER_STATES } from '#common/states/instance-states.ts'
-import type { Stranger } from '#openapi/wire/host.ts'
+import type { UnmanagedGuest } from '#openapi/wire/host.ts'
 
 const POWER_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(POWER_STATES).map(([name, number]) => [number, name]),
 )
 
 /** A guest of nobody as the federation API shows it. */
-export function strangerView({ id, name, powerState, vcpus, memoryMb, rootGb }: Stranger) {
+export function unmanagedGuestView({
+  id,
+  name,
+  powerState,
+  vcpus,
+  memoryMb,
+  rootGb,
+}: UnmanagedGuest) {
   return {
     id,
     name,

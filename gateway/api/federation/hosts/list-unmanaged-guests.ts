@@ -1,13 +1,13 @@
 import type { operations } from '#openapi/federation.gen.ts'
 import { findOperatedHost } from '../../../app/federation/hosts.ts'
-import { listStrangers as list } from '../../../app/federation/strangers.ts'
+import { listUnmanagedGuests as list } from '../../../app/federation/unmanaged-guests.ts'
 import type { Handler } from '../../../http/operation.ts'
-import { strangerView } from '../../../views/federation/stranger.ts'
+import { unmanagedGuestView } from '../../../views/federation/unmanaged-guest.ts'
 
 /** GET /v1/hosts/{host}/guests */
-export const listStrangers: Handler<operations['listStrangers']> = async (call) => {
+export const listUnmanagedGuests: Handler<operations['listUnmanagedGuests']> = async (call) => {
   const { app, context, params } = call
   const host = await findOperatedHost(app.db, params.host)
   const guests = await list(app.compute, context, host)
-  return { body: { guests: guests.map(strangerView) } }
+  return { body: { guests: guests.map(unmanagedGuestView) } }
 }
