@@ -23,7 +23,7 @@ test.each([
   ['ComputeFilter', 'is disabled', { isDisabled: true }, {}],
   [
     'SecurityGroupFilter',
-    'gives no effect to security groups',
+    'does not enforce security groups',
     { filtersPorts: false },
     { needsFirewall: true },
   ],
