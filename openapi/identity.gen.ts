@@ -2089,7 +2089,7 @@ export interface components {
         readonly NewUser: {
             readonly name: components["schemas"]["Name"];
             readonly domain_id?: components["schemas"]["Text"];
-            /** @description While it is null */
+            /** @description While it is null, logging in with a password is impossible. */
             readonly password?: components["schemas"]["NewPassword"] | null;
             readonly default_project_id?: string | null;
             readonly description?: components["schemas"]["Description"];
@@ -2103,7 +2103,7 @@ export interface components {
         readonly UserChange: {
             readonly name?: components["schemas"]["Name"];
             readonly domain_id?: components["schemas"]["Text"];
-            /** @description While it is null */
+            /** @description While it is null, logging in with a password is impossible. */
             readonly password?: components["schemas"]["NewPassword"] | null;
             readonly default_project_id?: string | null;
             readonly description?: components["schemas"]["Description"];
