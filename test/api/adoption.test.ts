@@ -102,7 +102,7 @@ describe('a guest that is on a host already', () => {
     const { id } = planted({ vcpus: 3 })
     for (const [change, status, said] of [
       [{}, 409, 'has 3 vCPUs'],
-      [{ guest: newId() }, 404, 'has no guest'],
+      [{ guest: newId() }, 404, 'has no unmanaged guest'],
       [{ flavor: 'none' }, 400, 'no flavor'],
       [{ project: 'none' }, 400, 'no project'],
     ] as const)
