@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
@@ -5,6 +6,7 @@ import { waitFor } from '#common/wait-for.ts'
 import type { CellAsk } from '#openapi/wire/cell.ts'
 import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
 import type { ScriptedCell } from '#test/env/scripted-cell.ts'
+import { instanceMappings } from '../../db/schema/servers.ts'
 import { listActionEvents, listActions } from '../../db/server-action-list.ts'
 import type { RunningCompute } from '../open-compute.ts'
 import { ANONYMOUS, type RequestContext } from '../request-context.ts'
@@ -181,4 +183,17 @@ test('what the cell refuses ends as a failed action that tells why', async () =>
     return (await listActionEvents(env.db, id, action!.requestId))[0]
   }
   await expect.poll(told).toMatchObject({ result: 'Error', details: 'It is paused.' })
+})
+
+test('a delete of a server that is gone by then is done', async () => {
+  const id = await active()
+  await goDark()
+  await deleteServer(core, await by(id), id)
+  expect(await waiting(id)).toEqual(['delete'])
+
+  // As where another delete of it was under way.
+  await env.db.orm.delete(instanceMappings).where(eq(instanceMappings.serverId, id))
+  cell.appear()
+
+  await done(id)
 })

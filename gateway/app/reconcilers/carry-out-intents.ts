@@ -67,12 +67,18 @@ async function begin(compute: Compute, intent: DueIntent): Promise<SagaRun | und
     if (intent.cellId === null) return await giveUp(compute, intent)
     return await beginAct(compute, intent)
   } catch (error) {
+    if (intent.wish === 'delete' && isFailure(error, 'not-found')) return isGone(compute, intent)
     if (isFailure(error, 'conflict', 'not-found')) return undefined
     if (isFailure(error)) throw error
     const { serverId, wish } = intent
     compute.log.error({ server: serverId, wish, ...errorFields(error) }, 'intent given up')
     return giveUp(compute, intent)
   }
+}
+
+/** Of two deletes at once the other was quicker: what this one wanted is so. */
+async function isGone({ db }: Compute, intent: DueIntent): Promise<undefined> {
+  await db.transaction((tx) => removeIntent(tx, intent))
 }
 
 function beginDelete({ sagas }: Compute, intent: DueIntent): Promise<SagaRun> {
