@@ -15,7 +15,7 @@ import { hostFilterPorts, hostLabel } from './handlers/host-filter-ports.ts'
 import { hostForget } from './handlers/host-forget.ts'
 import { hostSetAggregates } from './handlers/host-set-aggregates.ts'
 import { hostSetService } from './handlers/host-set-service.ts'
-import { hostStrangers } from './handlers/host-strangers.ts'
+import { hostUnmanagedGuests } from './handlers/host-unmanaged-guests.ts'
 import { hostUptime } from './handlers/host-uptime.ts'
 import { instanceAct } from './handlers/instance-act.ts'
 import { instanceAudit } from './handlers/instance-audit.ts'
@@ -52,7 +52,7 @@ const HANDLERS: Handlers = {
   'host.label': hostLabel,
   'host.set-service': hostSetService,
   'host.set-aggregates': hostSetAggregates,
-  'host.strangers': hostStrangers,
+  'host.strangers': hostUnmanagedGuests,
   'host.uptime': hostUptime,
   'placement.explain': placementExplain,
   'feed.read': feedRead,

@@ -5,7 +5,7 @@ import type { InstanceSpec } from './driver.ts'
 /** Takes in guests that were on the backend before, or beside, Weir. */
 export interface Adopt {
   /** Guests of nobody: neither this owner's nor another's. */
-  strangers(signal: AbortSignal): Promise<readonly UnmanagedGuest[]>
+  unmanagedGuests(signal: AbortSignal): Promise<readonly UnmanagedGuest[]>
   /**
    * Afterwards the guest with the instance's id is this owner's, and nothing else about it has changed: returned is its
    * power state. May be repeated. Throws `not-found`, `conflict` for one that is another's; then it is nobody's, or

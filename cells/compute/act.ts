@@ -41,7 +41,7 @@ const AFTERWARDS: Readonly<Partial<Record<ActName, PowerState>>> = {
 
 /** Afterwards it has been done to the guest. */
 export async function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
-  const { attempts, fence, log, workbench, answerWithinMs } = compute
+  const { attempts, fence, log, workQueue, answerWithinMs } = compute
   const { operation } = ask
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
@@ -66,7 +66,7 @@ export async function act(compute: Compute, ask: ActAsk): Promise<HostAnswer> {
   // What was done then and destroyed since is not answered as done.
   const refusing = attempts.refusing(id, operation.attempt)
   if (refusing !== undefined) return { state: 'stale', attempt: refusing }
-  return workbench.ask(job, answerWithinMs)
+  return workQueue.ask(job, answerWithinMs)
 }
 
 async function outcomeOf(

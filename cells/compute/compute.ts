@@ -29,7 +29,7 @@ export interface Compute {
   readonly images: ImageFiller
   readonly attempts: Attempts
   readonly fence: Fence
-  readonly workbench: InstanceWorkQueue
+  readonly workQueue: InstanceWorkQueue
   readonly log: Logger
   readonly startedAt: number
   /** Longer work is answered with 'working', and asked after again. */

@@ -37,7 +37,7 @@ export interface RunningCompute extends AsyncDisposable {
   report(): Promise<void>
 }
 
-async function openWorkbench(
+async function openWorkQueue(
   owned: AsyncDisposableStack,
   stateDirectory: string,
   log: Logger,
@@ -86,7 +86,7 @@ export async function startCompute(
   const driver = owned.use(await parts.createDriver(environment, log))
   const fenceFile = join(config.stateDirectory, 'fence')
   const fence = owned.use(await Fence.open({ file: fenceFile, driver, clock: systemClock, log }))
-  const workbench = await openWorkbench(owned, config.stateDirectory, log)
+  const workQueue = await openWorkQueue(owned, config.stateDirectory, log)
   const consoles = new Consoles(driver, attempts, systemClock)
   const compute: Compute = {
     host: hostOf(config),
@@ -94,7 +94,7 @@ export async function startCompute(
     images,
     attempts,
     fence,
-    workbench,
+    workQueue,
     log,
     startedAt: systemClock.now(),
     answerWithinMs,

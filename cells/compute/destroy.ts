@@ -11,7 +11,7 @@ import { RANKS } from './instance-work-queue.ts'
  * still on its way comes too late.
  */
 export function destroy(compute: Compute, operation: OperationRef): Promise<HostAnswer> {
-  const { attempts, driver, log, workbench, answerWithinMs } = compute
+  const { attempts, driver, log, workQueue, answerWithinMs } = compute
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
     const newer = await attempts.begin(id, operation.attempt)
@@ -27,5 +27,5 @@ export function destroy(compute: Compute, operation: OperationRef): Promise<Host
     )
   }
   const job = { operation: operation.id as OperationId, instance: id, rank: RANKS.last, run }
-  return workbench.ask(job, answerWithinMs)
+  return workQueue.ask(job, answerWithinMs)
 }

@@ -37,7 +37,7 @@ async function withSilentBackend(
   }
   await using memory = await OperationMemory.open({ file: join(stateDirectory, 'operations') })
   const log = createLogger('test', 'silent')
-  await using workbench = new InstanceWorkQueue(systemClock, memory, log)
+  await using workQueue = new InstanceWorkQueue(systemClock, memory, log)
   const file = join(stateDirectory, 'attempts')
   await using attempts = await Attempts.open({ file, clock: systemClock, retentionMs: 1_000 })
   const fenced = { file: join(stateDirectory, 'fence'), driver, clock: systemClock, log }
@@ -54,7 +54,7 @@ async function withSilentBackend(
     },
     driver: { ...driver, watch: driver.watch.bind(driver), inventory: gone, list: gone },
     images: { fill: () => Promise.resolve() },
-    workbench,
+    workQueue,
     log,
     startedAt: 0,
     answerWithinMs: 1_000,

@@ -23,7 +23,7 @@ import {
 } from './move-files.ts'
 import { hostReport } from './report.ts'
 import { spawn } from './spawn.ts'
-import { strangers } from './strangers.ts'
+import { unmanagedGuests } from './unmanaged-guests.ts'
 import { uptime } from './uptime.ts'
 
 type Handlers = {
@@ -49,7 +49,7 @@ export function serveHost(compute: Compute, nats: NatsConnection): readonly Asyn
     'move-progress': (ask) => moveProgress(compute, ask),
     'console-log': (ask) => consoleLog(compute, ask),
     diagnostics: (ask) => diagnostics(compute, ask),
-    strangers: () => strangers(compute),
+    strangers: () => unmanagedGuests(compute),
     uptime: () => uptime(compute),
     report: ({ after }) => hostReport(compute, after),
     contact: async (asked) => {

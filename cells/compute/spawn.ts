@@ -16,7 +16,7 @@ export async function spawn(
   operation: OperationRef,
   build: InstanceBuild,
 ): Promise<HostAnswer> {
-  const { attempts, driver, fence, log, workbench, answerWithinMs } = compute
+  const { attempts, driver, fence, log, workQueue, answerWithinMs } = compute
   const id = operation.serverId as InstanceId
   const run = async (signal: AbortSignal): Promise<HostAnswer> => {
     fence.assertOpen()
@@ -41,7 +41,7 @@ export async function spawn(
   // What was done then and destroyed since is not answered as done.
   const refusing = attempts.refusing(id, operation.attempt)
   if (refusing !== undefined) return { state: 'stale', attempt: refusing }
-  return workbench.ask(job, answerWithinMs)
+  return workQueue.ask(job, answerWithinMs)
 }
 
 /** What the guest's NICs are where they are a machine's; nothing elsewhere. Throws `unavailable` alone: the guest is there. */

@@ -7,22 +7,22 @@ import { hardwareOf } from './spawn.ts'
 /** Takes in guests that a test has put there. */
 export function fakeAdopt(host: FakeHost): Adopt {
   return {
-    strangers: (signal) =>
-      host.faulty('strangers', undefined, signal, () => [...host.strangers.values()]),
+    unmanagedGuests: (signal) =>
+      host.faulty('unmanagedGuests', undefined, signal, () => [...host.unmanagedGuests.values()]),
     adopt: (spec, signal) =>
       host.locks.runPreemptible(spec.id, signal, (lockSignal) =>
         host.faulty('adopt', spec, lockSignal, () => {
           const { id, displayName, flavor, image } = spec
           const known = host.guests.find(id)
           if (known !== undefined) return known.powerState
-          const stranger = host.strangers.get(id)
+          const stranger = host.unmanagedGuests.get(id)
           if (stranger === undefined)
             throw new Failure('not-found', `There is no guest ${id} on this host.`)
           const hardware = hardwareOf(spec)
           const { powerState } = stranger
           const guest = { id, displayName, flavor, image: image.name, hardware, powerState }
           host.guests.put(withEvent({ ...guest, console: [] }, powerState, 'taken in'))
-          host.strangers.delete(id)
+          host.unmanagedGuests.delete(id)
           return powerState
         }),
       ),

@@ -44,7 +44,7 @@ export function createFakeDriver(
     simulated: true,
     faults,
     loseHost: () => host.lose(),
-    plant: (stranger) => void host.strangers.set(stranger.id, stranger),
+    plant: (stranger) => void host.unmanagedGuests.set(stranger.id, stranger),
     inventory: (signal) => host.faulty('inventory', undefined, signal, () => inventoryOf(settings)),
     spawn: (spec, signal) => spawn(host, spec, signal),
     destroy: (id, signal) =>

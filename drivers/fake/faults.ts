@@ -42,7 +42,7 @@ const FAULTY_METHODS = [
   'expect',
   'send',
   'land',
-  'strangers',
+  'unmanagedGuests',
   'imageCopies',
   'machineNics',
   'adopt',

@@ -18,7 +18,7 @@ export class FakeHost {
   readonly faults: Faults
   readonly locks = new InstanceLocks()
   /** Guests that are nobody's. */
-  readonly strangers = new Map<InstanceId, UnmanagedGuest>()
+  readonly unmanagedGuests = new Map<InstanceId, UnmanagedGuest>()
   /** Images it has made guests from, by their SHA-256. */
   readonly images = new Map<string, ImageCopy>()
   readonly incoming: IncomingGuests

@@ -25,7 +25,7 @@ const LET_GO_MS = 20_000
 /** Domains without a stamp of Weir's; one that is taken in gets ours, and keeps its name, disks and devices. */
 export function libvirtAdopt(host: LibvirtHost): Adopt {
   return {
-    async strangers(signal) {
+    async unmanagedGuests(signal) {
       const found: UnmanagedGuest[] = []
       for (const domain of await host.domains.list(signal))
         if ((await host.domains.metadata(domain, signal)) === undefined)

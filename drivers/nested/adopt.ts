@@ -12,9 +12,9 @@ import { refuseSpec } from './refuse-spec.ts'
 /** Servers of the project below that carry no mark; one that is taken in gets ours, and keeps all else. */
 export function nestedAdopt(host: NestedHost): Adopt {
   return {
-    async strangers(signal) {
+    async unmanagedGuests(signal) {
       await host.view.refresh(signal)
-      return host.view.strangers().flatMap(unmanagedGuestOf)
+      return host.view.unmanagedGuests().flatMap(unmanagedGuestOf)
     },
     async adopt(spec, signal) {
       refuseSpec(host, spec)

@@ -21,7 +21,7 @@ export function adoptionContract(world: () => AdoptionWorld): void {
     const { driver, image, plant, openOther } = world()
     const adoption = driver.adopt!
     const signal = () => AbortSignal.timeout(OPERATION_MS)
-    const listed = async () => (await adoption.strangers(signal())).map(({ id }) => id)
+    const listed = async () => (await adoption.unmanagedGuests(signal())).map(({ id }) => id)
     const own = async () => driver.list(signal())
     const mine = instanceSpec(image)
     await driver.spawn(mine, signal())

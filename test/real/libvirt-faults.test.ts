@@ -86,7 +86,7 @@ describe.skipIf(why !== undefined)(
       const taking = driver.adopt!.adopt(instanceSpec(harness.image, { id }), signal())
       await expect(taking).rejects.toMatchObject({ kind: 'conflict' })
 
-      expect((await driver.adopt!.strangers(signal())).map((each) => each.id)).toEqual([id])
+      expect((await driver.adopt!.unmanagedGuests(signal())).map((each) => each.id)).toEqual([id])
       expect(await harness.leftovers(id)).toEqual(['foreign'])
       await harness.virsh('destroy', 'foreign')
       await harness.virsh('net-destroy', 'foreign')

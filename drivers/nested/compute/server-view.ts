@@ -36,7 +36,7 @@ export class ServerView implements AsyncDisposable {
   readonly #options: ServerViewOptions
   readonly #servers = new Map<string, CloudServer>()
   /** Servers of nobody. */
-  readonly #strangers = new Map<string, CloudServer>()
+  readonly #unmanagedGuests = new Map<string, CloudServer>()
   /** Absent from the last whole list: looked at if absent from the next. */
   readonly #missing = new Set<string>()
   /** Removed in the cloud by somebody else. */
@@ -108,8 +108,8 @@ export class ServerView implements AsyncDisposable {
   }
 
   /** Servers that carry no mark at all. */
-  strangers(): readonly CloudServer[] {
-    return [...this.#strangers.values()]
+  unmanagedGuests(): readonly CloudServer[] {
+    return [...this.#unmanagedGuests.values()]
   }
 
   /** The instance that a server is; undefined for one whose mark cannot be read. */
@@ -180,7 +180,7 @@ export class ServerView implements AsyncDisposable {
     const { servers, at } = await this.#options.list(since, this.#stop.signal)
     const seen = servers.filter((server) => this.#isOurs(server))
     for (const server of seen) if (!this.#isOutdated(server.id)) this.#take(server)
-    if (isWhole) this.#strangers.clear()
+    if (isWhole) this.#unmanagedGuests.clear()
     for (const server of servers) this.#noteStranger(server)
     if (isWhole) await this.#strike(new Set(seen.map(({ id }) => id)))
     // A cloud that tells no time at all is asked for everything each time.
@@ -229,8 +229,9 @@ export class ServerView implements AsyncDisposable {
   }
 
   #noteStranger(server: CloudServer): void {
-    if (server.status === 'DELETED' || isMarked(server.metadata)) this.#strangers.delete(server.id)
-    else this.#strangers.set(server.id, server)
+    if (server.status === 'DELETED' || isMarked(server.metadata))
+      this.#unmanagedGuests.delete(server.id)
+    else this.#unmanagedGuests.set(server.id, server)
   }
 
   /** A cloud leaves out of its lists what is in a part of it that is away, and then cannot show it either. */

@@ -5,11 +5,11 @@ import { driverPart } from './driver-part.ts'
 
 const TIMEOUT_MS = 20_000
 
-/** Guests on the backend that are nobody's. Throws `unsupported` where none can be taken in. */
-export async function strangers({
+/** Guests on the backend that belong to no server. Throws `unsupported` where none can be adopted. */
+export async function unmanagedGuests({
   driver,
 }: Compute): Promise<{ readonly guests: UnmanagedGuest[] }> {
-  const found = await driverPart(driver, 'adopt').strangers(AbortSignal.timeout(TIMEOUT_MS))
+  const found = await driverPart(driver, 'adopt').unmanagedGuests(AbortSignal.timeout(TIMEOUT_MS))
   return {
     guests: found.map(({ powerState, metadata, tags, ...guest }) => ({
       ...guest,

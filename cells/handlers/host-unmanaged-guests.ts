@@ -5,7 +5,7 @@ import type { Cell } from '../cell.ts'
 import { askHost } from '../conductor/ask-host.ts'
 
 /** Guests on a host that are nobody's. */
-export async function hostStrangers(
+export async function hostUnmanagedGuests(
   { conductor }: Cell,
   { hostId }: CellAsk<'host.strangers'>,
   work: WorkContext,
