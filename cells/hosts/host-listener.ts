@@ -22,7 +22,7 @@ const QUEUE = 'conductor'
 /** Of one host. One that comes back with a thousand guests tells of each; what is dropped its next report has. */
 const WORDS_PER_SECOND = 200
 
-/** A guest that ends is mostly one that is being deleted: a moment later nobody need look at it, or at all of them at once. */
+/** A guest that ends is mostly being deleted. A moment later it need not be looked at any more, or all such guests at once. */
 const DOUBT_AFTER_MS = 100
 
 type Power = Static<typeof InstancePower>
@@ -161,7 +161,7 @@ export class HostListener implements AsyncDisposable {
     await this.#audit(report.hostId as HostId, guests)
   }
 
-  /** Every boot tells of a guest that runs; one that does not, and that nobody is changing, is looked into. */
+  /** Every boot tells of a guest that runs; one that does not, and is not being changed, is looked into. */
   #doubt(power: Power): void {
     if (power.powerState === POWER_STATES.running && power.fault === undefined) return
     this.#doubted.set(power.id, power)

@@ -57,7 +57,7 @@ function isRunning(pid: number): boolean {
 
 const REASONS = {
   exit: 'It ended its process with code 3.',
-  throw: expect.stringContaining('thrown where nobody catches'),
+  throw: expect.stringContaining('thrown and not caught'),
   loop: 'It held up its process for 2 seconds.',
   heap: 'Its process ran out of memory, or aborted.',
   buffers: 'Its process ran out of memory, or aborted.',

@@ -5,7 +5,7 @@ import { type ApartEnd, type ApartOptions, ApartProcess, type Given } from './ap
 const PROCESSES_MAX = 4
 
 /**
- * Tries tasks that may have ended a process in processes of their own, so that one which throws where nobody catches,
+ * Tries tasks that may have ended a process in processes of their own, so that one which throws an exception that is not caught,
  * exits, loops for ever or takes all memory ends no other process. Tasks are tried together; where their process ends by
  * itself, in halves, until the one that ends it is alone. A process lives as long as it has tasks.
  */

@@ -12,7 +12,7 @@ export function poison(kind: Poison): Promise<Json> {
   if (kind === 'exit') process.exit(3)
   if (kind === 'throw')
     setTimeout(() => {
-      throw new Error('thrown where nobody catches')
+      throw new Error('thrown and not caught')
     }, 1)
   if (kind === 'loop') for (;;);
   const kept: unknown[] = []

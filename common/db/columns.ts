@@ -29,7 +29,7 @@ export const text255 = (name: string) => varchar(name, { length: 255 })
 export const time = (name: string) => datetime(name, { mode: 'date', fsp: 3 })
 
 /**
- * A time that the database's clock has written, and that is to come: it was set back since by at least a minute. Whoever
- * counts from such a time would wait for as long as the clock had been ahead.
+ * True of a time that lies at least a minute ahead although the database's clock wrote it: the clock was set back since. A wait
+ * that counts from such a time would last as long as the clock had been ahead.
  */
 export const isToCome = (column: SQLWrapper): SQL => sql`${column} > now(3) + interval 60 second`

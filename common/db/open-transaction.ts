@@ -37,7 +37,7 @@ export class OpenTransaction implements Tx {
   #queue: Bound[] = []
   readonly #afterCommit: (() => void)[] = []
   #valuesQueued = 0
-  /** Of a compound nobody knows how far it came: who caught its failure must not go on and commit. */
+  /** It is unknown how far a compound came that failed: after its failure the transaction must not commit. */
   #broken: { readonly error: unknown } | undefined
   #orm: MySql2Database | undefined
 

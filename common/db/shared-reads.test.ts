@@ -46,7 +46,7 @@ test('another name, and another database, is another read', async () => {
   expect(await Promise.all(answers)).toEqual([0, 1, 2])
 })
 
-test('a read that fails fails for all that share it, and for nobody after them', async () => {
+test('a read that fails, fails for all that share it and for none after them', async () => {
   const { begun, turn, ask } = reader()
   const failing = [ask(), ask()]
   await turn()

@@ -97,7 +97,7 @@ async function hasCommitted({ db, clock, record, signal }: Execution): Promise<b
   }
 }
 
-/** Local steps in their usual ways; should one turn out failed, all of it anew with none of them. */
+/** Local steps by their fast paths; where one of these fails, all of the steps again without. */
 async function inOneTransaction<T>(
   db: Transactional,
   work: (tx: Tx, isUsual: boolean) => Promise<T>,

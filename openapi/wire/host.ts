@@ -71,7 +71,7 @@ export const ReportedGuest = Type.Object({
 })
 export type ReportedGuest = Static<typeof ReportedGuest>
 
-/** A guest of nobody, as seen from outside. Memory in MiB, disk in GiB; null: not shown. */
+/** A guest that belongs to no server, as seen from outside. Memory in MiB, disk in GiB; null: not shown. */
 export const UnmanagedGuest = Type.Object({
   id: Uuid,
   name: Type.String(),

@@ -28,7 +28,7 @@ function begin(url: string, ...args: string[]): ChildProcess {
 
 const GUILTY: Readonly<Record<Exclude<Poison, 'buffers'>, string>> = {
   exit: 'It ended its process with code 3.',
-  throw: 'An exception escaped from it: thrown where nobody catches.',
+  throw: 'An exception escaped from it: thrown and not caught.',
   loop: 'It held up its process for 2 seconds.',
   heap: 'Its process ran out of memory, or aborted.',
 }

@@ -30,7 +30,7 @@ export interface ActParams {
   readonly instance: Instance
   /** Milliseconds since the epoch. */
   readonly startedAt: number
-  /** True where the audit began it, and nobody asked. */
+  /** True where the audit began it, and no request asked for it. */
   readonly isOwn?: boolean
 }
 
