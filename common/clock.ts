@@ -33,5 +33,19 @@ export const systemClock: Clock = {
   },
 }
 
+/** A timer may fire this much early. */
+const EARLY_MS = 5
+
+/**
+ * How long to pause so as to end on one of the ticks that what a process does now and then shares, `ms` from now or somewhat
+ * earlier: to wake an idle process costs more than most of what it is woken for.
+ */
+export function untilTick(clock: Pick<Clock, 'elapsed'>, ms: number): number {
+  const tickMs = ms >= 1_000 ? 500 : 100
+  if (ms < tickMs) return ms
+  const now = clock.elapsed()
+  return Math.floor((now + ms + EARLY_MS) / tickMs) * tickMs - now
+}
+
 /** A reason to end a sleep with: without one each `abort()` makes an error with a stack. */
 export const WOKEN = new Error('woken')

@@ -1,4 +1,4 @@
-import { type Clock, WOKEN } from './clock.ts'
+import { type Clock, untilTick, WOKEN } from './clock.ts'
 import { isFailure } from './errors.ts'
 import { errorFields, type Logger } from './log.ts'
 
@@ -144,7 +144,8 @@ export class RunningReconciler implements AsyncDisposable {
     const nudged = new Promise<void>((resolve) => {
       this.#wake = resolve
     })
-    const slept = this.#clock.sleep(this.#reconciler.everyMs, timeout.signal).catch(() => {})
+    const pauseMs = untilTick(this.#clock, this.#reconciler.everyMs)
+    const slept = this.#clock.sleep(pauseMs, timeout.signal).catch(() => {})
     await Promise.race([nudged, slept])
     timeout.abort(WOKEN)
   }

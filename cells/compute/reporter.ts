@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Clock } from '#common/clock.ts'
+import { type Clock, untilTick } from '#common/clock.ts'
 import { errorFields } from '#common/log.ts'
 import { POWER_STATES } from '#common/states/instance-states.ts'
 import type { HostReport } from '#openapi/wire/host.ts'
@@ -84,7 +84,7 @@ export class Reporter implements AsyncDisposable {
   async #forEver(everyMs: number, work: () => Promise<void>): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await work()
-      await this.#clock.sleep(everyMs, this.#stop.signal).catch(() => {})
+      await this.#clock.sleep(untilTick(this.#clock, everyMs), this.#stop.signal).catch(() => {})
     }
   }
 }
