@@ -1,10 +1,10 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { PAGE_MAX_BYTES } from '#common/bus/within-bytes.ts'
-import { type Clock, WOKEN } from '#common/clock.ts'
+import { type Clock, untilTick, WOKEN } from '#common/clock.ts'
 import type { Transactional } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import { errorFields, type Logger } from '#common/log.ts'
-import { HeldLease, releaseLease } from '#common/saga/lease.ts'
+import { HeldLease } from '#common/saga/lease.ts'
 import { eventSubject, innerSubject } from '#openapi/wire.ts'
 import { type NumberedText, numberFeed, readFeedState } from '../db/feed.ts'
 
@@ -140,9 +140,8 @@ export class FeedRelay implements AsyncDisposable {
 
   /** So that another process need not wait for the lease to run out. */
   async #letGo(): Promise<void> {
-    const { db, holder, log } = this.#options
-    if (!this.#isHolder) return
-    await releaseLease(db, LEASE_NAME, holder).catch((error: unknown) => {
+    const { log } = this.#options
+    await this.#lease.letGo().catch((error: unknown) => {
       log.warn(errorFields(error), 'feed lease not released')
     })
   }
@@ -155,7 +154,7 @@ export class FeedRelay implements AsyncDisposable {
       this.#wake = resolve
     })
     if (!this.#isNudged && !this.#stop.signal.aborted) {
-      const slept = clock.sleep(POLL_MS, timeout.signal).catch(() => {})
+      const slept = clock.sleep(untilTick(clock, POLL_MS), timeout.signal).catch(() => {})
       await Promise.race([nudged, slept])
       timeout.abort(WOKEN)
     }

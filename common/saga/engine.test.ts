@@ -164,6 +164,7 @@ function cutAt(nth: number, when: 'before' | 'after'): Transactional {
     orm: db.orm,
     run: (asked, values) => db.run(asked, values),
     rows: (asked, values) => db.rows(asked, values),
+    onCommit: (listener) => db.onCommit(listener),
     transaction: async (work) => {
       transactions += 1
       const isCut = transactions === nth

@@ -1,5 +1,5 @@
 import type { Apart } from '../apart/apart.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, untilTick } from '../clock.ts'
 import type { WorkContext } from '../context.ts'
 import type { Transactional } from '../db/database.ts'
 import { errorChain, isFailure } from '../errors.ts'
@@ -9,7 +9,7 @@ import { errorFields, type Logger } from '../log.ts'
 import { settledWithin } from '../settled-within.ts'
 import type { ApartSaga } from './execute-apart.ts'
 import { type Execution, execute, type FirstTransaction, firstTransaction } from './execution.ts'
-import { type Lease, renewLease, seizeLease } from './lease.ts'
+import { HeldLease, type Lease, seizeLease } from './lease.ts'
 import { adoptSagas, letGoOf, markSaga, restSuspect, type SagaRecord } from './log.ts'
 import { Progress } from './progress.ts'
 import type { Json, Saga, SagaOutcome } from './saga.ts'
@@ -48,6 +48,7 @@ export interface SagaRun {
 
 const LEASE_TTL_MS = 10_000
 const LEASE_RENEW_MS = 3_000
+const LEASE_LOOK_MS = 1_500
 const ADOPT_MAX = 200
 const LAST_STEP_MS = 1_000
 /** What could not be tried apart is tried again later. */
@@ -230,13 +231,15 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   }
 
   async #renewForever(): Promise<void> {
-    const { clock, db, log } = this.#options
+    const { clock, db, log, processName: name } = this.#options
+    const terms = { name, holder: this.#lease.holder, ttlMs: LEASE_TTL_MS, renewMs: LEASE_RENEW_MS }
+    let held = new HeldLease(db, clock, terms, this.#lease)
     while (!this.#stop.signal.aborted) {
       try {
-        await clock.sleep(LEASE_RENEW_MS, this.#stop.signal)
-        if (await renewLease(db, this.#lease, LEASE_TTL_MS)) continue
+        await clock.sleep(untilTick(clock, LEASE_LOOK_MS), this.#stop.signal)
+        if (await held.keep()) continue
         // Harmless to the sagas, which are fenced; but of two processes under one name, one gets nothing done.
-        const { name } = this.#lease
+        held = new HeldLease(db, clock, terms, this.#lease)
         log.error({ process: name }, 'another process has this name: give each a name of its own')
       } catch (error) {
         if (!this.#stop.signal.aborted)

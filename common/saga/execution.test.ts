@@ -45,7 +45,7 @@ function quickClock(): Clock {
     now: () => Date.now(),
     elapsed: () => now,
     sleep: (ms, signal) => {
-      if (ms === 3_000)
+      if (ms === 1_500)
         return new Promise((_resolve, reject) => {
           signal?.addEventListener('abort', () => reject(signal.reason as Error))
         })
@@ -339,6 +339,7 @@ function lostAtFirst(silentFor: number): Transactional {
     orm: db.orm,
     run: (asked, values) => db.run(asked, values),
     rows: (asked, values) => db.rows(asked, values),
+    onCommit: (listener) => db.onCommit(listener),
     transaction: async (work) => {
       transactions += 1
       if (transactions === 1) {

@@ -59,35 +59,127 @@ test('a lease written by a clock that was set back since is not waited for', asy
   expect(await acquireLease(db, 'ahead', 'b', TTL_MS)).toMatchObject({ holder: 'b', generation: 2 })
 })
 
-test('a lease that is held is asked for seldom, and lost as soon as it is asked for after another took it', async () => {
-  let statements = 0
-  const counting: Executor = {
+/** A database of its own as leases see it, the number of statements on it, and a clock to set. */
+function counting() {
+  const seen = { statements: 0, now: 0 }
+  const executor: Executor = {
     orm: db.orm,
     run: (...call) => {
-      statements += 1
+      seen.statements += 1
       return db.run(...call)
     },
     rows: (...call) => {
-      statements += 1
+      seen.statements += 1
       return db.rows(...call)
     },
   }
-  let now = 0
-  const clock: Clock = { ...systemClock, elapsed: () => now }
-  const lease = new HeldLease(counting, clock, { name: 'held', holder: 'a', ttlMs: TTL_MS })
-  const statementsOf = async (hold: () => Promise<unknown>) => {
-    const before = statements
-    await hold()
-    return statements - before
+  const clock: Clock = { ...systemClock, elapsed: () => seen.now }
+  const statementsOf = async (work: () => Promise<unknown>) => {
+    const before = seen.statements
+    await work()
+    return seen.statements - before
+  }
+  const lease = (name: string, ttlMs = TTL_MS) =>
+    new HeldLease(executor, clock, { name, holder: 'a', ttlMs })
+  return { seen, executor, clock, statementsOf, lease }
+}
+
+const isFree = async (name: string) => {
+  const taken = await acquireLease(db, name, 'somebody', TTL_MS)
+  if (taken !== undefined) await releaseLease(db, name, 'somebody')
+  return taken !== undefined
+}
+
+test('a lease that is held is asked for seldom, and lost as soon as it is asked for after another took it', async () => {
+  const { seen, statementsOf, lease } = counting()
+  const held = lease('held')
+
+  expect(await held.hold()).toMatchObject({ holder: 'a', generation: 1 })
+  expect(await statementsOf(() => held.hold())).toBe(0)
+  seen.now += TTL_MS / 2
+  expect(await statementsOf(() => held.hold())).toBe(1)
+  await seizeLease(db, 'held', 'b', TTL_MS)
+  seen.now += TTL_MS / 2
+  expect(await held.hold()).toBeUndefined()
+  await releaseLease(db, 'held', 'b')
+  expect(await held.hold()).toMatchObject({ holder: 'a', generation: 3 })
+})
+
+test('leases of one process are renewed with one statement', async () => {
+  const { seen, statementsOf, lease } = counting()
+  const leases = [lease('one'), lease('two'), lease('three', 2 * TTL_MS)]
+  const holdAll = () => Promise.all(leases.map((each) => each.hold()))
+  await holdAll()
+  await age('one', TTL_MS - 5_000)
+  await age('two', TTL_MS - 5_000)
+  await age('three', 2 * TTL_MS - 5_000)
+
+  seen.now += TTL_MS / 4
+  expect(await statementsOf(holdAll)).toBe(0)
+  seen.now += TTL_MS / 4
+  expect(await statementsOf(holdAll)).toBe(1)
+  expect(await statementsOf(holdAll)).toBe(0)
+
+  // Each for its own time: five seconds were left of all of them.
+  await age('one', TTL_MS - 5_000)
+  await age('three', TTL_MS - 5_000)
+  await age('one', 6_000)
+  await age('three', 6_000)
+  expect([await isFree('one'), await isFree('three')]).toEqual([true, false])
+})
+
+test('where another took one of them, the others are kept', async () => {
+  const { seen, lease } = counting()
+  const [lost, kept] = [lease('lost'), lease('kept')]
+  await Promise.all([lost.hold(), kept.hold()])
+  await seizeLease(db, 'lost', 'b', TTL_MS)
+
+  seen.now += TTL_MS / 4
+  await Promise.all([kept.hold(), lost.hold()])
+  seen.now += TTL_MS / 4
+  const holds = await Promise.all([kept.hold(), lost.hold()])
+
+  expect(holds).toEqual([expect.objectContaining({ name: 'kept' }), undefined])
+  expect(await kept.hold()).toMatchObject({ generation: 1 })
+})
+
+test('work that hangs loses its lease, however often others of its process are renewed', async () => {
+  const { seen, lease } = counting()
+  const [hanging, working] = [lease('hanging'), lease('working')]
+  await Promise.all([hanging.hold(), working.hold()])
+
+  for (let renewals = 0; renewals < 4; renewals += 1) {
+    seen.now += TTL_MS / 2
+    await age('hanging', TTL_MS / 2)
+    await working.hold()
   }
 
-  expect(await lease.hold()).toMatchObject({ holder: 'a', generation: 1 })
-  expect(await statementsOf(() => lease.hold())).toBe(0)
-  now += TTL_MS / 2
-  expect(await statementsOf(() => lease.hold())).toBe(1)
-  await seizeLease(db, 'held', 'b', TTL_MS)
-  now += TTL_MS / 2
-  expect(await lease.hold()).toBeUndefined()
-  await releaseLease(db, 'held', 'b')
-  expect(await lease.hold()).toMatchObject({ holder: 'a', generation: 3 })
+  expect(await isFree('hanging')).toBe(true)
+})
+
+test('a lease that is let go is free at once, and is not renewed with others', async () => {
+  const { seen, lease } = counting()
+  const [gone, working] = [lease('gone'), lease('going on')]
+  await Promise.all([gone.hold(), working.hold()])
+
+  seen.now += TTL_MS / 4
+  await Promise.all([gone.hold(), working.hold()])
+  seen.now += TTL_MS / 4
+  await Promise.all([working.hold(), gone.letGo()])
+
+  expect(await isFree('gone')).toBe(true)
+})
+
+test('a lease that was seized is kept and never acquired', async () => {
+  const { seen, executor, clock } = counting()
+  const terms = { name: 'seized', holder: 'a', ttlMs: TTL_MS }
+  const held = new HeldLease(executor, clock, terms, await seizeLease(db, 'seized', 'a', TTL_MS))
+
+  seen.now += TTL_MS / 2
+  expect(await held.keep()).toBe(true)
+  await seizeLease(db, 'seized', 'b', TTL_MS)
+  seen.now += TTL_MS / 2
+  expect(await held.keep()).toBe(false)
+  expect(await held.keep()).toBe(false)
+  expect(await isFree('seized')).toBe(false)
 })

@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Clock } from '../clock.ts'
 import type { Executor } from '../db/database.ts'
-import { builder, sqlStatement, statement } from '../db/statement.ts'
+import { builder, type Statement, sqlStatement, statement } from '../db/statement.ts'
 import { leases } from './schema.ts'
 
 /** Who holds a name now. `generation` grows with every change of holder and fences what the holder writes. */
@@ -87,32 +87,135 @@ export interface LeaseTerms {
   readonly renewMs?: number
 }
 
+/** Leases of a process, by its database: when one is due, others are renewed with it in one commit. */
+const heldOn = new WeakMap<Executor, Set<HeldLease>>()
+/** A lease is renewed with others after this part of the time after which it must be. */
+const RENEWED_ALONG_AFTER = 0.3
+
 /** A lease that one process asks for again and again, and the database no more often than it must be. */
 export class HeldLease {
   readonly #db: Executor
   readonly #clock: Clock
   readonly #terms: LeaseTerms
+  readonly #held: Set<HeldLease>
   #lease: Lease | undefined
-  #askedAt = Number.NEGATIVE_INFINITY
+  #renewedAt = Number.NEGATIVE_INFINITY
+  #askedForAt = Number.NEGATIVE_INFINITY
+  #renewal: Promise<void> | undefined
 
-  constructor(db: Executor, clock: Clock, terms: LeaseTerms) {
+  /** With `seized`, which is kept and never acquired. */
+  constructor(db: Executor, clock: Clock, terms: LeaseTerms, seized?: Lease) {
     this.#db = db
     this.#clock = clock
     this.#terms = terms
+    this.#held = heldOn.get(db) ?? new Set()
+    heldOn.set(db, this.#held)
+    if (seized !== undefined) this.#set(seized, clock.elapsed())
   }
 
   /** The lease, if this process has it now; undefined while another has. */
   async hold(): Promise<Lease | undefined> {
-    const { name, holder: who, ttlMs, renewMs = ttlMs / 2 } = this.#terms
-    const now = this.#clock.elapsed()
-    const held = this.#lease
-    if (held !== undefined && now - this.#askedAt < renewMs) return held
-    this.#lease = undefined
-    const isRenewed = held !== undefined && (await renewLease(this.#db, held, ttlMs))
-    this.#lease = isRenewed ? held : await acquireLease(this.#db, name, who, ttlMs)
-    this.#askedAt = now
-    return this.#lease
+    if (await this.keep()) return this.#lease
+    const { name, holder: who, ttlMs } = this.#terms
+    const askedAt = this.#clock.elapsed()
+    const lease = await acquireLease(this.#db, name, who, ttlMs)
+    this.#set(lease, askedAt)
+    return lease
   }
+
+  /** Renews the lease where that is due; false where this process does not have it. */
+  async keep(): Promise<boolean> {
+    this.#askedForAt = this.#clock.elapsed()
+    let along = [...this.#held].filter((other) => other !== this && other.#mayGoAlong())
+    while (this.#lease !== undefined && this.#isOlderThan(1)) {
+      if (this.#renewal === undefined) await this.#renewWith(along)
+      else await this.#renewal
+      // Where one of several was lost: which it is, each finds out alone.
+      along = []
+    }
+    return this.#lease !== undefined
+  }
+
+  /** Afterwards the name is free for others, if this process had it. */
+  async letGo(): Promise<void> {
+    const { name, holder: who } = this.#terms
+    const had = this.#lease !== undefined
+    this.#set(undefined, Number.NEGATIVE_INFINITY)
+    await this.#renewal?.catch(() => undefined)
+    if (had) await releaseLease(this.#db, name, who)
+  }
+
+  async #renewWith(others: readonly HeldLease[]): Promise<void> {
+    const renewal = this.#renewAll([this, ...others])
+    for (const each of [this, ...others]) each.#renewal = renewal
+    try {
+      await renewal
+    } finally {
+      for (const each of [this, ...others]) each.#renewal = undefined
+    }
+  }
+
+  async #renewAll(held: readonly HeldLease[]): Promise<void> {
+    const askedAt = this.#clock.elapsed()
+    const leases = held.map((each) => each.#lease!)
+    const ttls = held.map((each) => each.#terms.ttlMs)
+    const renewed = await renewLeases(this.#db, leases, ttls)
+    for (const [at, each] of held.entries()) {
+      if (each.#lease !== leases[at]) continue
+      if (renewed === held.length) each.#renewedAt = askedAt
+      else if (held.length === 1) each.#set(undefined, askedAt)
+      else each.#renewedAt = Number.NEGATIVE_INFINITY
+    }
+  }
+
+  #set(lease: Lease | undefined, askedAt: number): void {
+    this.#lease = lease
+    this.#renewedAt = askedAt
+    if (lease === undefined) this.#held.delete(this)
+    else this.#held.add(this)
+  }
+
+  /** Only one that was asked for lately: work that hangs must lose its lease to another process. */
+  #mayGoAlong(): boolean {
+    const wasAskedFor = this.#clock.elapsed() - this.#askedForAt < this.#terms.ttlMs / 2
+    return this.#renewal === undefined && wasAskedFor && this.#isOlderThan(RENEWED_ALONG_AFTER)
+  }
+
+  #isOlderThan(part: number): boolean {
+    const { ttlMs, renewMs = ttlMs / 2 } = this.#terms
+    return this.#clock.elapsed() - this.#renewedAt >= renewMs * part
+  }
+}
+
+/** Renews all of them in one commit; returns how many their holders still had. */
+async function renewLeases(
+  db: Executor,
+  leases: readonly Lease[],
+  ttls: readonly number[],
+): Promise<number> {
+  const values = leases.flatMap(({ name, holder: who }, at) => [
+    [`name${at}`, name],
+    [`holder${at}`, who],
+    [`ttlMs${at}`, ttls[at]],
+  ])
+  const { affectedRows } = await db.run(renewal(leases.length), Object.fromEntries(values))
+  return affectedRows
+}
+
+/** By the number of leases. */
+const RENEWALS: Statement[] = []
+
+function renewal(count: number): Statement {
+  const each = Array.from({ length: count }, (_, at) => at)
+  const names = each.map((at) => sql.placeholder(`name${at}`))
+  const byName = (value: string) => {
+    const cases = each.map((at) => sql`when ${names[at]!} then ${sql.placeholder(`${value}${at}`)}`)
+    return sql`case name ${sql.join(cases, sql` `)} end`
+  }
+  RENEWALS[count] ??= sqlStatement(sql`
+    update leases set expires_at = now(3) + interval (${byName('ttlMs')}) * 1000 microsecond
+    where name in (${sql.join(names, sql`, `)}) and holder = ${byName('holder')}`)
+  return RENEWALS[count]
 }
 
 /** Keeps a lease one has; false when somebody else has taken the name since. */

@@ -166,6 +166,10 @@ export class MortalDatabase implements Transactional {
     return result
   }
 
+  onCommit(listener: () => void): () => void {
+    return this.#db.onCommit(listener)
+  }
+
   #assertAlive(): void {
     if (this.isDead) throw new Error('killed')
   }
