@@ -58,6 +58,11 @@ export function endedSubject(operation: string): string {
   return `gateway.v${WIRE_VERSION}.ended.${operation}`
 }
 
+/** Between gateways: one of them has committed something, which may be work for another. */
+export function committedSubject(): string {
+  return `gateway.v${WIRE_VERSION}.committed`
+}
+
 /** Between the processes of one cell; nobody else is told. */
 export function innerSubject(cell: CellId, what: 'feed-changed' | 'hosts-changed'): string {
   return `in.${cell}.v${WIRE_VERSION}.${what}`

@@ -28,6 +28,8 @@ export interface Transactional extends Executor {
    * (bounded), so it must only touch the transaction and values of its own.
    */
   transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>
+  /** Calls `listener` after each transaction of this process that has committed; returns how to stop it. */
+  onCommit(listener: () => void): () => void
 }
 
 export type StatementValues = Readonly<Record<string, unknown>>
@@ -75,6 +77,7 @@ export class Database implements Transactional, AsyncDisposable {
   readonly #pool: Pool
   /** Their connections begin a transaction with its first statement: a round trip less than BEGIN. */
   readonly #transactions: Pool
+  readonly #listeners = new Set<() => void>()
   readonly #groupCommit = new GroupCommit((transactions) => this.#together(transactions))
 
   constructor(options: DatabaseOptions) {
@@ -101,6 +104,11 @@ export class Database implements Transactional, AsyncDisposable {
     }
   }
 
+  onCommit(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
   async #once<T>(work: (tx: Tx) => Promise<T> | T): Promise<T> {
     const tx = new OpenTransaction({
       connect: () => connectionOf(this.#transactions),
@@ -109,6 +117,7 @@ export class Database implements Transactional, AsyncDisposable {
     try {
       const result = await work(tx)
       await tx.commit()
+      for (const listener of this.#listeners) listener()
       return result
     } catch (error) {
       await tx.rollback()

@@ -36,7 +36,7 @@ import { settleResizes } from './reconcilers/settle-resizes.ts'
 import { tellAggregates } from './reconcilers/tell-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
 import { unreachableCells } from './reconcilers/unreachable-cells.ts'
-import { watchWork } from './reconcilers/watch-work.ts'
+import { lookAfterCommits, watchWork } from './reconcilers/watch-work.ts'
 import { COMPUTE_SAGAS } from './sagas/compute-sagas.ts'
 import { PromisedSpecs } from './sagas/promised-specs.ts'
 import type { ServerImages } from './servers/server-images.ts'
@@ -105,6 +105,7 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
   const others = reconcilersOf(compute, options).map(run)
   const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
   const woken = wokenByWork(compute, options, { run, numbering })
+  parts.use(lookAfterCommits(options, () => woken[0].nudge()))
   const onApplied = throttle(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
   const onNotBuilt = () => retries.nudge()
   const feeds = parts.use(new Feeds({ deps, nats, processName, onApplied, onNotBuilt }))
@@ -156,12 +157,12 @@ interface Runner {
   readonly numbering: RunningReconciler
 }
 
-/** Those that are woken where there may be something for them, and what wakes them. */
+/** What wakes reconcilers where there may be something for them, and then those. */
 function wokenByWork(
   compute: Compute,
   { processName, dueTimes }: ComputeOptions,
   { run, numbering }: Runner,
-): readonly RunningReconciler[] {
+): readonly [RunningReconciler, ...RunningReconciler[]] {
   const intents = run(carryOutIntents(compute, processName))
   const resizes = run(settleResizes(compute))
   const kept = run(keptServers(compute))
@@ -179,7 +180,7 @@ function wokenByWork(
     snapshots: nudge([snapshots, acts]),
     drains: nudge([drains]),
   })
-  return [intents, resizes, kept, snapshots, acts, drains, run(watch)]
+  return [run(watch), intents, resizes, kept, snapshots, acts, drains]
 }
 
 /** Those that nothing nudges. */

@@ -1,3 +1,4 @@
+import type { NatsConnection } from '@nats-io/transport-node'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Clock, systemClock } from '#common/clock.ts'
@@ -5,7 +6,7 @@ import { Database, type Executor } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { WORK_KINDS, type WorkKind } from '../../db/waiting-work.ts'
-import { watchWork } from './watch-work.ts'
+import { lookAfterCommits, watchWork } from './watch-work.ts'
 
 let db: Database
 
@@ -37,14 +38,16 @@ function watching() {
     await reconciler.round(new AbortController().signal)
     return seen.woken
   }
-  return { seen, round }
+  return { seen, round, reconciler }
 }
 
 test('while there is nothing to do, one statement says so and nobody is woken', async () => {
-  const { seen, round } = watching()
+  const { seen, round, reconciler } = watching()
+  const { everyMs: atFirst } = reconciler
 
   expect(await round()).toEqual([])
   expect(seen.statements).toBe(1)
+  expect(reconciler.everyMs).toBeGreaterThan(atFirst)
 })
 
 test('who sees to what waits is woken at once, and then as often as it is looked for', async () => {
@@ -62,4 +65,38 @@ test('who sees to what waits is woken at once, and then as often as it is looked
   await db.orm.execute(sql`delete from server_intents`)
   seen.now += 1_000
   expect(await round()).toEqual([])
+})
+
+test('commits of any gateway are looked after, some together, and none after the end', async () => {
+  const heard = new Set<() => void>()
+  let published = 0
+  const nats = {
+    isClosed: () => false,
+    publish: () => {
+      published += 1
+      for (const hear of heard) hear()
+    },
+    subscribe: (_: string, { callback }: { callback: () => void }) => {
+      heard.add(callback)
+      return { unsubscribe: () => heard.delete(callback) }
+    },
+  } as unknown as Pick<NatsConnection, 'subscribe' | 'publish' | 'isClosed'>
+  let looks = 0
+  let looksElsewhere = 0
+  const here = lookAfterCommits({ db, nats, clock: systemClock }, () => (looks += 1))
+  const silent = { onCommit: () => () => {} }
+  const elsewhere = lookAfterCommits({ db: silent, nats, clock: systemClock }, () => {
+    looksElsewhere += 1
+  })
+  const commit = () => db.transaction(async () => undefined)
+
+  await commit()
+  expect([looks, looksElsewhere]).toEqual([1, 1])
+  await Promise.all(Array.from({ length: 20 }, commit))
+  await expect.poll(() => [looks, looksElsewhere]).toEqual([2, 2])
+  here[Symbol.dispose]()
+  elsewhere[Symbol.dispose]()
+  await commit()
+
+  expect([heard.size, published]).toEqual([0, 2])
 })

@@ -1,9 +1,14 @@
+import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '#common/clock.ts'
-import type { Executor } from '#common/db/database.ts'
+import type { Executor, Transactional } from '#common/db/database.ts'
 import type { Reconciler } from '#common/reconciler.ts'
+import { committedSubject } from '#openapi/wire.ts'
 import { type WorkKind, waitingWork } from '../../db/waiting-work.ts'
+import { throttle } from '../events/throttle.ts'
 
 const EVERY_MS = 200
+/** While nothing waits: a commit, of this gateway or another, makes it look at once. */
+const IDLE_MS = 1_000
 /** How often each is looked for while there is some: most of it waits for its time, or for a cell. */
 const LOOKED_FOR_MS: Readonly<Record<WorkKind, number>> = {
   events: EVERY_MS,
@@ -14,18 +19,23 @@ const LOOKED_FOR_MS: Readonly<Record<WorkKind, number>> = {
   drains: 1_000,
 }
 
-/** Whoever sees to some kind of work is woken where there is any: asking for all with one question costs a fraction of each asking. */
+/** Wakes those who see to some kind of work where there is any: one question for all kinds costs a fraction of a question for each. */
 export function watchWork(
   { db, clock }: { readonly db: Executor; readonly clock: Clock },
   wake: Readonly<Record<WorkKind, () => void>>,
 ): Reconciler {
   const wokenAt = new Map<WorkKind, number>()
+  let isIdle = false
   return {
     name: 'waiting work',
-    everyMs: EVERY_MS,
+    get everyMs() {
+      return isIdle ? IDLE_MS : EVERY_MS
+    },
     round: async () => {
       const now = clock.elapsed()
-      const due = (await waitingWork(db)).filter((kind) => {
+      const waiting = await waitingWork(db)
+      isIdle = waiting.length === 0
+      const due = waiting.filter((kind) => {
         return now - (wokenAt.get(kind) ?? Number.NEGATIVE_INFINITY) >= LOOKED_FOR_MS[kind]
       })
       for (const kind of due) {
@@ -33,6 +43,30 @@ export function watchWork(
         wake[kind]()
       }
       return { woken: due.length }
+    },
+  }
+}
+
+export interface CommitsOptions {
+  readonly db: Pick<Transactional, 'onCommit'>
+  readonly nats: Pick<NatsConnection, 'subscribe' | 'publish' | 'isClosed'>
+  readonly clock: Clock
+}
+
+/** Calls `look` after commits of any gateway, some times a second at most, until disposed. It may miss some. */
+export function lookAfterCommits(
+  { db, nats, clock }: CommitsOptions,
+  look: () => void,
+): Disposable {
+  const subscription = nats.subscribe(committedSubject(), { callback: look })
+  const tell = () => {
+    if (!nats.isClosed()) nats.publish(committedSubject())
+  }
+  const stop = db.onCommit(throttle(tell, { clock, everyMs: EVERY_MS, burst: 1 }))
+  return {
+    [Symbol.dispose]: () => {
+      stop()
+      if (!nats.isClosed()) subscription.unsubscribe()
     },
   }
 }
