@@ -22,6 +22,8 @@ export interface Cell extends CellRef {
   readonly lostAt: number | undefined
   /** As `isAlive`, also of a lost cell. */
   readonly isHeard: boolean
+  /** True until all of its servers and hosts have been compared with what is known here. */
+  readonly needsResync: boolean
   /** Milliseconds since the epoch; undefined when it was never heard. */
   readonly lastHeardAt: number | undefined
   /** As of the last heartbeat any gateway heard; undefined when there was none. */

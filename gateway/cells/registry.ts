@@ -198,6 +198,7 @@ export class CellRegistry implements AsyncDisposable {
       isLost,
       lostAt: mapping.loss?.at.getTime(),
       isHeard,
+      needsResync: mapping.needsResync,
       lastHeardAt,
       summary: heard?.beat.summary ?? mapping.summary ?? undefined,
       promised: heard?.promised ?? NOTHING,

@@ -41,6 +41,7 @@ function cell(name: string, summary: Partial<CellSummary> = {}, change: Partial<
     isLost: false,
     lostAt: undefined,
     isHeard: true,
+    needsResync: false,
     lastHeardAt: 1_000,
     summary: { ...SUMMARY, ...summary },
     promised: { vcpus: 0, memoryMb: 0, diskGb: 0 },

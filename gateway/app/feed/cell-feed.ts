@@ -2,7 +2,7 @@ import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import { workContext } from '#common/context.ts'
 import { errorFields } from '#common/log.ts'
 import type { ReconcilerReport } from '#common/reconciler.ts'
-import { HeldLease, type Lease, renewLease } from '#common/saga/lease.ts'
+import { HeldLease } from '#common/saga/lease.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { type CellHeartbeat, FeedBatch, type FeedRow } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
@@ -49,7 +49,6 @@ export class CellFeed implements AsyncDisposable {
   readonly #queue = new FeedQueue()
   #subscription: Subscription | undefined
   readonly #held: HeldLease
-  #lease: Lease | undefined
   #leaseCheckedAt = Number.NEGATIVE_INFINITY
   #acknowledgedAt = Number.NEGATIVE_INFINITY
   /** Undefined until read, and again after anything went wrong. */
@@ -107,8 +106,7 @@ export class CellFeed implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#letGo()
     const { deps, cell } = this.#options
-    if (this.#lease === undefined) return
-    await renewLease(deps.db, this.#lease, 0).catch((error: unknown) => {
+    await this.#held.letGo().catch((error: unknown) => {
       deps.log.info({ cell: cell.name, ...errorFields(error) }, 'feed lease left to expire')
     })
   }
@@ -118,15 +116,14 @@ export class CellFeed implements AsyncDisposable {
     const now = deps.clock.elapsed()
     if (this.#subscription !== undefined && now - this.#leaseCheckedAt < LEASE_RENEW_MS) return true
     this.#leaseCheckedAt = now
-    this.#lease = await this.#held.hold()
-    if (this.#lease === undefined) {
+    if ((await this.#held.hold()) === undefined) {
       await this.#letGo()
       this.#wasDark = undefined
       return false
     }
     this.#subscription ??= this.#listen()
-    // Read again now and then: an operator may have asked for a resync.
-    this.#at = undefined
+    // An operator may have asked for a resync.
+    if (deps.cells.cell(this.#options.cell.id)?.needsResync !== false) this.#at = undefined
     return true
   }
 
@@ -178,6 +175,7 @@ export class CellFeed implements AsyncDisposable {
     const { nats } = this.#options
     if (this.#subscription !== undefined && !nats.isClosed()) this.#subscription.unsubscribe()
     this.#subscription = undefined
+    this.#at = undefined
     this.#queue.clear()
   }
 
