@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor } from '#common/db/database.ts'
 import { Lookup } from '#common/db/lookup.ts'
-import { builder } from '#common/db/statement.ts'
+import { builder, statement } from '#common/db/statement.ts'
 import type { CellId } from '#common/ids.ts'
 import type { HostView } from '#openapi/wire/host.ts'
 import { hostIndex } from './schema/cells.ts'
@@ -21,6 +21,14 @@ export interface HostRecord {
 const HOSTS_MAX = 10_000
 
 const isThere = sql`json_value(${hostIndex.view}, '$.isDeleted') = 0`
+
+const COLUMNS = {
+  hostId: sql`${hostIndex.hostId}`.as('hostId'),
+  cellId: sql`${hostIndex.cellId}`.as('cellId'),
+  serial: hostIndex.serial,
+  view: hostIndex.view,
+  createdAt: sql`${hostIndex.createdAt}`.as('createdAt'),
+}
 
 export interface HostRange {
   readonly after: number
@@ -49,6 +57,27 @@ export async function findHostBySerial(
   return (await select(db, eq(hostIndex.serial, serial), 1))[0]
 }
 
+const ABLE = statement(
+  builder
+    .select(COLUMNS)
+    .from(hostIndex)
+    .where(
+      and(
+        isThere,
+        sql`json_value(${hostIndex.view}, '$.isUp') = 1`,
+        sql`json_contains(${hostIndex.view}, json_quote(${sql.placeholder('capability')}), '$.capabilities')`,
+      ),
+    ),
+)
+
+/** Hosts that are up and whose driver has this optional part. */
+export async function hostsAbleTo(
+  db: Executor,
+  capability: string,
+): Promise<readonly HostRecord[]> {
+  return await db.rows<HostRecord>(ABLE, { capability })
+}
+
 /** Every host of this name: names are unique within a cell only. */
 export function hostsNamed(db: Executor, name: string): Promise<readonly HostRecord[]> {
   return select(db, eq(hostIndex.name, name), HOSTS_MAX)
@@ -65,13 +94,7 @@ export async function hostsOfNames(
 const BY_ID = new Lookup<HostRecord & { readonly hostId: string }>(
   (ids) =>
     builder
-      .select({
-        hostId: sql`${hostIndex.hostId}`.as('hostId'),
-        cellId: sql`${hostIndex.cellId}`.as('cellId'),
-        serial: hostIndex.serial,
-        view: hostIndex.view,
-        createdAt: sql`${hostIndex.createdAt}`.as('createdAt'),
-      })
+      .select(COLUMNS)
       .from(hostIndex)
       .where(and(inArray(hostIndex.hostId, [...ids]), isThere)),
   ({ hostId }) => hostId,

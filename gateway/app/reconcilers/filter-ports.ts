@@ -3,7 +3,7 @@ import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import type { Reconciler } from '#common/reconciler.ts'
 import type { PortFilter } from '#openapi/wire/firewall.ts'
-import { type HostRecord, listHosts } from '../../db/host-list.ts'
+import { type HostRecord, hostsAbleTo } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { hostFilters } from '../networks/host-filters.ts'
 
@@ -25,7 +25,7 @@ export function filterPorts(deps: Deps): Reconciler {
     name: 'filter ports',
     everyMs: EVERY_MS,
     round: async (signal) => {
-      const hosts = (await listHosts(deps.db)).filter(canFilter)
+      const hosts = await hostsAbleTo(deps.db, 'firewall')
       const wanted = await hostFilters(
         deps.db,
         hosts.map(({ view }) => view.hostId),
@@ -40,10 +40,6 @@ export function filterPorts(deps: Deps): Reconciler {
       return { changed }
     },
   }
-}
-
-function canFilter({ view }: HostRecord): boolean {
-  return view.isUp && view.capabilities.includes('firewall')
 }
 
 /** A host that was started anew is told everything again. */

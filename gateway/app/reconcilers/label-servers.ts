@@ -3,7 +3,7 @@ import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import type { Reconciler } from '#common/reconciler.ts'
 import type { ServerLabels } from '#openapi/wire/labels.ts'
-import { type HostRecord, listHosts } from '../../db/host-list.ts'
+import { type HostRecord, hostsAbleTo } from '../../db/host-list.ts'
 import { labelsOnHost } from '../../db/server-labels.ts'
 import type { ComputeDeps } from '../compute.ts'
 
@@ -24,7 +24,7 @@ export function labelServers(deps: Deps): Reconciler {
     name: 'label servers',
     everyMs: EVERY_MS,
     round: async (signal) => {
-      const hosts = (await listHosts(deps.db)).filter(canLabel)
+      const hosts = await hostsAbleTo(deps.db, 'labels')
       let changed = 0
       for (const host of hosts) {
         signal.throwIfAborted()
@@ -36,10 +36,6 @@ export function labelServers(deps: Deps): Reconciler {
       return { changed }
     },
   }
-}
-
-function canLabel({ view }: HostRecord): boolean {
-  return view.isUp && view.capabilities.includes('labels')
 }
 
 /** Returns how many servers were told of; `known` is brought up to date with them. */
