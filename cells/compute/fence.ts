@@ -25,6 +25,8 @@ interface Kept {
 }
 
 const LOOK_EVERY_MS = 500
+/** Where nothing is to be stopped, whatever happens. */
+const IDLE_MS = 60_000
 const BACKEND_TIMEOUT_MS = 20_000
 /**
  * A compute that was away for long has heard of no contact: it waits for the next before it stops guests that may have
@@ -61,7 +63,14 @@ export class Fence implements AsyncDisposable {
     this.#writtenAt = this.#contactAt
     this.#ended = new Set(kept.ended)
     const round = (signal: AbortSignal) => this.#look(signal)
-    const reconciler = { name: 'fence', everyMs: LOOK_EVERY_MS, round }
+    const look = () => this.#nextLookMs()
+    const reconciler = {
+      name: 'fence',
+      get everyMs() {
+        return look()
+      },
+      round,
+    }
     this.#running = new RunningReconciler(reconciler, options.clock, options.log)
   }
 
@@ -89,6 +98,7 @@ export class Fence implements AsyncDisposable {
     const isNew = fenceAfterMs !== this.#kept.fenceAfterMs
     const isOld = this.#contactAt - this.#writtenAt > fenceAfterMs * WRITTEN_AFTER
     if (isNew || isOld) await this.#keep({ fenceAfterMs })
+    if (isNew) this.#running.nudge()
     if (this.#isDue() || !this.#isClosed) return
     this.#isClosed = false
     this.#options.log.warn('a gateway is in touch again: guests may run')
@@ -106,6 +116,16 @@ export class Fence implements AsyncDisposable {
   #isSettled(): boolean {
     const upMs = this.#options.clock.elapsed() - this.#openedAt
     return upMs > Math.min(AFTER_START_MAX_MS, this.#kept.fenceAfterMs)
+  }
+
+  /** A contact only puts off when guests are to be stopped. */
+  #nextLookMs(): number {
+    if (this.#isClosed || this.#ended.size > 0) return LOOK_EVERY_MS
+    const { fenceAfterMs } = this.#kept
+    if (fenceAfterMs === 0) return IDLE_MS
+    const settledAt = this.#openedAt + Math.min(AFTER_START_MAX_MS, fenceAfterMs)
+    const dueAt = Math.max(this.#contactAt + fenceAfterMs, settledAt)
+    return Math.max(LOOK_EVERY_MS, dueAt - this.#options.clock.elapsed())
   }
 
   async #look(signal: AbortSignal): Promise<ReconcilerReport> {
