@@ -90,8 +90,7 @@ async function customUsage(db: Executor): Promise<ReadonlyMap<HostId, CustomUsag
 
 /** Usage of every host that is not forgotten: read often, so it leaves out what seldom changes. */
 export async function hostUsage(db: Executor): Promise<readonly HostUsage[]> {
-  const rows = await db.rows<UsageRow>(USAGE, {})
-  const custom = await customUsage(db)
+  const [rows, custom] = await Promise.all([db.rows<UsageRow>(USAGE, {}), customUsage(db)])
   return rows.map((row) => ({
     id: row.host_id,
     version: row.version,
