@@ -56,13 +56,11 @@ function quickClock(): Clock {
   }
 }
 
+const logs = (level: string) => (fields: Record<string, unknown>, message: string) => {
+  logged.push({ level, message, fields })
+}
 const log = Object.fromEntries(
-  ['info', 'warn', 'error'].map((level) => [
-    level,
-    (fields: Record<string, unknown>, message: string) => {
-      logged.push({ level, message, fields })
-    },
-  ]),
+  ['info', 'warn', 'error'].map((level) => [level, logs(level)]),
 ) as unknown as Logger
 
 const noted = (name: string) => ({
