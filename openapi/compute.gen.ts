@@ -3952,7 +3952,7 @@ export interface components {
             readonly id: string;
             readonly label: string;
         } & {
-            readonly [key: string]: null;
+            readonly [key: string]: string | null;
         };
         readonly TenantNetwork: {
             /** Format: uuid */
@@ -4141,6 +4141,8 @@ export interface components {
             };
         };
         readonly ServerDiagnostics: {
+            readonly [key: string]: unknown;
+        } | {
             readonly config_drive: boolean;
             readonly cpu_details: readonly {
                 readonly id: number | null;

@@ -792,7 +792,11 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
-                        readonly usages: Record<string, never>;
+                        readonly usages: {
+                            readonly [key: string]: number;
+                        } | {
+                            readonly [key: string]: components["schemas"]["Amounts"];
+                        };
                     };
                 };
             };

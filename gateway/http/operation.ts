@@ -51,7 +51,12 @@ export interface LongList {
   readonly slices: readonly (() => readonly unknown[])[]
 }
 
-export type Handler<Op = unknown> = (call: Call<Op>) => Promise<Answer>
+export type Handler<Op = unknown> = (call: Call<Op>) => Promise<Answer<Op>>
+
+/** A handler for every operation of a document, of which `Operations` has the types. */
+export type HandlerTable<Operations> = {
+  readonly [Id in keyof Operations]: Handler<Operations[Id]>
+}
 
 /** Handlers by operationId. Their parameter differs by operation, so the table cannot name it. */
 export type Handlers = Readonly<Record<string, (call: never) => Promise<Answer>>>

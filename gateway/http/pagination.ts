@@ -8,8 +8,8 @@ export function pageLimit(asked: number | undefined): number {
   return asked === undefined ? PAGE_LIMIT_MAX : Math.min(asked, PAGE_LIMIT_MAX)
 }
 
-export interface PageLink {
-  readonly rel: 'next' | 'previous'
+export interface PageLink<Rel extends 'next' | 'previous' = 'next'> {
+  readonly rel: Rel
   readonly href: string
 }
 

@@ -40,7 +40,9 @@ export function proxiedImageView(image: Image, links: Links) {
       server: { id: server, links: resourceLinks(links, `/servers/${server}`) },
     }),
     ...(isAuto !== undefined && {
-      'OS-DCF:diskConfig': /^(?:1|t|true|on|y|yes)$/i.test(isAuto) ? 'AUTO' : 'MANUAL',
+      'OS-DCF:diskConfig': /^(?:1|t|true|on|y|yes)$/i.test(isAuto)
+        ? ('AUTO' as const)
+        : ('MANUAL' as const),
     }),
   }
 }

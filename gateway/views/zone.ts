@@ -17,26 +17,34 @@ export function zoneDetailView(zone: Zone, cells: Cells) {
   return { ...zoneView(zone), hosts: Object.fromEntries(hosts) }
 }
 
+/** The services of a host, by their binaries. */
+type ServicesView = Readonly<
+  Record<
+    string,
+    { readonly active: boolean; readonly available: boolean; readonly updated_at: string | null }
+  >
+>
+
 /** Where Nova shows its own services; nothing can be put there. */
 export function internalZoneView(services: readonly CellService[]) {
   const byHost = Map.groupBy(services, ({ cell }) => cell.name)
-  const hosts = [...byHost].map(([name, own]) => [
-    name,
-    Object.fromEntries(
+  const hosts = [...byHost].map(([name, own]) => {
+    const services: ServicesView = Object.fromEntries(
       own.map(({ cell, binary }) => [
         binary,
         { active: true, available: cell.isAlive, updated_at: heardAt(cell) },
       ]),
-    ),
-  ])
+    )
+    return [name, services] as const
+  })
   return {
     zoneName: INTERNAL_ZONE,
     zoneState: { available: services.some(({ cell }) => cell.isAlive) },
-    hosts: Object.fromEntries(hosts) as Record<string, object>,
+    hosts: Object.fromEntries<ServicesView>(hosts),
   }
 }
 
-function hostServices(host: HostRecord, cells: Cells) {
+function hostServices(host: HostRecord, cells: Cells): ServicesView {
   return {
     [COMPUTE_BINARY]: {
       active: !host.view.isDisabled,

@@ -6,7 +6,7 @@ type Way = 'request' | 'response'
 
 /**
  * The document types are generated from: everything of every microversion at once. In requests what does not exist
- * always is optional and variants stand side by side. In responses variants that are objects are joined to the
+ * always is optional and variants stand side by side. In responses variants that are closed objects are joined to the
  * object that has all they have, which the serializer prunes; other variants stand side by side. Every server
  * action has a path of its own, so that it gets a type.
  */
@@ -81,10 +81,15 @@ function mapNode(properties: Node, way: Way): Node {
 
 function widestVariants(node: Node, variants: readonly Node[], way: Way): unknown {
   const { 'x-variants': _, description, ...shared } = node
-  const canJoin = way === 'response' && variants.every((variant) => variant['type'] === 'object')
+  const canJoin = way === 'response' && variants.every(isClosedObject)
   if (canJoin) return widestSchema({ description, ...shared, ...joinObjects(variants) }, way)
   const whole = variants.map((variant) => ({ ...shared, ...variant }))
   return widestSchema({ description, anyOf: whole }, way)
+}
+
+/** Only what it names can be in it. */
+function isClosedObject(variant: Node): boolean {
+  return variant['type'] === 'object' && (variant['additionalProperties'] ?? false) === false
 }
 
 function joinObjects(variants: readonly Node[]): Node {

@@ -1,4 +1,5 @@
-import type { Handlers } from '../../http/operation.ts'
+import type { operations } from '#openapi/compute.gen.ts'
+import type { HandlerTable } from '../../http/operation.ts'
 import { aggregateHandlers } from './aggregates/handlers.ts'
 import { assistedSnapshotHandlers } from './assisted-snapshots/handlers.ts'
 import { baremetalNodeHandlers } from './baremetal-nodes/handlers.ts'
@@ -30,7 +31,7 @@ import { volumeHandlers } from './volumes/handlers.ts'
 import { zoneHandlers } from './zones/handlers.ts'
 
 /** The handlers of openapi/compute.yaml. */
-export const computeHandlers: Handlers = {
+export const computeHandlers: HandlerTable<operations> = {
   ...aggregateHandlers,
   ...assistedSnapshotHandlers,
   ...baremetalNodeHandlers,

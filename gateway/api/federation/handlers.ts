@@ -1,4 +1,5 @@
-import type { Handlers } from '../../http/operation.ts'
+import type { operations } from '#openapi/federation.gen.ts'
+import type { HandlerTable } from '../../http/operation.ts'
 import { listAudit } from './audit/list-audit.ts'
 import { declareCellLost } from './cells/declare-cell-lost.ts'
 import { deleteCell } from './cells/delete-cell.ts'
@@ -47,7 +48,7 @@ import { listJoinTokens } from './tokens/list-join-tokens.ts'
 import { listVersions } from './versions/list-versions.ts'
 
 /** A handler for every operation of openapi/federation.yaml. */
-export const federationHandlers: Handlers = {
+export const federationHandlers: HandlerTable<operations> = {
   adoptGuest,
   adoptOrphan,
   addNode,

@@ -1,4 +1,5 @@
-import type { Handlers } from '../../http/operation.ts'
+import type { operations } from '#openapi/identity.gen.ts'
+import type { HandlerTable } from '../../http/operation.ts'
 import { deleteAccessRule } from './access-rules/delete-access-rule.ts'
 import { listAccessRules } from './access-rules/list-access-rules.ts'
 import { showAccessRule } from './access-rules/show-access-rule.ts'
@@ -82,7 +83,7 @@ import { listVersions } from './versions/list-versions.ts'
 import { showVersion } from './versions/show-version.ts'
 
 /** A handler for every operation of openapi/identity.yaml. */
-export const identityHandlers: Handlers = {
+export const identityHandlers: HandlerTable<operations> = {
   ...credentialHandlers,
   ...ec2CredentialHandlers,
   ...signatureTokenHandlers,

@@ -1,4 +1,5 @@
-import type { Handlers } from '../../http/operation.ts'
+import type { operations } from '#openapi/image.gen.ts'
+import type { HandlerTable } from '../../http/operation.ts'
 import { downloadImage } from './data/download-image.ts'
 import { downloadImageWithTicket } from './data/download-image-with-ticket.ts'
 import { uploadImage } from './data/upload-image.ts'
@@ -31,7 +32,7 @@ import { listVersionsPlainly } from './versions/list-versions-plainly.ts'
 import { showVersion } from './versions/show-version.ts'
 
 /** A handler for every operation of openapi/image.yaml. */
-export const imageHandlers: Handlers = {
+export const imageHandlers: HandlerTable<operations> = {
   addImageMember,
   addImageTag,
   createImage,

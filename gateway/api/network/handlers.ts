@@ -1,4 +1,5 @@
-import type { Handlers } from '../../http/operation.ts'
+import type { operations } from '#openapi/network.gen.ts'
+import type { HandlerTable } from '../../http/operation.ts'
 import { listAgents } from './extensions/list-agents.ts'
 import { listAvailabilityZones } from './extensions/list-availability-zones.ts'
 import { listExtensions } from './extensions/list-extensions.ts'
@@ -45,7 +46,7 @@ import { listResources } from './versions/list-resources.ts'
 import { listVersions } from './versions/list-versions.ts'
 
 /** A handler for every operation of openapi/network.yaml. */
-export const networkHandlers: Handlers = {
+export const networkHandlers: HandlerTable<operations> = {
   createNetwork,
   createPort,
   createSecurityGroup,

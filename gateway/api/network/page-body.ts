@@ -9,8 +9,10 @@ interface ListCall {
   readonly query: { readonly fields?: readonly string[] }
 }
 
+type Rel = 'next' | 'previous'
+
 type PageBody<Name extends string, V> = Readonly<Record<Name, readonly Partial<V>[]>> &
-  Readonly<Partial<Record<`${Name}_links`, readonly PageLink[]>>>
+  Readonly<Partial<Record<`${Name}_links`, readonly PageLink<Rel>[]>>>
 
 /** A page as Neutron answers it: the collection under its name, and where the pages beside it are. */
 export function pageBody<Name extends string, T, V extends object>(
@@ -32,9 +34,9 @@ export function pageBody<Name extends string, T, V extends object>(
 /** The same query from another marker, forwards or backwards. */
 function linkFrom(
   { links, raw }: ListCall,
-  rel: PageLink['rel'],
+  rel: Rel,
   marker: string | undefined,
-): readonly PageLink[] {
+): readonly PageLink<Rel>[] {
   if (marker === undefined) return []
   const query = new URLSearchParams(raw.search)
   query.set('marker', marker)

@@ -1,4 +1,5 @@
-import type { Handlers } from '../../http/operation.ts'
+import type { operations } from '#openapi/placement.gen.ts'
+import type { HandlerTable } from '../../http/operation.ts'
 import { listAllocationCandidates } from './allocations/list-allocation-candidates.ts'
 import { showAllocations } from './allocations/show-allocations.ts'
 import { listInventories } from './providers/list-inventories.ts'
@@ -17,7 +18,7 @@ import { listUsages } from './usages/list-usages.ts'
 import { listVersions } from './versions/list-versions.ts'
 
 /** A handler for every operation of openapi/placement.yaml. */
-export const placementHandlers: Handlers = {
+export const placementHandlers: HandlerTable<operations> = {
   checkTrait,
   listAllocationCandidates,
   listInventories,

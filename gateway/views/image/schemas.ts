@@ -93,7 +93,9 @@ const TASK_SCHEMA = {
   },
 }
 
-const SCHEMAS: ReadonlyMap<string, object> = new Map<string, object>([
+type JsonSchema = Readonly<Record<string, unknown>>
+
+const SCHEMAS: ReadonlyMap<string, JsonSchema> = new Map<string, JsonSchema>([
   ['image', IMAGE_SCHEMA],
   ['images', listSchema('images', IMAGE_SCHEMA)],
   ['member', MEMBER_SCHEMA],
@@ -103,6 +105,6 @@ const SCHEMAS: ReadonlyMap<string, object> = new Map<string, object>([
 ])
 
 /** The JSON schema Glance's clients know by this name. */
-export function schemaNamed(name: string): object | undefined {
+export function schemaNamed(name: string): JsonSchema | undefined {
   return SCHEMAS.get(name)
 }

@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { addAggregateHost } from './add-aggregate-host.ts'
 import { cacheAggregateImages } from './cache-aggregate-images.ts'
 import { createAggregate } from './create-aggregate.ts'
@@ -9,7 +8,7 @@ import { setAggregateMetadata } from './set-aggregate-metadata.ts'
 import { showAggregate } from './show-aggregate.ts'
 import { updateAggregate } from './update-aggregate.ts'
 
-export const aggregateHandlers: Handlers = {
+export const aggregateHandlers = {
   addAggregateHost,
   cacheAggregateImages,
   createAggregate,

@@ -1,7 +1,6 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { useIronic, withoutIronic } from './refuse-baremetal.ts'
 
-export const baremetalNodeHandlers: Handlers = {
+export const baremetalNodeHandlers = {
   actOnBaremetalNode: useIronic('port-create'),
   createBaremetalNode: useIronic('node-create'),
   deleteBaremetalNode: useIronic('node-delete'),

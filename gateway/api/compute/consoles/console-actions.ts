@@ -1,5 +1,5 @@
 import { createConsole } from '../../../app/consoles/create-console.ts'
-import type { Handler, Handlers } from '../../../http/operation.ts'
+import type { Handler } from '../../../http/operation.ts'
 import { consoleUrl } from '../../../views/console.ts'
 
 /** What the actions of before 2.6 ask for, each under a key of its own. */
@@ -9,7 +9,7 @@ interface Operation {
   readonly requestBody: { readonly content: { readonly 'application/json': Body } }
 }
 
-export const consoleActionHandlers: Handlers = {
+export const consoleActionHandlers = {
   showVncConsole: show('vnc'),
   showSerialConsole: show('serial'),
   showSpiceConsole: show('spice'),

@@ -1,9 +1,8 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { consoleActionHandlers } from './console-actions.ts'
 import { createRemoteConsole } from './create-remote-console.ts'
 import { showConsoleToken } from './show-console-token.ts'
 
-export const consoleHandlers: Handlers = {
+export const consoleHandlers = {
   createRemoteConsole,
   showConsoleToken,
   ...consoleActionHandlers,

@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { addFlavorAccess } from './add-flavor-access.ts'
 import { createFlavor } from './create-flavor.ts'
 import { createFlavorExtraSpecs } from './create-flavor-extra-specs.ts'
@@ -14,7 +13,7 @@ import { showFlavorExtraSpec } from './show-flavor-extra-spec.ts'
 import { updateFlavor } from './update-flavor.ts'
 import { updateFlavorExtraSpec } from './update-flavor-extra-spec.ts'
 
-export const flavorHandlers: Handlers = {
+export const flavorHandlers = {
   addFlavorAccess,
   createFlavor,
   createFlavorExtraSpecs,

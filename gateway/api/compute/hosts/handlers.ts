@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { listHosts } from './list-hosts.ts'
 import { rebootHost } from './reboot-host.ts'
 import { showHost } from './show-host.ts'
@@ -6,7 +5,7 @@ import { shutHostDown } from './shut-host-down.ts'
 import { startHostUp } from './start-host-up.ts'
 import { updateHost } from './update-host.ts'
 
-export const hostHandlers: Handlers = {
+export const hostHandlers = {
   listHosts,
   rebootHost,
   showHost,

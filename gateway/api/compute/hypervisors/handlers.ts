@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { listHypervisorServers } from './list-hypervisor-servers.ts'
 import { listHypervisors } from './list-hypervisors.ts'
 import { listHypervisorsDetail } from './list-hypervisors-detail.ts'
@@ -7,7 +6,7 @@ import { showHypervisor } from './show-hypervisor.ts'
 import { showHypervisorStatistics } from './show-hypervisor-statistics.ts'
 import { showHypervisorUptime } from './show-hypervisor-uptime.ts'
 
-export const hypervisorHandlers: Handlers = {
+export const hypervisorHandlers = {
   listHypervisorServers,
   listHypervisors,
   listHypervisorsDetail,

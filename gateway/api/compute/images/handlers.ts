@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { deleteImage } from './delete-image.ts'
 import { deleteImageMetadataItem } from './delete-image-metadata-item.ts'
 import { listImageMetadata } from './list-image-metadata.ts'
@@ -11,7 +10,7 @@ import { updateImageMetadata } from './update-image-metadata.ts'
 import { updateImageMetadataItem } from './update-image-metadata-item.ts'
 
 /** The proxies for images, which clients from before microversion 2.36 still call. */
-export const imageHandlers: Handlers = {
+export const imageHandlers = {
   deleteImage,
   deleteImageMetadataItem,
   listImageMetadata,

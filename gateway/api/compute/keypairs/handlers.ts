@@ -1,7 +1,6 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { createKeypair } from './create-keypair.ts'
 import { deleteKeypair } from './delete-keypair.ts'
 import { listKeypairs } from './list-keypairs.ts'
 import { showKeypair } from './show-keypair.ts'
 
-export const keypairHandlers: Handlers = { createKeypair, deleteKeypair, listKeypairs, showKeypair }
+export const keypairHandlers = { createKeypair, deleteKeypair, listKeypairs, showKeypair }

@@ -1,11 +1,10 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { abortServerMigration } from './abort-server-migration.ts'
 import { forceServerMigration } from './force-server-migration.ts'
 import { listMigrations } from './list-migrations.ts'
 import { listServerMigrations } from './list-server-migrations.ts'
 import { showServerMigration } from './show-server-migration.ts'
 
-export const migrationHandlers: Handlers = {
+export const migrationHandlers = {
   abortServerMigration,
   forceServerMigration,
   listMigrations,

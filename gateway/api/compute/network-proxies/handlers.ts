@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { gone } from '../gone.ts'
 import { createProxiedSecurityGroup } from './create-proxied-security-group.ts'
 import { createProxiedSecurityGroupRule } from './create-proxied-security-group-rule.ts'
@@ -18,7 +17,7 @@ import { showProxiedSecurityGroup } from './show-proxied-security-group.ts'
 import { showTenantNetwork } from './show-tenant-network.ts'
 import { updateProxiedSecurityGroup } from './update-proxied-security-group.ts'
 
-export const networkProxyHandlers: Handlers = {
+export const networkProxyHandlers = {
   actOnProxiedNetwork: gone,
   addProxiedNetwork: gone,
   createFloatingIp,

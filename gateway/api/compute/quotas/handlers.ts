@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { deleteQuotaSet } from './delete-quota-set.ts'
 import { showLimits } from './show-limits.ts'
 import { showQuotaClassSet } from './show-quota-class-set.ts'
@@ -8,7 +7,7 @@ import { showQuotaSetDetail } from './show-quota-set-detail.ts'
 import { updateQuotaClassSet } from './update-quota-class-set.ts'
 import { updateQuotaSet } from './update-quota-set.ts'
 
-export const quotaHandlers: Handlers = {
+export const quotaHandlers = {
   deleteQuotaSet,
   showLimits,
   showQuotaClassSet,

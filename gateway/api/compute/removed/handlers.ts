@@ -1,7 +1,6 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { gone } from '../gone.ts'
 
-export const removedHandlers: Handlers = {
+export const removedHandlers = {
   actOnFixedIp: gone,
   createAgent: gone,
   createBulkFloatingIps: gone,

@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { deleteServerMetadataItem } from './delete-server-metadata-item.ts'
 import { listServerMetadata } from './list-server-metadata.ts'
 import { replaceServerMetadata } from './replace-server-metadata.ts'
@@ -6,7 +5,7 @@ import { showServerMetadataItem } from './show-server-metadata-item.ts'
 import { updateServerMetadata } from './update-server-metadata.ts'
 import { updateServerMetadataItem } from './update-server-metadata-item.ts'
 
-export const serverMetadataHandlers: Handlers = {
+export const serverMetadataHandlers = {
   listServerMetadata,
   updateServerMetadata,
   replaceServerMetadata,

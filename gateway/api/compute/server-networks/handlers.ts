@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { gone } from '../gone.ts'
 import { attachServerInterface } from './attach-server-interface.ts'
 import { detachServerInterface } from './detach-server-interface.ts'
@@ -8,7 +7,7 @@ import { listServerSecurityGroups } from './list-server-security-groups.ts'
 import { showServerAddresses } from './show-server-addresses.ts'
 import { showServerInterface } from './show-server-interface.ts'
 
-export const serverNetworkHandlers: Handlers = {
+export const serverNetworkHandlers = {
   attachServerInterface,
   detachServerInterface,
   listServerAddresses,

@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { addServerTag } from './add-server-tag.ts'
 import { checkServerTag } from './check-server-tag.ts'
 import { deleteServerTag } from './delete-server-tag.ts'
@@ -6,7 +5,7 @@ import { deleteServerTags } from './delete-server-tags.ts'
 import { listServerTags } from './list-server-tags.ts'
 import { replaceServerTags } from './replace-server-tags.ts'
 
-export const serverTagHandlers: Handlers = {
+export const serverTagHandlers = {
   listServerTags,
   replaceServerTags,
   deleteServerTags,

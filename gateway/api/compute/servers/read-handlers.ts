@@ -1,6 +1,5 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { listServers } from './list-servers.ts'
 import { listServersDetail } from './list-servers-detail.ts'
 import { showServer } from './show-server.ts'
 
-export const serverReadHandlers: Handlers = { listServers, listServersDetail, showServer }
+export const serverReadHandlers = { listServers, listServersDetail, showServer }

@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { createServer } from './create-server.ts'
 import { deleteServer } from './delete-server.ts'
 import { listServers } from './list-servers.ts'
@@ -7,7 +6,7 @@ import { showServer } from './show-server.ts'
 import { updateServer } from './update-server.ts'
 
 /** Servers by the name of the API that alone took block devices once. */
-export const volumeBootHandlers: Handlers = {
+export const volumeBootHandlers = {
   createVolumeBootedServer: createServer,
   deleteVolumeBootedServer: deleteServer,
   listVolumeBootedServers: listServers,

@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { gone } from '../gone.ts'
 import { addServerFixedIp } from './actions/add-server-fixed-ip.ts'
 import { addServerSecurityGroup } from './actions/add-server-security-group.ts'
@@ -31,7 +30,7 @@ import { deleteServer } from './delete-server.ts'
 import { updateServer } from './update-server.ts'
 
 /** What changes servers, or asks their cell. */
-export const serverWriteHandlers: Handlers = {
+export const serverWriteHandlers = {
   createServer,
   updateServer,
   deleteServer,

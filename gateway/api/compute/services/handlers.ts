@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { deleteService } from './delete-service.ts'
 import { disableService } from './disable-service.ts'
 import { disableServiceWithReason } from './disable-service-with-reason.ts'
@@ -7,7 +6,7 @@ import { forceServiceDown } from './force-service-down.ts'
 import { listServices } from './list-services.ts'
 import { updateService } from './update-service.ts'
 
-export const serviceHandlers: Handlers = {
+export const serviceHandlers = {
   deleteService,
   disableService,
   disableServiceWithReason,

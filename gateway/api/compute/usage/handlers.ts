@@ -1,10 +1,9 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { listTenantUsage } from './list-tenant-usage.ts'
 import { listUsageAudits } from './list-usage-audits.ts'
 import { showTenantUsage } from './show-tenant-usage.ts'
 import { showUsageAudit } from './show-usage-audit.ts'
 
-export const usageHandlers: Handlers = {
+export const usageHandlers = {
   listTenantUsage,
   listUsageAudits,
   showTenantUsage,

@@ -1,6 +1,5 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { listVersions } from './list-versions.ts'
 import { showOldVersion } from './show-old-version.ts'
 import { showVersion } from './show-version.ts'
 
-export const versionHandlers: Handlers = { listVersions, showOldVersion, showVersion }
+export const versionHandlers = { listVersions, showOldVersion, showVersion }

@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import {
   attachServerShare,
   detachServerShare,
@@ -19,7 +18,7 @@ import {
   refuseVolumes,
 } from './volume-proxies.ts'
 
-export const volumeHandlers: Handlers = {
+export const volumeHandlers = {
   attachServerShare,
   attachVolume,
   createProxiedSnapshot: refuseVolumes,

@@ -1,5 +1,4 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { listAvailabilityZones } from './list-availability-zones.ts'
 import { listAvailabilityZonesDetail } from './list-availability-zones-detail.ts'
 
-export const zoneHandlers: Handlers = { listAvailabilityZones, listAvailabilityZonesDetail }
+export const zoneHandlers = { listAvailabilityZones, listAvailabilityZonesDetail }

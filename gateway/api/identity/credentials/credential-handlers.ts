@@ -6,7 +6,7 @@ import {
   oneCredential,
   removeCredential,
 } from '../../../app/identity/credentials.ts'
-import type { Answer, Call, Handlers } from '../../../http/operation.ts'
+import type { Answer, Call } from '../../../http/operation.ts'
 import { credentialView } from '../../../views/identity/credential.ts'
 import { listBody } from '../list-body.ts'
 
@@ -57,7 +57,7 @@ async function remove({ app, context, params }: Call<Delete>): Promise<Answer<De
 }
 
 /** What openapi/identity/credentials.yaml describes under /v3/credentials. */
-export const credentialHandlers: Handlers = {
+export const credentialHandlers = {
   listCredentials: list,
   createCredential: create,
   showCredential: show,

@@ -5,7 +5,7 @@ import {
   oneEc2Credential,
   removeEc2Credential,
 } from '../../../app/identity/ec2-credentials.ts'
-import type { Answer, Call, Handlers } from '../../../http/operation.ts'
+import type { Answer, Call } from '../../../http/operation.ts'
 import { ec2CredentialView } from '../../../views/identity/credential.ts'
 import { listBody } from '../list-body.ts'
 
@@ -37,7 +37,7 @@ async function remove({ app, context, params }: Call<Delete>): Promise<Answer<De
 }
 
 /** What openapi/identity/credentials.yaml describes under /v3/users/{user_id}/credentials/OS-EC2. */
-export const ec2CredentialHandlers: Handlers = {
+export const ec2CredentialHandlers = {
   listEc2Credentials: list,
   createEc2Credential: create,
   showEc2Credential: show,

@@ -1,11 +1,10 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { checkGrant } from './check-grant.ts'
 import { createGrant } from './create-grant.ts'
 import { listGrants } from './list-grants.ts'
 import { revokeGrant } from './revoke-grant.ts'
 
 /** The operations on grants: one of four for every kind of target and actor. */
-export const grantHandlers: Handlers = {
+export const grantHandlers = {
   addGroupRoleBelowDomain: createGrant,
   addGroupRoleBelowProject: createGrant,
   addGroupRoleOnDomain: createGrant,

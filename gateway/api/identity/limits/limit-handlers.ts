@@ -1,4 +1,3 @@
-import type { Handlers } from '../../../http/operation.ts'
 import { createLimits } from './create-limits.ts'
 import { createRegisteredLimits } from './create-registered-limits.ts'
 import { deleteLimit } from './delete-limit.ts'
@@ -12,7 +11,7 @@ import { updateLimit } from './update-limit.ts'
 import { updateRegisteredLimit } from './update-registered-limit.ts'
 
 /** What openapi/identity/limits.yaml describes. */
-export const limitHandlers: Handlers = {
+export const limitHandlers = {
   createLimits,
   createRegisteredLimits,
   deleteLimit,

@@ -6,7 +6,7 @@ import {
   onePolicy,
   removePolicy,
 } from '../../../app/identity/policies.ts'
-import type { Answer, Call, Handlers } from '../../../http/operation.ts'
+import type { Answer, Call } from '../../../http/operation.ts'
 import { policyView } from '../../../views/identity/policy.ts'
 import { listBody } from '../list-body.ts'
 import { listQuery } from '../list-query.ts'
@@ -54,7 +54,7 @@ async function remove({ app, params }: Call<Delete>): Promise<Answer<Delete>> {
 }
 
 /** What openapi/identity/policies.yaml describes. */
-export const policyHandlers: Handlers = {
+export const policyHandlers = {
   listPolicies: list,
   createPolicy: create,
   showPolicy: show,

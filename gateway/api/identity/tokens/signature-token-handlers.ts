@@ -1,7 +1,7 @@
 import type { operations } from '#openapi/identity.gen.ts'
 import { tokenForRequest, tokenForText } from '../../../app/identity/signature-tokens.ts'
 import { tokenCatalog } from '../../../app/identity/token-catalog.ts'
-import type { Answer, Call, Handlers } from '../../../http/operation.ts'
+import type { Answer, Call } from '../../../http/operation.ts'
 import { tokenBody } from '../../../views/identity/token.ts'
 
 type Ec2 = operations['createEc2Token']
@@ -34,7 +34,7 @@ async function ofText({ app, body, links }: Call<S3>): Promise<Answer<S3>> {
 }
 
 /** What openapi/identity/authentication.yaml describes for services that take signatures. */
-export const signatureTokenHandlers: Handlers = {
+export const signatureTokenHandlers = {
   createEc2Token: ofRequest,
   createS3Token: ofText,
 }

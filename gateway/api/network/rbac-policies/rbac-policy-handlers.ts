@@ -6,7 +6,7 @@ import {
   ownRbacPolicy,
   retargetRbacPolicy,
 } from '../../../app/networks/rbac-policies.ts'
-import type { Answer, Call, Handlers } from '../../../http/operation.ts'
+import type { Answer, Call } from '../../../http/operation.ts'
 import { queryPairs } from '../../../http/query-pairs.ts'
 import { rbacPolicyView } from '../../../views/network/rbac-policy.ts'
 import { pageBody } from '../page-body.ts'
@@ -52,7 +52,7 @@ async function remove({ app, context, params }: Call<Delete>): Promise<Answer<De
 }
 
 /** What openapi/network/rbac-policies.yaml describes. */
-export const rbacPolicyHandlers: Handlers = {
+export const rbacPolicyHandlers = {
   listRbacPolicies: list,
   createRbacPolicy: create,
   showRbacPolicy: show,

@@ -1,7 +1,7 @@
 import type { PlainAct } from '#openapi/wire/act.ts'
 import { actOnServer } from '../../../../app/servers/act-on-server.ts'
 import { powerServer } from '../../../../app/servers/power-server.ts'
-import type { Handler, Handlers } from '../../../../http/operation.ts'
+import type { Handler } from '../../../../http/operation.ts'
 
 const plain =
   (name: PlainAct): Handler =>
@@ -18,7 +18,7 @@ const power =
   }
 
 /** Actions of which the name says all. */
-export const plainActionHandlers: Handlers = {
+export const plainActionHandlers = {
   startServer: power('start'),
   stopServer: power('stop'),
   pauseServer: plain('pause'),
