@@ -1,4 +1,4 @@
-import { and, eq, isNull, lt, sql } from 'drizzle-orm'
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { rowsInsert } from '#common/db/insert-rows.ts'
 import { builder, sqlStatement, statement } from '#common/db/statement.ts'
@@ -84,6 +84,56 @@ const MARK_DELETING = statement(
     .where(and(isServer, isThere)),
 )
 
+interface Said {
+  /** As a view names it. */
+  readonly name: keyof typeof serverIndex.$inferInsert
+  readonly type: SQL
+  /** Where a view has it; absent: below its name. */
+  readonly path?: string
+  readonly written?: (said: SQL) => SQL
+}
+
+const fromMs = (said: SQL) => sql`from_unixtime(${said} / 1000)`
+
+/** What a cell says of a server. Of flavor and image it speaks only where they have changed. */
+const SAID: readonly Said[] = [
+  { name: 'version', type: sql`int` },
+  { name: 'vmState', type: ascii(20) },
+  { name: 'taskState', type: ascii(32) },
+  { name: 'powerState', type: sql`int` },
+  { name: 'hostId', type: ascii(36) },
+  { name: 'host', type: ascii(64) },
+  { name: 'hypervisorHostname', type: ascii(64) },
+  { name: 'instanceName', type: ascii(64) },
+  { name: 'zone', type: sql`varchar(255)` },
+  { name: 'fault', type: sql`json` },
+  {
+    name: 'flavorId',
+    type: sql`varchar(255)`,
+    path: '$.flavor.id',
+    written: orAsBefore('flavor_id'),
+  },
+  { name: 'flavor', type: sql`json`, written: orAsBefore('flavor') },
+  { name: 'imageId', type: ascii(36), written: orAsBefore('image_id') },
+  { name: 'launchedAt', type: sql`bigint`, written: fromMs },
+  { name: 'terminatedAt', type: sql`bigint`, written: fromMs },
+]
+
+function orAsBefore(column: string): (said: SQL) => SQL {
+  return (said) => sql`coalesce(${said}, s.${sql.identifier(column)})`
+}
+
+const columnOf = ({ name }: Said) => sql.identifier(serverIndex[name].name)
+const assignments = (saidOf: (each: Said) => SQL) =>
+  sql.join(
+    SAID.map((each) => {
+      const { written = (said) => said } = each
+      return sql`s.${columnOf(each)} = ${written(saidOf(each))}`
+    }),
+    sql`, `,
+  )
+const ALSO = sql`s.updated_at = now(3), s.missing_since = null, s.room = null`
+
 /**
  * Any number of views in one statement. The rows' order in the plan is the array's, so that every writer locks in
  * the same order. `cellId` is the sender's: a cell speaks only of servers it has been given, at their attempt.
@@ -92,31 +142,15 @@ const APPLY = sqlStatement(sql`
   update json_table(${sql.placeholder('views')}, '$[*]' columns (
     server_id ${ascii(36)} path '$.serverId',
     attempt int path '$.attempt',
-    version int path '$.version',
-    vm_state ${ascii(20)} path '$.vmState',
-    task_state ${ascii(32)} path '$.taskState',
-    power_state int path '$.powerState',
-    host_id ${ascii(36)} path '$.hostId',
-    host ${ascii(64)} path '$.host',
-    hypervisor_hostname ${ascii(64)} path '$.hypervisorHostname',
-    instance_name ${ascii(64)} path '$.instanceName',
-    zone varchar(255) path '$.zone',
-    fault json path '$.fault',
-    flavor_id varchar(255) path '$.flavor.id',
-    flavor json path '$.flavor',
-    image_id ${ascii(36)} path '$.imageId',
-    launched_at bigint path '$.launchedAt',
-    terminated_at bigint path '$.terminatedAt'
+    ${sql.join(
+      SAID.map((each) => {
+        const { name, type, path = `$.${name}` } = each
+        return sql`${columnOf(each)} ${type} path ${sql.raw(`'${path}'`)}`
+      }),
+      sql`, `,
+    )}
   )) v straight_join server_index s on s.server_id = v.server_id
-  set s.version = v.version, s.vm_state = v.vm_state, s.task_state = v.task_state,
-    s.power_state = v.power_state, s.host_id = v.host_id, s.host = v.host,
-    s.hypervisor_hostname = v.hypervisor_hostname, s.instance_name = v.instance_name,
-    s.zone = v.zone, s.fault = v.fault,
-    s.flavor_id = coalesce(v.flavor_id, s.flavor_id), s.flavor = coalesce(v.flavor, s.flavor),
-    s.image_id = coalesce(v.image_id, s.image_id),
-    s.launched_at = from_unixtime(v.launched_at / 1000),
-    s.terminated_at = from_unixtime(v.terminated_at / 1000), s.updated_at = now(3),
-    s.missing_since = null, s.room = null
+  set ${assignments((each) => sql`v.${columnOf(each)}`)}, ${ALSO}
   where s.cell_id = ${sql.placeholder('cellId')} and s.attempt = v.attempt
     and s.deleted_at is null
     and (s.version < v.version or (${sql.placeholder('isResync')} and (s.version <> v.version
@@ -124,39 +158,11 @@ const APPLY = sqlStatement(sql`
       or s.power_state <> v.power_state or not s.host <=> v.host)))`)
 
 /** The same for one view, as every reply of a cell brings it: a table made of JSON costs several times the update. */
-const APPLY_ONE = statement(
-  builder
-    .update(serverIndex)
-    .set({
-      version: sql`${sql.placeholder('version')}`,
-      vmState: sql`${sql.placeholder('vmState')}`,
-      taskState: sql`${sql.placeholder('taskState')}`,
-      powerState: sql`${sql.placeholder('powerState')}`,
-      hostId: sql`${sql.placeholder('hostId')}`,
-      host: sql`${sql.placeholder('host')}`,
-      hypervisorHostname: sql`${sql.placeholder('hypervisorHostname')}`,
-      instanceName: sql`${sql.placeholder('instanceName')}`,
-      zone: sql`${sql.placeholder('zone')}`,
-      fault: sql`${sql.placeholder('fault')}`,
-      flavorId: sql`coalesce(${sql.placeholder('flavorId')}, flavor_id)`,
-      flavor: sql`coalesce(${sql.placeholder('flavor')}, flavor)`,
-      imageId: sql`coalesce(${sql.placeholder('imageId')}, image_id)`,
-      launchedAt: sql`from_unixtime(${sql.placeholder('launchedAt')} / 1000)`,
-      terminatedAt: sql`from_unixtime(${sql.placeholder('terminatedAt')} / 1000)`,
-      missingSince: null,
-      room: null,
-      updatedAt: now,
-    })
-    .where(
-      and(
-        isServer,
-        isThere,
-        eq(serverIndex.cellId, sql.placeholder('cellId')),
-        eq(serverIndex.attempt, sql.placeholder('attempt')),
-        lt(serverIndex.version, sql.placeholder('version')),
-      ),
-    ),
-)
+const APPLY_ONE = sqlStatement(sql`
+  update server_index s set ${assignments(({ name }) => sql`${sql.placeholder(name)}`)}, ${ALSO}
+  where s.server_id = ${sql.placeholder('serverId')} and s.deleted_at is null
+    and s.cell_id = ${sql.placeholder('cellId')} and s.attempt = ${sql.placeholder('attempt')}
+    and s.version < ${sql.placeholder('version')}`)
 
 const MARK_DELETED = sqlStatement(sql`
   update ${SERVER_ATTEMPTS} straight_join server_index s on s.server_id = v.server_id
