@@ -1,3 +1,5 @@
+import type { GetColumnData, SQL } from 'drizzle-orm'
+import type { MySqlColumn } from 'drizzle-orm/mysql-core'
 import type { CellId, HostId, ImageId, InstanceId } from '#common/ids.ts'
 import type { Task, VmState } from '#common/states/instance-states.ts'
 import { taskOfWish, type Wish } from '#common/states/wishes.ts'
@@ -53,51 +55,37 @@ export const SERVER_COLUMNS = {
   deleted_at: serverIndex.deletedAt,
 } as const
 
-/** A row of `SERVER_COLUMNS` as the driver hands it over: JSON as text, booleans as 0 and 1. */
-export interface ServerRow {
+/** What of a row is narrower than its column, or may be absent where the text of its JSON does not say so. */
+interface Narrowed {
   readonly server_id: InstanceId
-  readonly project_id: string
-  readonly user_id: string
   readonly cell_id: CellId | null
-  readonly attempt: number
-  readonly version: number
-  readonly name: string
-  readonly hostname: string
-  readonly description: string | null
-  readonly metadata: string
-  readonly tags: string
-  readonly is_locked: number
-  readonly locked_reason: string | null
   readonly locked_by: 'owner' | 'admin' | null
-  readonly flavor: string
   readonly image_id: ImageId | null
-  readonly key_name: string | null
-  readonly config_drive: number
-  readonly addresses: string
-  readonly security_groups: string
-  readonly reservation_id: string
-  readonly launch_index: number
   readonly disk_config: 'AUTO' | 'MANUAL'
-  readonly requested_zone: string | null
-  readonly access_ip_v4: string | null
-  readonly access_ip_v6: string | null
-  readonly is_deleting: number
   readonly wish: Wish | null
   readonly asked: string | null
   readonly vm_state: VmState
   readonly task_state: Task | null
-  readonly power_state: number
   readonly host_id: HostId | null
-  readonly host: string | null
-  readonly hypervisor_hostname: string | null
-  readonly instance_name: string | null
-  readonly zone: string | null
   readonly fault: string | null
-  readonly launched_at: Date | null
-  readonly terminated_at: Date | null
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly deleted_at: Date | null
+}
+
+type Column = (typeof SERVER_COLUMNS)[keyof typeof SERVER_COLUMNS]
+
+type Read<C extends Column> =
+  C extends SQL.Aliased<infer Text>
+    ? Text
+    : C extends MySqlColumn
+      ? ReadValue<GetColumnData<C>>
+      : never
+
+type ReadValue<T> = T extends boolean ? number : T
+
+/** A row of `SERVER_COLUMNS` as the driver hands it over: JSON as text, booleans as 0 and 1. */
+export type ServerRow = Narrowed & {
+  readonly [Name in Exclude<keyof typeof SERVER_COLUMNS, keyof Narrowed>]: Read<
+    (typeof SERVER_COLUMNS)[Name]
+  >
 }
 
 export function serverRecordOf(row: ServerRow): ServerRecord {
