@@ -278,17 +278,6 @@ test('a dark cell is asked nothing, and both changes are noted', async () => {
   expect((await mapping()).isDark).toBe(false)
 })
 
-test.each([
-  ['a cell that was let in and has not started yet', { lastHeardAt: undefined }],
-  ['a cell that this gateway has not heard since it started', { isNew: true }],
-])('%s is not noted as unreachable', async (_, circumstances) => {
-  Object.assign(world, { isAlive: false }, circumstances)
-
-  expect(await world.round()).toEqual({ holder: 1, dark: 1 })
-
-  expect((await mapping()).isDark).toBe(false)
-})
-
 test('a round for a cell that has left meanwhile does not fail', async () => {
   await world.settle()
   await db.transaction((tx) => removeCell(tx, id))
