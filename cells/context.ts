@@ -67,8 +67,8 @@ export async function startCell(
     listener?.forget()
   }
   if (config.uplink !== undefined) {
-    owned.use(await openUplink(config.uplink, log))
-    renewUplink(owned, config.uplink, clock, log)
+    const keeper = renewUplink(owned, config.uplink, clock, log)
+    owned.use(await openUplink(config.uplink, log, () => keeper?.tellRefused()))
   }
   const nats = await connectBus(busOptions(config, onReconnect), log)
   owned.defer(() => nats.close())
@@ -136,11 +136,12 @@ function renewUplink(
   { credential }: UplinkSettings,
   clock: Clock,
   log: Logger,
-): void {
-  if (credential === undefined) return
+): CredentialKeeper | undefined {
+  if (credential === undefined) return undefined
   const renew = renewAtGateway(credential.gatewayUrl)
   const keeper = new CredentialKeeper({ file: credential.file, renew, clock, log })
   owned.use(new RunningReconciler(keeper.reconciler(), clock, log))
+  return keeper
 }
 
 export function busOptions(config: CellConfig, onReconnect: () => void): BusOptions {

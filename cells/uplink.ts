@@ -19,20 +19,32 @@ const LOOPBACK = '127.0.0.1'
 const CONNECTIONS_MAX = 4
 const FRAME_BYTES_MAX = 8 * 2 ** 20
 const HANDSHAKE_LIMIT_MS = 10_000
+/** A gateway that refuses what dials says so, and closes the connection, within two seconds. */
+const REFUSED_WITHIN_MS = 3_000
+/** So many such connections in a row are refusals. */
+const REFUSALS_MIN = 3
 
 /**
  * Carries what the cell's bus says to the gateway's, over a WebSocket, until disposed. The bus could dial WebSockets
  * itself, but the server of NATS 2.9 ends at a frame whose length is made up, also where it is the one that dialled.
+ * `onRefused` is called at each connection that the gateway does not let in, after a few in a row.
  */
 export async function openUplink(
   { url, port }: UplinkSettings,
   log: Logger,
+  onRefused: () => void = () => {},
 ): Promise<AsyncDisposable> {
+  let short = 0
+  const isRefused = () => short >= REFUSALS_MIN
+  const judge = (isShort: boolean) => {
+    short = isShort ? short + 1 : 0
+    if (isRefused()) onRefused()
+  }
   const open = new Set<Promise<void>>()
   const sockets = new Set<Socket>()
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
-    const carried = carry(socket, url, log)
+    const carried = carry(socket, url, { log, level: isRefused() ? 'debug' : 'info' }).then(judge)
     open.add(carried)
     void carried.finally(() => {
       open.delete(carried)
@@ -56,8 +68,12 @@ async function listen(server: Server, port: number): Promise<void> {
   await once(server, 'listening')
 }
 
-/** The bus dials again by itself. */
-async function carry(inner: Socket, url: string, log: Logger): Promise<void> {
+/** The bus dials again by itself. True where the connection was opened and ended at once. */
+async function carry(
+  inner: Socket,
+  url: string,
+  { log, level }: { readonly log: Logger; readonly level: 'debug' | 'info' },
+): Promise<boolean> {
   const socket = new WebSocket(url, {
     perMessageDeflate: false,
     maxPayload: FRAME_BYTES_MAX,
@@ -69,11 +85,14 @@ async function carry(inner: Socket, url: string, log: Logger): Promise<void> {
   socket.once('close', () => outer.destroy())
   try {
     await once(socket, 'open')
-    log.info('uplink open')
+    const since = performance.now()
+    log[level]('uplink open')
     await Promise.allSettled([pipeline(inner, outer), pipeline(outer, inner)])
-    log.info('uplink ended')
+    log[level]('uplink ended')
+    return performance.now() - since < REFUSED_WITHIN_MS
   } catch (error) {
     log.debug(errorFields(error), 'uplink not open')
+    return false
   } finally {
     inner.destroy()
     outer.destroy()

@@ -1,9 +1,14 @@
+import type { Tx } from '#common/db/database.ts'
 import {
   recordedName,
   SERVER_ACTIONS,
   type ServerActionName,
 } from '#common/states/server-actions.ts'
 import type { ActionEvent } from '#openapi/wire/feed.ts'
+import type { Fault } from '#openapi/wire/instance.ts'
+import { addToFeed } from '../db/feed.ts'
+import type { Conductor } from './conductor.ts'
+import { faultOf, type Instance, instanceView } from './instance.ts'
 
 /** As Nova's computes name it, which clients know. */
 const BUILD_EVENT = 'compute__do_build_and_run_instance'
@@ -28,6 +33,25 @@ export interface EndedEvent {
   readonly failure?: string | undefined
   /** True where the cell began it of its own accord, so that no gateway has a record of the action. */
   readonly isOwn?: boolean | undefined
+}
+
+/** Afterwards the gateways are told what the instance is now that work on it is over, and what came of that. */
+export function tellEnded(
+  tx: Tx,
+  { feedChanged }: Pick<Conductor, 'feedChanged'>,
+  to: Instance,
+  ended: Omit<EndedEvent, 'serverId'>,
+): void {
+  addToFeed(tx, [
+    { kind: 'instance', view: instanceView(to) },
+    { kind: 'action-event', event: endedEvent({ ...ended, serverId: to.id }) },
+  ])
+  tx.afterCommit(feedChanged)
+}
+
+/** The fault of an action that a host could not carry out. `at` in milliseconds since the epoch. */
+export function failedAction(action: ServerActionName, reason: string, at: number): Fault {
+  return faultOf(`The action '${SERVER_ACTIONS[action].name}' failed.`, reason, at)
 }
 
 /** Work on a server that is over, as `server event show` lists it. */

@@ -54,8 +54,13 @@ export type HostOutcome =
   /** An operator has declared the host down: nothing runs there. */
   | { readonly state: 'fenced' }
 
-/** Why a host could not do it, for operators: users are shown no word of a backend's. */
-export function reasonOf({ message, detail }: Extract<HostAnswer, { state: 'failed' }>): string {
+/** Why a host did not do it, for operators: users are shown no word of a backend's. */
+export function reasonOf(
+  outcome: Extract<HostOutcome, { state: 'failed' | 'stale' | 'fenced' }>,
+): string {
+  if (outcome.state === 'stale') return 'The host knows a newer attempt of the server.'
+  if (outcome.state === 'fenced') return 'The host was declared down.'
+  const { message, detail } = outcome
   return detail === undefined ? message : `${message} (${detail})`
 }
 

@@ -34,6 +34,14 @@ export interface PlacedOn {
   readonly zone: string
 }
 
+/** Nova's code of whatever goes wrong on a host. */
+const FAULT_CODE = 500
+
+/** A fault that a user is shown; `details` are for operators. `createdAt` in milliseconds since the epoch. */
+export function faultOf(message: string, details: string, createdAt: number): Fault {
+  return { code: FAULT_CODE, message, details, createdAt }
+}
+
 /** What the gateways are told of it. */
 export function instanceView(instance: Instance): InstanceView {
   const { id, attempt, version, vmState, taskState, powerState, placed, fault } = instance

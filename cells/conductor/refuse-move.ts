@@ -10,7 +10,7 @@ import { insertOperation } from '../db/operations.ts'
 import { insertMigration } from '../db/server-migrations.ts'
 import { endedEvent } from './action-event.ts'
 import type { Conductor } from './conductor.ts'
-import { type Instance, instanceView } from './instance.ts'
+import { faultOf, type Instance, instanceView } from './instance.ts'
 
 /** A change of host that is asked for as such. */
 export type Move = Extract<CellAct, { isAwaited: boolean }>
@@ -23,7 +23,6 @@ export interface RefusedMove {
   readonly reason?: string
 }
 
-const FAULT_CODE = 500
 const NO_VALID_HOST = 'No valid host was found. There are not enough hosts available.'
 
 /**
@@ -37,7 +36,7 @@ export async function refuseMove(
   instance: Instance,
 ): Promise<Instance | undefined> {
   const at = clock.now()
-  const fault = { code: FAULT_CODE, message: reason, details: reason, createdAt: at }
+  const fault = faultOf(reason, reason, at)
   const vmState = move.name === 'evacuate' ? 'error' : instance.vmState
   const to: Instance = { ...instance, version: instance.version + 1, vmState, fault }
   const event = endedEvent({

@@ -1,10 +1,12 @@
 import type { WorkContext } from '#common/context.ts'
 import { isDuplicate } from '#common/db/failures.ts'
 import { Failure, isFailure } from '#common/errors.ts'
-import type { InstanceId } from '#common/ids.ts'
-import { newId, type SagaId } from '#common/ids.ts'
+import { type HostId, type InstanceId, newId, type SagaId } from '#common/ids.ts'
+import { errorFields } from '#common/log.ts'
+import { settledWithin } from '#common/settled-within.ts'
 import type { CellAsk, DeleteAnswer } from '#openapi/wire/cell.ts'
 import type { Cell } from '../cell.ts'
+import { askHost } from '../conductor/ask-host.ts'
 import { type Instance, instanceView } from '../conductor/instance.ts'
 import { deleteSaga, deleting } from '../conductor/sagas/delete.ts'
 import { findInstance } from '../db/instances.ts'
@@ -15,10 +17,13 @@ type Ask = CellAsk<'instance.delete'>
 /** The instance may change between being read and being taken, as often as others act on it meanwhile. */
 const TRIES_MAX = 5
 
+/** Less than a gateway waits for an answer. */
+const DESTROY_WAIT_MS = 5_000
+
 /** Afterwards the server is being deleted, or nothing of it is here and no build of this attempt will be accepted. */
 export async function instanceDelete(
   cell: Cell,
-  { operation }: Ask,
+  { operation, hostId }: Ask,
   work: WorkContext,
 ): Promise<DeleteAnswer> {
   const { db } = cell.conductor
@@ -31,7 +36,7 @@ export async function instanceDelete(
       return { outcome: 'deleting', view: instanceView(instance) }
     const answer = isHere
       ? await beginDelete(cell, operation, instance, work)
-      : await recordDeleted(cell, operation)
+      : await recordDeleted(cell, operation, () => destroyUnknown(cell, operation, hostId, work))
     if (answer !== undefined) return answer
   }
   throw new Failure('unavailable', 'The server is changing too fast to be deleted.')
@@ -59,11 +64,35 @@ async function beginDelete(
 async function recordDeleted(
   cell: Cell,
   operation: Ask['operation'],
+  destroy: () => Promise<void>,
 ): Promise<DeleteAnswer | undefined> {
-  if (await refuseBuilds(cell, operation)) return { outcome: 'deleted' }
+  if (await refuseBuilds(cell, operation)) {
+    await destroy()
+    return { outcome: 'deleted' }
+  }
   const record = await findBuildRecord(cell.conductor.db, operation)
   const isOver = record?.outcome !== 'accepted' || record.ended !== null
   return isOver ? { outcome: 'deleted' } : undefined
+}
+
+/**
+ * A server that a restored database does not know may still run where it was seen last. What this does not reach in time,
+ * the next audit of that host does.
+ */
+async function destroyUnknown(
+  { conductor }: Cell,
+  operation: Ask['operation'],
+  hostId: string | undefined,
+  work: WorkContext,
+): Promise<void> {
+  const { hosts, clock, log } = conductor
+  const host = hosts.get(hostId as HostId)
+  if (host === undefined) return
+  const payload = { operation: { ...operation, id: newId<string>() } }
+  const asked = askHost(conductor, host.id, 'destroy', payload, work).catch((error: unknown) => {
+    log.info({ instance: operation.serverId, ...errorFields(error) }, 'guest left to the audit')
+  })
+  await settledWithin(clock, DESTROY_WAIT_MS, asked)
 }
 
 /** Afterwards no build of the attempt is accepted that was not before; false when the attempt had its answer already. */

@@ -9,7 +9,7 @@ import { endedEvent } from '../conductor/action-event.ts'
 import { askHost } from '../conductor/ask-host.ts'
 import type { Conductor } from '../conductor/conductor.ts'
 import { OPEN_MIGRATIONS } from '../conductor/end-migration.ts'
-import { type Instance, instanceView } from '../conductor/instance.ts'
+import { faultOf, type Instance, instanceView } from '../conductor/instance.ts'
 import { actSaga } from '../conductor/sagas/act.ts'
 import { stateOf } from '../conductor/sagas/boot/activate.ts'
 import { addToFeed } from '../db/feed.ts'
@@ -19,7 +19,6 @@ import { newestBuildRecord } from '../db/operations.ts'
 import { newestMigration } from '../db/server-migrations.ts'
 import { type AuditFinding, auditFindings, FAILED_ON_HOST, stateOnHost } from './audit-findings.ts'
 
-const FAULT_CODE = 500
 const PAGE = 500
 const PAGES_MAX = 200
 
@@ -90,8 +89,7 @@ async function settle(cell: Cell, hostId: HostId, finding: AuditFinding): Promis
       return believe(cell, finding.instance, { powerState: finding.powerState })
     case 'failed': {
       const { powerState, reason } = finding
-      const createdAt = cell.conductor.clock.now()
-      const fault = { code: FAULT_CODE, message: FAILED_ON_HOST, details: reason, createdAt }
+      const fault = faultOf(FAILED_ON_HOST, reason, cell.conductor.clock.now())
       return believe(cell, finding.instance, { vmState: 'error', powerState, fault })
     }
     case 'recovered': {

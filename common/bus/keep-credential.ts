@@ -1,7 +1,8 @@
 import { fromSeed } from '@nats-io/nkeys'
 import { type Authenticator, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node'
+import { Agent, request } from 'undici'
 import type { Clock } from '../clock.ts'
-import { Failure } from '../errors.ts'
+import { Failure, isFailure } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import type { Reconciler, ReconcilerReport } from '../reconciler.ts'
 import {
@@ -31,29 +32,43 @@ export function renewWithSeed(accountSeed: string): Renew {
 }
 
 /**
- * Renews at a gateway, which knows the key by its signature. Throws `unavailable` when no gateway answers, and
- * `unauthenticated` with the gateway's reason when it refuses: the credential has ended, or its holder was shut out.
+ * Renews at a gateway, which knows the key by its signature. `ca`: its certificate, in PEM, where the process does not
+ * trust it anyway. Throws `unavailable` when no gateway answers, and `unauthenticated` with the gateway's reason when it
+ * refuses: the credential has ended, or its holder was shut out, or its cell is none of the deployment's any more.
  */
-export function renewAtGateway(gatewayUrl: string): Renew {
+export function renewAtGateway(gatewayUrl: string, ca?: string): Renew {
   const url = `${gatewayUrl}/federation/v1/join/renew`
   return async ({ jwt, seed }) => {
     const key = fromSeed(new TextEncoder().encode(seed))
     const signature = Buffer.from(key.sign(renewalProof(jwt))).toString('base64url')
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ credential: jwt, signature }),
-      signal: AbortSignal.timeout(CALL_LIMIT_MS),
-    }).catch((cause: unknown) => {
-      throw new Failure('unavailable', `${url} does not answer.`, { cause })
-    })
-    const body = (await answer.json().catch(() => ({}))) as {
-      readonly credential?: string
-      readonly detail?: string
-    }
+    const answer = await post(url, ca, { credential: jwt, signature })
+    const { body } = answer
     if (answer.status === 200 && body.credential !== undefined) return body.credential
     const said = body.detail ?? `${url} answered ${answer.status}.`
     throw new Failure(answer.status < 500 ? 'unauthenticated' : 'unavailable', said)
+  }
+}
+
+interface Answered {
+  readonly status: number
+  readonly body: { readonly credential?: string; readonly detail?: string }
+}
+
+async function post(url: string, ca: string | undefined, asked: object): Promise<Answered> {
+  const dispatcher = new Agent(ca === undefined ? {} : { connect: { ca } })
+  try {
+    const { statusCode: status, body } = await request(url, {
+      dispatcher,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(asked),
+      signal: AbortSignal.timeout(CALL_LIMIT_MS),
+    })
+    return { status, body: (await body.json().catch(() => ({}))) as Answered['body'] }
+  } catch (cause) {
+    throw new Failure('unavailable', `${url} does not answer.`, { cause })
+  } finally {
+    await dispatcher.destroy()
   }
 }
 
@@ -87,7 +102,7 @@ export class CredentialKeeper {
     const credential = readCredential(this.#kept.file)
     this.#used = credential.jwt
     this.#attempts += 1
-    if (this.isRefused()) this.#tellRefused(credential)
+    if (this.isRefused()) this.tellRefused()
     const { jwt, seed } = credential
     return jwtAuthenticator(jwt, new TextEncoder().encode(seed))(nonce)
   }
@@ -132,16 +147,29 @@ export class CredentialKeeper {
     return true
   }
 
-  #tellRefused(credential: Credential): void {
+  /** Logs, once a minute at the most, that the credential is refused, and why. */
+  tellRefused(): void {
     const { file, clock, log } = this.#kept
     if (clock.elapsed() - this.#toldAt < TOLD_EVERY_MS) return
     this.#toldAt = clock.elapsed()
+    const credential = readCredential(file)
+    const holder = credential.claims.name
+    void this.#whyRefused(credential).then((why) =>
+      log.error({ holder, file, why }, 'bus refuses the credential'),
+    )
+  }
+
+  async #whyRefused(credential: Credential): Promise<string> {
+    const { renew, clock } = this.#kept
     const end = endOf(credential)
-    const why =
-      end !== undefined && end <= clock.now()
-        ? `it ended at ${new Date(end).toISOString()}; docs/how-to/join-a-cell.md says how it is let in again`
-        : 'its holder, or its whole cell, was shut out, or the bus does not know the account yet'
-    log.error({ holder: credential.claims.name, file, why }, 'bus refuses the credential')
+    if (end !== undefined && end <= clock.now())
+      return `it ended at ${new Date(end).toISOString()}; docs/how-to/join-a-cell.md says how it is let in again`
+    try {
+      await renew?.(credential)
+    } catch (error) {
+      if (isFailure(error, 'unauthenticated')) return error.message
+    }
+    return 'its holder, or its whole cell, was shut out, or the bus does not know the account yet'
   }
 }
 

@@ -41,6 +41,10 @@ await runCommand(
       const { forgetCell } = await import('../down/forget-cell.ts')
       await forgetCell(layout, id, options)
     },
+    retireCell: async (id) => {
+      const { retireCell } = await import('../down/forget-cell.ts')
+      await retireCell(layout, id)
+    },
     endsAs: (ending) => {
       process.exitCode = EXIT_CODES[ending]
     },

@@ -5,6 +5,7 @@ import { examineCredentials } from './examine-credentials.ts'
 import { examineDeployment } from './examine-deployment.ts'
 import { examineHypervisor } from './examine-hypervisor.ts'
 import { examineMachine } from './examine-machine.ts'
+import { examineMembership } from './examine-membership.ts'
 import { examineNats } from './examine-nats.ts'
 import { examinePackages } from './examine-packages.ts'
 import { examinePorts } from './examine-ports.ts'
@@ -23,6 +24,7 @@ export async function examine(layout: Layout): Promise<readonly Finding[]> {
       ? [{ is: 'note', what: 'nothing is deployed yet: ./weir up' } as const]
       : [
           ...examineCredentials(layout, state, systemClock.now()),
+          ...(await examineMembership(layout, state, systemClock.now())),
           ...(await examineDeployment(layout, state)),
         ]),
   ]

@@ -21,6 +21,37 @@ export async function forgetCell(
   id: string,
   { keepsDisks = false }: { readonly keepsDisks?: boolean } = {},
 ): Promise<void> {
+  await takeOut(layout, id, async (cell) => {
+    const mariadb = runningMariadb(layout.mariadb)
+    if (mariadb !== undefined) await dropDatabaseUser(mariadb.rootUrl(), cellDatabase(cell.name))
+    for (const file of [
+      ...loginFiles(layout, cell.name),
+      ...cellSecrets(layout, cell),
+      ...databaseFiles(layout, cell.name),
+    ])
+      rmSync(file, { force: true })
+    // The host of a cell that is another cloud keeps no disk here.
+    if (!keepsDisks || cell.cloud !== undefined)
+      for (const { name } of cell.hosts)
+        rmSync(join(layout.hosts, name), { recursive: true, force: true })
+  })
+}
+
+/**
+ * Afterwards nothing of a cell that was declared lost runs here, and `./weir up` does not start it; its database and disks
+ * are kept. A cell that is not of this deployment is nothing to do. Throws `conflict` while the deployment is brought up
+ * or down.
+ */
+export async function retireCell(layout: Layout, id: string): Promise<void> {
+  await takeOut(layout, id, () => Promise.resolve())
+}
+
+/** The deployment is without the cell once `clean` has returned: until then all of this may be repeated. */
+async function takeOut(
+  layout: Layout,
+  id: string,
+  clean: (cell: CellRecord) => Promise<void>,
+): Promise<void> {
   const known = loadState(layout)?.cells.some((cell) => cell.id === id) ?? false
   if (!known) return
   using _lock = lockDeployment(layout)
@@ -29,18 +60,7 @@ export async function forgetCell(
   if (state === undefined || cell === undefined) return
   const without = await stopCell(state, cell)
   await stopHosts(layout, { ...state, cells: [cell] })
-  const mariadb = runningMariadb(layout.mariadb)
-  if (mariadb !== undefined) await dropDatabaseUser(mariadb.rootUrl(), cellDatabase(cell.name))
-  for (const file of [
-    ...loginFiles(layout, cell.name),
-    ...cellSecrets(layout, cell),
-    ...databaseFiles(layout, cell.name),
-  ])
-    rmSync(file, { force: true })
-  // The host of a cell that is another cloud keeps no disk here.
-  if (!keepsDisks || cell.cloud !== undefined)
-    for (const { name } of cell.hosts)
-      rmSync(join(layout.hosts, name), { recursive: true, force: true })
+  await clean(cell)
   saveState(layout, without)
 }
 

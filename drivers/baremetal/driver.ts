@@ -6,6 +6,7 @@ import { withoutTrailing } from '#common/without-trailing.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { watch } from '../power-watch.ts'
 import { baremetalConsole } from './console.ts'
 import { baremetalConsoleLog } from './console-log.ts'
 import { destroy } from './destroy.ts'
@@ -23,7 +24,7 @@ import { baremetalRebuild } from './rebuild.ts'
 import { SerialLines } from './serial/serial-lines.ts'
 import type { BaremetalSettings } from './settings.ts'
 import { spawn } from './spawn.ts'
-import { watch, watchPower } from './watch.ts'
+import { watchPower } from './watch-power.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS

@@ -1,7 +1,7 @@
 import type { Logger } from '#common/log.ts'
-import type { InstanceReport } from '../driver.ts'
 import type { ImageCache } from '../image-cache.ts'
 import type { InstanceLocks } from '../instance-locks.ts'
+import type { PowerListener } from '../power-watch.ts'
 import type { BootServer } from './netboot/boot-server.ts'
 import type { LiveBoots } from './netboot/live-boots.ts'
 import type { NodePool } from './nodes/node-pool.ts'
@@ -15,7 +15,7 @@ export interface BaremetalHost {
   readonly liveBoots: LiveBoots
   readonly lines: SerialLines
   readonly locks: InstanceLocks
-  readonly listeners: Set<(report: InstanceReport) => void>
+  readonly listeners: Set<PowerListener>
   /** False: a server's data stay on its disks for the next one. */
   readonly cleans: boolean
   /** How long a machine may take for one task in the ramdisk. */

@@ -4,6 +4,7 @@ import type { Logger } from '#common/log.ts'
 import type { Driver, DriverEnvironment } from '../driver.ts'
 import { ImageCache } from '../image-cache.ts'
 import { InstanceLocks } from '../instance-locks.ts'
+import { watch } from '../power-watch.ts'
 import { IronicClient } from './client.ts'
 import { destroy } from './destroy.ts'
 import type { IronicHost } from './host.ts'
@@ -15,7 +16,7 @@ import { reboot, start, stop } from './power.ts'
 import { ironicRebuild } from './rebuild.ts'
 import type { IronicSettings } from './settings.ts'
 import { spawn } from './spawn.ts'
-import { watch, watchPower } from './watch.ts'
+import { watchPower } from './watch-power.ts'
 
 const MINUTE_MS = 60_000
 

@@ -1,8 +1,9 @@
 import type { Logger } from '#common/log.ts'
 import type { PowerState } from '#common/states/instance-states.ts'
-import type { InstanceReport, Owner } from '../driver.ts'
+import type { Owner } from '../driver.ts'
 import type { ImageCache } from '../image-cache.ts'
 import type { InstanceLocks } from '../instance-locks.ts'
+import type { PowerListener } from '../power-watch.ts'
 import type { IronicClient } from './client.ts'
 import type { ImageServer } from './image-server.ts'
 
@@ -13,7 +14,7 @@ export interface IronicHost {
   readonly images: ImageCache
   readonly imageServer: ImageServer
   readonly locks: InstanceLocks
-  readonly listeners: Set<(report: InstanceReport) => void>
+  readonly listeners: Set<PowerListener>
   /** As last told, by instance. */
   readonly told: Map<string, PowerState>
   /** How long ironic may take to bring a node to another state. */

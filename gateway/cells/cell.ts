@@ -1,4 +1,5 @@
 import type { CellSummary } from '#openapi/wire/feed.ts'
+import type { CellId } from '#common/ids.ts'
 import type { CellRef } from './client.ts'
 
 export interface Resources {
@@ -30,4 +31,15 @@ export interface Cell extends CellRef {
   readonly summary: CellSummary | undefined
   /** What this gateway gave it since that heartbeat, which the summary cannot know of. */
   readonly promised: Resources
+}
+
+/**
+ * True for a cell that has gone: one that was let in and has not said anything yet has still to start, and one that this
+ * gateway has not heard since it started may be heard at any moment.
+ */
+export function isMissed(
+  cells: { isSilent(id: CellId): boolean },
+  { id, isAlive, lastHeardAt }: Pick<Cell, 'id' | 'isAlive' | 'lastHeardAt'>,
+): boolean {
+  return !isAlive && lastHeardAt !== undefined && cells.isSilent(id)
 }

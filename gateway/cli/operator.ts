@@ -43,6 +43,11 @@ export interface Operator {
    * of the deployment in this checkout.
    */
   forgetCell(id: string, options: { readonly keepsDisks: boolean }): Promise<void>
+  /**
+   * Afterwards nothing of a cell that was declared lost runs here, if it is of the deployment in this checkout; what it has
+   * on disk is kept.
+   */
+  retireCell(id: string): Promise<void>
   /** How the command ends if it does not throw; the last call decides. */
   endsAs(ending: Ending): void
 }

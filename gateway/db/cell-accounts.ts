@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import { shutOutKeys } from './bus-keys.ts'
@@ -57,6 +57,19 @@ export async function findAccountByKey(
     .where(and(eq(cellAccounts.publicKey, publicKey), isNull(cellAccounts.revokedAt)))
     .limit(1)
   return row === undefined ? undefined : recordOf(row)
+}
+
+/** Of which cell this public nkey was the account, before it was revoked; undefined where it never was one's. */
+export async function findRevokedCell(
+  db: Executor,
+  publicKey: string,
+): Promise<CellId | undefined> {
+  const [row] = await db.orm
+    .select({ cellId: cellAccounts.cellId })
+    .from(cellAccounts)
+    .where(and(eq(cellAccounts.publicKey, publicKey), isNotNull(cellAccounts.revokedAt)))
+    .limit(1)
+  return row?.cellId as CellId | undefined
 }
 
 /** Repeating it is harmless. */

@@ -172,14 +172,17 @@ export async function insertCellMapping(
     throw new Failure('conflict', `Cell '${cell.name}' is registered under another id or name.`)
 }
 
-/** Throws `not-found` for a cell that is not registered. */
-export async function readFeedPosition(db: Executor, cell: CellId): Promise<FeedPosition> {
+/** How far the cell's feed is applied; undefined for a cell that is not registered. */
+export async function readFeedPosition(
+  db: Executor,
+  cell: CellId,
+): Promise<FeedPosition | undefined> {
   const [row] = await db.rows<{
     incarnation: string | null
     applied_position: number
     needs_resync: number
   }>(POSITION, { cellId: cell })
-  if (row === undefined) throw new Failure('not-found', `Cell ${cell} is not registered.`)
+  if (row === undefined) return undefined
   return {
     incarnation: row.incarnation,
     position: Number(row.applied_position),

@@ -50,7 +50,7 @@ const DROP_EXPIRED = statement(
 )
 
 /** What was made under the key within the last 24 hours; undefined when nothing was. */
-export async function findFirstResult<Made extends object = MadeServers>(
+export async function findFirstResult<Made extends object>(
   db: Executor,
   key: IdempotencyKey,
 ): Promise<FirstResult<Made> | undefined> {

@@ -57,3 +57,23 @@ test('what was begun while the clock of the database was an hour ahead is seen t
   expect(found).not.toContain(young)
   expect(await releaseOrphans(db)).toBe(1)
 })
+
+test('orphans are looked for among the servers that are being changed, however many others there are', async () => {
+  await db.orm.execute(`INSERT INTO instance_mappings
+    (server_id, project_id, cores, ram_mb, attempt, tried_cells, created_at, changed_at)
+    SELECT uuid(), repeat('q', 32), 1, 1, 1, '[]', now(3), now(3) FROM seq_1_to_2000`)
+  await db.orm.execute('ANALYZE TABLE instance_mappings')
+
+  const rowsRead = await db.transaction(async (tx) => {
+    const read = async () => {
+      const [counters] = await tx.orm.execute("SHOW SESSION STATUS LIKE 'Handler_read%'")
+      const rows = counters as unknown as readonly { readonly Value: string }[]
+      return rows.reduce((sum, { Value }) => sum + Number(Value), 0)
+    }
+    const before = await read()
+    expect(await releaseOrphans(tx)).toBe(0)
+    return (await read()) - before
+  })
+
+  expect(rowsRead).toBeLessThan(200)
+})

@@ -36,6 +36,14 @@ test.each([
 })
 
 test.each([
+  ['nova', 403],
+  ['neutron', 409],
+  ['glance', 413],
+] as const)('an exhausted quota of %s is a %d', (style, status) => {
+  expect(faultOf(new Failure('over-quota', 'Text.'), style).status).toBe(status)
+})
+
+test.each([
   ['a bug', new TypeError('secret of a bug')],
   ['an internal failure', new Failure('internal', 'secret of a failure')],
   ['a detail', new Failure('conflict', 'Text.', { detail: 'secret detail' })],

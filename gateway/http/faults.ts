@@ -103,6 +103,8 @@ function statusOf(error: unknown, style: FaultStyle): number {
   if (error instanceof RevisionMismatch) return 412
   if (error instanceof TooOften) return 429
   if (error instanceof IdempotencyKeyReused) return 422
+  // Neutron's OverQuota is a Conflict.
+  if (style === 'neutron' && isFailure(error, 'over-quota')) return STATUS.conflict
   // Glance's LimitExceeded, whatever the limit is of.
   if (style === 'glance' && isFailure(error, 'over-quota')) return STATUS['too-large']
   return error instanceof Failure ? STATUS[error.kind] : STATUS.internal

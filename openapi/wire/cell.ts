@@ -58,7 +58,14 @@ export const CELL_OPERATIONS = {
     }),
     answer: Type.Object({ trace: Trace }),
   },
-  'instance.delete': { ask: Type.Object({ operation: OperationRef }), answer: DeleteAnswer },
+  'instance.delete': {
+    ask: Type.Object({
+      operation: OperationRef,
+      /** Where it was seen last: a cell whose database was restored may not know it, and its guest may still run there. */
+      hostId: Type.Optional(Uuid),
+    }),
+    answer: DeleteAnswer,
+  },
   'instance.act': {
     ask: Type.Object({
       operation: OperationRef,

@@ -198,6 +198,7 @@ describe('quotas', () => {
     const made = replies.filter((reply) => reply.status === 201)
     const refused = replies.filter((reply) => reply.status !== 201)
     expect(made).toHaveLength(3)
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([409]))
     expect(refused[0]?.body['NeutronError']).toMatchObject({
       type: 'OverQuota',
       message: "Quota exceeded for resources: ['network'].",

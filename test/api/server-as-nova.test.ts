@@ -133,6 +133,32 @@ describe('unshelving', () => {
   })
 })
 
+describe('a host that is not there', () => {
+  test('is refused where it is asked for by name', async () => {
+    const { body, status } = await askForServer(
+      cloud,
+      admin,
+      { ...NO_NETWORK, host: 'nowhere-1' },
+      {
+        version: '2.74',
+      },
+    )
+
+    expect([status, body]).toMatchObject([
+      400,
+      { badRequest: { message: 'Compute host nowhere-1 could not be found.' } },
+    ])
+  })
+
+  test('fits no server where it is forced with a zone', async () => {
+    const change = { ...NO_NETWORK, availability_zone: 'nova:nowhere-1' }
+    const id = await createServer(cloud, admin, change, NO_NETWORK_SINCE)
+
+    await expect(untilStatus(admin, id, 'ACTIVE')).rejects.toThrow('No valid host was found')
+    await remove(id)
+  })
+})
+
 describe('a server that no host could take', () => {
   async function unplaced(): Promise<Server> {
     const id = await createServer(

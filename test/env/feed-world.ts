@@ -14,6 +14,10 @@ type Read = CellAnswer<'feed.read'>
 export class FeedWorld {
   now = 0
   isAlive = true
+  /** Undefined: the cell was let in and has not said anything yet. */
+  lastHeardAt: number | undefined = 0
+  /** This gateway has just started, and has not heard the cell yet. */
+  isNew = false
   nudges = 0
   notBuilt = 0
   isClosed = false
@@ -49,7 +53,10 @@ export class FeedWorld {
     return {
       db: this.#db,
       clock: { elapsed: () => this.now },
-      cells: { cell: () => ({ isAlive: this.isAlive }) },
+      cells: {
+        cell: () => ({ isAlive: this.isAlive, lastHeardAt: this.lastHeardAt }),
+        isSilent: () => !this.isAlive && !this.isNew,
+      },
       askCell: (_cell: unknown, operation: string, ask: never) => this.#asked(operation, ask),
       network: notedNetwork().network,
       log,

@@ -240,4 +240,45 @@ describe('./weir', () => {
     await expect.poll(async () => (await shown()).is_up).toBe(true)
     expect((await shown()).id).toBe(id)
   })
+
+  test('a cell that was lost comes back by the commands, and both sides tell what it is', async () => {
+    await using machine = new Checkout()
+    const joinCell = async (...more: readonly string[]) => {
+      const line = await checkout.succeed('cell', 'token', 'create', 'edge', ...more)
+      const [given = '', , ...told] = line.trim().split(' ')
+      const token = tokenFile(given.slice(given.indexOf('=') + 1))
+      return machine.succeed(...told, '--driver', 'fake', '--token-file', token)
+    }
+    const cell = async () =>
+      JSON.parse(await checkout.succeed('cell', 'show', 'edge', '-o', 'json'))
+    expect(await joinCell()).toContain('Cell edge has joined.')
+    await expect.poll(async () => (await cell()).is_reachable).toBe(true)
+    const { id } = await cell()
+    await machine.succeed('down')
+    const lose = ['cell', 'lost', 'edge', '--stopped', 'It was switched off.', '--yes']
+    await expect.poll(async () => (await checkout.weir(...lose)).stderr).toContain('are being taken')
+
+    const up = await machine.weir('up')
+
+    expect(up.stderr).toContain('refuses cell edge')
+    expect(await machine.weir('status')).toMatchObject({
+      code: 4,
+      stdout: expect.stringMatching(/was declared lost at \S+,.* --renew/),
+    })
+    const log = () => machine.succeed('logs', 'cell-edge')
+    await expect.poll(log).toMatch(/was declared lost.*"bus refuses the credential"/)
+    await joinCell('--renew')
+    await expect.poll(async () => (await cell()).loss).toBeNull()
+    expect((await cell()).id).toBe(id)
+    expect(await machine.succeed('status')).not.toContain('refuses')
+
+    await checkout.succeed('cell', 'leave', 'edge', '--yes')
+
+    expect(await machine.weir('doctor')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('the cell has left this deployment'),
+    })
+    const gateway = await checkout.succeed('logs', 'gateway-1')
+    expect(gateway).not.toMatch(/round failed.*(edge|not registered)/)
+  })
 })

@@ -78,8 +78,11 @@ test('a cell restored from an older copy forgets no delete and believes its host
   await restore(file, databaseUrl)
   await cell!.processes[0]!.start()
 
-  // The cell knows nothing of it: it is shown as it was, and its delete ends well.
+  // The cell knows nothing of it: it is shown as it was, and its delete ends well, with its guest.
+  const isHere = () => cloud.hosts[0]!.guests().then((guests) => guests.includes(later.id))
+  expect(await isHere()).toBe(true)
   await deleteServer(demo, later.id)
+  expect(await isHere()).toBe(false)
   await expectInvariants(cloud, REPORTED_MS)
   expect(await statusOf(stopped.id)).toBe('SHUTOFF')
   expect(await statusOf(started.id)).toBe('ACTIVE')

@@ -15,11 +15,11 @@ import {
   updateSeenInstance,
 } from '../../db/instances.ts'
 import { insertOperation } from '../../db/operations.ts'
-import { endedEvent } from '../action-event.ts'
+import { endedEvent, failedAction, tellEnded } from '../action-event.ts'
 import { type Acted, effectsOf, type InstancePart, runsAfterwards } from '../acts/act-effects.ts'
 import { type HostOutcome, reasonOf, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
-import { type Instance, instanceView, type PlacedOn } from '../instance.ts'
+import type { Instance, PlacedOn } from '../instance.ts'
 
 export interface ActParams {
   readonly operation: OperationRef
@@ -42,8 +42,6 @@ type Done =
   /** `isUntouched`: the host has changed nothing. */
   | { readonly outcome: 'failed'; readonly reason: string; readonly isUntouched: boolean }
   | { readonly outcome: 'unwanted' }
-
-const FAULT_CODE = 500
 
 /** What the instance is while the act is under way, in the log of the saga. */
 export type Begun = { readonly placed: { readonly [key in keyof PlacedOn]: PlacedOn[key] } | null }
@@ -156,9 +154,8 @@ function doneOf(outcome: HostOutcome): Done {
         isUntouched: outcome.kind === 'invalid',
       }
     case 'stale':
-      return failed('The host knows a newer attempt of the server.')
     case 'fenced':
-      return failed('The host was declared down.')
+      return failed(reasonOf(outcome))
     case 'unwanted':
       return { outcome: 'unwanted' }
   }
@@ -204,8 +201,7 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
       : await effects.failed?.(tx, acted, isTakenBack)
   const to = afterwards(call, done, acted.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
-  const event = endedEvent({
-    serverId: to.id,
+  tellEnded(tx, deps, to, {
     requestId: work.requestId,
     event: params.action,
     startedAt: params.startedAt,
@@ -214,11 +210,6 @@ async function end(tx: Tx, call: ActCall, done: Done, isTakenBack: boolean): Pro
     failure: done.outcome === 'failed' ? done.reason : undefined,
     isOwn: params.isOwn,
   })
-  addToFeed(tx, [
-    { kind: 'instance', view: instanceView(to) },
-    { kind: 'action-event', event },
-  ])
-  tx.afterCommit(deps.feedChanged)
 }
 
 /** True when this very act has ended before: its beginning made one version, its end another. */
@@ -259,9 +250,7 @@ function afterwards(
     const vmState = SERVER_ACTIONS[params.action].to ?? after.vmState
     return { ...after, vmState, powerState: done.powerState ?? after.powerState, ...part }
   }
-  const message = `The action '${SERVER_ACTIONS[params.action].name}' failed.`
-  const fault = { code: FAULT_CODE, message, details: done.reason, createdAt: at }
-  return { ...after, fault, ...part }
+  return { ...after, fault: failedAction(params.action, done.reason, at), ...part }
 }
 
 /** Does one thing to a guest. It commits twice; a delete takes the instance from it. */

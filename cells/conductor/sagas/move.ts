@@ -5,7 +5,6 @@ import type { LocalStep, RemoteStep, Saga, StepCall } from '#common/saga/saga.ts
 import type { Secrets } from '#common/secrets.ts'
 import { SERVER_ACTIONS } from '#common/states/server-actions.ts'
 import type { OperationRef } from '#openapi/wire/instance.ts'
-import { addToFeed } from '../../db/feed.ts'
 import {
   findOwner,
   lockOwnInstance,
@@ -13,11 +12,11 @@ import {
   updateSeenInstance,
 } from '../../db/instances.ts'
 import { insertOperation } from '../../db/operations.ts'
-import { endedEvent } from '../action-event.ts'
+import { failedAction, tellEnded } from '../action-event.ts'
 import type { InstancePart } from '../acts/act-effects.ts'
 import { type HostOutcome, reasonOf, workOnHost } from '../ask-host.ts'
 import type { Conductor } from '../conductor.ts'
-import { type Instance, instanceView } from '../instance.ts'
+import type { Instance } from '../instance.ts'
 import { type Copying, copyFiles } from '../moves/copy-files.ts'
 import type { Leg, MoveName, MoveOrder, MovePlan, Moving, Places } from '../moves/move.ts'
 import { FIRST_FORWARD_LEG, LEGS_MAX, MOVE_PLANS } from '../moves/plans.ts'
@@ -43,7 +42,6 @@ type Done =
   | { readonly outcome: 'failed'; readonly reason: string; readonly isCalledOff: boolean }
   | { readonly outcome: 'unwanted' }
 
-const FAULT_CODE = 500
 const DONE: Done = { outcome: 'done', powerState: null, told: null }
 
 /** The instance while the move is under way: still on the host it was on. */
@@ -208,9 +206,8 @@ function doneOf(outcome: HostOutcome, isSending: boolean): Done {
         isCalledOff: isSending && outcome.kind === 'conflict',
       }
     case 'stale':
-      return failed('The host knows a newer attempt of the server.')
     case 'fenced':
-      return failed('The host was declared down.')
+      return failed(reasonOf(outcome))
     case 'unwanted':
       return { outcome: 'unwanted' }
   }
@@ -255,8 +252,7 @@ async function end(tx: Tx, call: MoveCall, done: Done, isTakenBack: boolean): Pr
       : await plan.failed(tx, of, places, { isTakenBack, status })
   const to = afterwards(call, done, of.at, part)
   if (!(await updateOwnInstance(tx, sagaId, { to }))) return
-  const event = endedEvent({
-    serverId: to.id,
+  tellEnded(tx, deps, to, {
     requestId: work.requestId,
     event: name,
     startedAt: params.startedAt,
@@ -264,11 +260,6 @@ async function end(tx: Tx, call: MoveCall, done: Done, isTakenBack: boolean): Pr
     host: to.placed?.host ?? null,
     failure: done.outcome === 'failed' ? done.reason : undefined,
   })
-  addToFeed(tx, [
-    { kind: 'instance', view: instanceView(to) },
-    { kind: 'action-event', event },
-  ])
-  tx.afterCommit(deps.feedChanged)
 }
 
 /** A move that failed leaves a fault that tells why; one that was called off leaves none. */
@@ -287,9 +278,7 @@ function afterwards(
       ...part,
     }
   if (done.isCalledOff) return { ...after, ...part }
-  const message = `The action '${SERVER_ACTIONS[call.params.name].name}' failed.`
-  const fault = { code: FAULT_CODE, message, details: done.reason, createdAt: at }
-  return { ...after, fault, ...part }
+  return { ...after, fault: failedAction(call.params.name, done.reason, at), ...part }
 }
 
 /** Takes a server from one host to another. A delete takes the instance from it at any time, on both hosts. */

@@ -14,10 +14,13 @@ const EXIT_PARTIAL = 4
 export function addStatusCommand(program: Command): void {
   program
     .command('status')
-    .description('List the processes; exit with 4 when some do not run, or a credential has ended')
+    .description(
+      'List the processes; exit with 4 when some do not run, a credential has ended, or the gateway does not know this cell or host any more',
+    )
     .action(async () => {
       const { processStates } = await import('../../status/process-states.ts')
       const { examineCredentials } = await import('../../doctor/examine-credentials.ts')
+      const { examineMembership } = await import('../../doctor/examine-membership.ts')
       const layout = layoutIn()
       const state = existingState(layout)
       const processes = await processStates(layout, state)
@@ -27,11 +30,13 @@ export function addStatusCommand(program: Command): void {
       say(
         `${whatIs(state)} ${endpointOf(state)}/identity/v3, driver ${state.driver.name}, ${memoryMib} MiB`,
       )
-      const ended = examineCredentials(layout, state, systemClock.now()).filter(
-        ({ is }) => is === 'bad',
-      )
-      for (const { what } of ended) say(what)
-      if (ended.length > 0) process.exitCode = EXIT_PARTIAL
+      const now = systemClock.now()
+      const findings = [
+        ...examineCredentials(layout, state, now),
+        ...(await examineMembership(layout, state, now)),
+      ].filter(({ is }) => is !== 'ok')
+      for (const { what } of findings) say(what)
+      if (findings.some(({ is }) => is === 'bad')) process.exitCode = EXIT_PARTIAL
       const dead = processes.filter(({ isAlive }) => !isAlive)
       if (dead.length === 0) return
       say(`${dead.length} not running. ./weir up starts them.`)

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { systemClock } from '#common/clock.ts'
 import { layoutIn } from '../../deployment/layout.ts'
 import { lockDeployment } from '../../deployment/lock.ts'
 import type { UpOptions } from '../../deployment/options.ts'
@@ -54,5 +55,8 @@ export function addUpCommand(program: Command): void {
       const ofCell = joined === undefined ? describeUp : describeCell
       const describe = host === undefined ? ofCell : describeHost
       for (const line of describe(layout, result)) say(line)
+      const { examineMembership } = await import('../../doctor/examine-membership.ts')
+      const findings = await examineMembership(layout, result.state, systemClock.now())
+      for (const { is, what } of findings) if (is !== 'ok') progress(what)
     })
 }

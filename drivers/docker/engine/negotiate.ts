@@ -1,4 +1,5 @@
 import { Failure } from '#common/errors.ts'
+import { isOlder } from '../../api-version.ts'
 
 /** The range of Engine API versions whose requests and answers the driver knows. */
 const OLDEST = '1.41'
@@ -13,13 +14,6 @@ export function negotiate(versionAnswer: string): string {
       detail: `it speaks API ${oldest} to ${newest}; the driver speaks ${OLDEST} to ${NEWEST}`,
     })
   return agreed
-}
-
-/** True when an Engine API version is older than another; numbers, not text: 1.9 is older than 1.41. */
-export function isOlder(version: string, other: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [otherMajor = 0, otherMinor = 0] = other.split('.').map(Number)
-  return major < otherMajor || (major === otherMajor && minor < otherMinor)
 }
 
 function parsed(answer: string): { readonly ApiVersion?: string; readonly MinAPIVersion?: string } {

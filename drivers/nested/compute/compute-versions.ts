@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Failure } from '#common/errors.ts'
 import { abortable } from '../../abortable.ts'
+import { isOlder } from '../../api-version.ts'
 import type { Cloud } from '../cloud/cloud.ts'
 import type { Access } from '../cloud/session.ts'
 
@@ -53,11 +54,4 @@ export class ComputeVersions {
     const { version = '' } = body.version
     return version === '' ? '2.1' : version
   }
-}
-
-/** Microversions are pairs of numbers: 2.9 is older than 2.10. */
-export function isOlder(version: string, other: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [otherMajor = 0, otherMinor = 0] = other.split('.').map(Number)
-  return major < otherMajor || (major === otherMajor && minor < otherMinor)
 }

@@ -1,10 +1,10 @@
 import { Failure } from '#common/errors.ts'
 import type { InstanceId } from '#common/ids.ts'
+import { isOlder } from '../../api-version.ts'
 import type { InstanceSpec } from '../../driver.ts'
 import type { NestedHost } from '../host.ts'
 import { markerKey, markerValue } from '../names.ts'
 import type { ComputeVersions } from './compute-versions.ts'
-import { isOlder } from './compute-versions.ts'
 import { derivedHostname } from './derived-hostname.ts'
 import { DESCRIPTION_SINCE, hasDescription, remarksBody, TRUSTED_SINCE } from './remarks-body.ts'
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
+import { isOlder } from '../../api-version.ts'
 import type { Cloud } from '../cloud/cloud.ts'
-import { type ComputeVersions, isOlder } from '../compute/compute-versions.ts'
+import type { ComputeVersions } from '../compute/compute-versions.ts'
 import type { NestedSettings } from '../settings.ts'
 import { type Finding, failed, finding, warning } from './finding.ts'
 

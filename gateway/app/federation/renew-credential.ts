@@ -6,7 +6,8 @@ import { computePermissions, SERVER_SIDE_PERMISSIONS } from '../../bus/accounts.
 import { verifyWithKey } from '../../bus/native-key-pair.ts'
 import type { CellAccess } from '../../cells/cell-access.ts'
 import { isShutOut, recordBusKey } from '../../db/bus-keys.ts'
-import { findAccountByKey } from '../../db/cell-accounts.ts'
+import { findAccountByKey, findRevokedCell } from '../../db/cell-accounts.ts'
+import { listCellMappings } from '../../db/cell-mappings.ts'
 import { COME_BACK, readCredential } from './admit-peer.ts'
 
 export interface RenewalRequest {
@@ -18,7 +19,7 @@ export interface RenewalRequest {
 
 /**
  * A credential of the same key and the same rights as this release gives them, good from now on. Throws
- * `unauthenticated` for one that has ended, that no cell's account has signed, whose key made no such signature or was
+ * `unauthenticated` for one that has ended, that no cell's account has signed (and why there is none), whose key made no such signature or was
  * shut out, and `unsupported` where this gateway can sign none. `now` in milliseconds since the epoch.
  */
 export async function renewCredential(
@@ -33,13 +34,25 @@ export async function renewCredential(
   if (!verifyWithKey(publicKey, renewalProof(credential), Buffer.from(signature, 'base64url')))
     throw refused('the signature is not that of the key of the credential')
   const account = await findAccountByKey(db, claims.iss)
-  if (account === undefined) throw refused('its cell has left, or was shut out')
+  if (account === undefined) throw refused(await whyNoCell(db, claims.iss))
   if (await isShutOut(db, publicKey)) throw refused(`it was shut out. ${COME_BACK}`)
   const { cellId } = account
   const hostId = hostOf(claims, cellId)
   await recordBusKey(db, { publicKey, cellId, hostId })
   const permissions = hostId === null ? SERVER_SIDE_PERMISSIONS : computePermissions(cellId, hostId)
   return access.sign(account, { name, publicKey, permissions })
+}
+
+/** Why nothing that this account signed counts here, and what to do. */
+async function whyNoCell(db: Executor, publicKey: string): Promise<string> {
+  const cellId = await findRevokedCell(db, publicKey)
+  if (cellId === undefined)
+    return 'no cell that this deployment knows has signed it. Its database may be of a time before that cell joined: join again, in a folder of its own'
+  const cell = (await listCellMappings(db)).find(({ id }) => id === cellId)
+  if (cell === undefined)
+    return 'the cell has left this deployment. End what runs of it: ./weir down. To be a cell again it joins as a new one, in a folder of its own'
+  if (cell.loss === null) return `cell ${cell.name} has joined again since. ${COME_BACK}`
+  return `cell ${cell.name} was declared lost at ${cell.loss.at.toISOString()}, and its servers were taken from it. What its hosts still have of them is destroyed once it joins again. ${COME_BACK}`
 }
 
 /** The host that a credential of the cell is of; null for one of the cell itself. */
@@ -50,5 +63,5 @@ function hostOf({ nats }: UserClaims, cellId: CellId): HostId | null {
 }
 
 function refused(why: string): Failure {
-  return new Failure('unauthenticated', `The credential is not renewed: ${why}.`)
+  return new Failure('unauthenticated', `The credential is not valid here: ${why}.`)
 }

@@ -34,7 +34,7 @@ async function accepted(count: number): Promise<readonly string[]> {
 
 function applied(): Promise<void> {
   return expect
-    .poll(async () => (await readFeedPosition(env.db, cell.id)).position)
+    .poll(async () => (await readFeedPosition(env.db, cell.id))?.position)
     .toBe(cell.rows.at(-1)!.n)
 }
 

@@ -6,6 +6,7 @@ import { HeldLease } from '#common/saga/lease.ts'
 import { checked } from '#openapi/wire/checked.ts'
 import { type CellHeartbeat, FeedBatch, type FeedRow } from '#openapi/wire/feed.ts'
 import { eventSubject } from '#openapi/wire.ts'
+import { isMissed } from '../../cells/cell.ts'
 import type { CellRef } from '../../cells/client.ts'
 import {
   advanceFeed,
@@ -83,13 +84,17 @@ export class CellFeed implements AsyncDisposable {
   async round(): Promise<ReconcilerReport> {
     if (!(await this.#hold())) return { holder: 0 }
     // A dark cell publishes nothing and would only be waited for; its next heartbeat nudges.
-    const isDark = this.#options.deps.cells.cell(this.#options.cell.id)?.isAlive !== true
-    await this.#noteDark(isDark)
+    const { cells } = this.#options.deps
+    const known = cells.cell(this.#options.cell.id)
+    const isDark = known?.isAlive !== true
+    if (known !== undefined && (!isDark || isMissed(cells, known))) await this.#noteDark(isDark)
     if (isDark) return { holder: 1, dark: 1 }
     try {
       const { db } = this.#options.deps
       await this.#noteHeartbeat()
       this.#at ??= await readFeedPosition(db, this.#options.cell.id)
+      // It has left, and this feed ends as soon as this gateway notices.
+      if (this.#at === undefined) return { holder: 1, left: 1 }
       if (this.#at.needsResync || this.#at.incarnation === null) return await this.#resync()
       const queued = await this.#applyQueue()
       const missing = await this.#readMissing()

@@ -86,7 +86,7 @@ async function servers(count: number): Promise<readonly string[]> {
   return (await Promise.all(Array.from({ length: count }, () => addServer(db, id)))).toSorted()
 }
 
-const position = () => readFeedPosition(db, id)
+const position = async () => (await readFeedPosition(db, id))!
 
 test('pages follow on each other, and the feed goes on where the first page says', async () => {
   const [a, b, c] = (await servers(3)) as [string, string, string]

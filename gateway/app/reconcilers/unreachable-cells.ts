@@ -1,4 +1,5 @@
 import type { Reconciler } from '#common/reconciler.ts'
+import { isMissed } from '../../cells/cell.ts'
 import type { ComputeDeps } from '../compute.ts'
 
 const EVERY_MS = 1_000
@@ -10,12 +11,13 @@ export function unreachableCells({ cells, log }: Pick<ComputeDeps, 'cells' | 'lo
     name: 'unreachable cells',
     everyMs: EVERY_MS,
     round: async () => {
-      for (const { id, name, isAlive, lastHeardAt } of cells.cells()) {
-        if (!isAlive && !unreachable.has(id))
+      for (const cell of cells.cells()) {
+        const { id, name, isAlive, lastHeardAt } = cell
+        if (!unreachable.has(id) && isMissed(cells, cell)) {
           log.warn({ cell: name, lastHeardAt }, 'cell is unreachable')
-        if (isAlive && unreachable.has(id)) log.info({ cell: name }, 'cell is reachable again')
-        if (isAlive) unreachable.delete(id)
-        else unreachable.add(id)
+          unreachable.add(id)
+        }
+        if (isAlive && unreachable.delete(id)) log.info({ cell: name }, 'cell is reachable again')
       }
       return { unreachable: unreachable.size }
     },

@@ -28,6 +28,8 @@ export type DeleteServerParams = {
   readonly requester: { readonly userId: string; readonly projectId: string } | null
   /** Where it was shown to be when it was asked for; absent: not looked. */
   readonly seen?: Target
+  /** The host it was shown on then; absent: on none, or not looked. */
+  readonly hostId?: string
 }
 
 type Call = StepCall<ComputeDeps, DeleteServerParams>
@@ -88,11 +90,12 @@ const ask: RemoteStep<ComputeDeps, DeleteServerParams> = {
     // Asking a dark cell would only wait for the deadline.
     if (cell !== undefined && !cell.isAlive)
       throw new Failure('unavailable', `Cell ${cell.name} is not heard of.`)
-    const operation = { id: params.operationId, serverId: params.serverId, attempt }
+    const { operationId: id, serverId, hostId } = params
+    const operation = { id, serverId, attempt }
     return deps.askCell(
       cell ?? { id: cellId, name: cellId },
       'instance.delete',
-      { operation },
+      { operation, ...(hostId !== undefined && { hostId }) },
       { work },
     )
   },

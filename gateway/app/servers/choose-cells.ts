@@ -63,8 +63,6 @@ async function chooseAmong(
   }: { readonly cells: readonly Cell[]; readonly wish: Wish; readonly count: number },
 ): Promise<readonly CellChoice[]> {
   let request = await cellRequest(db, wish, [])
-  if (request.withHost?.size === 0)
-    throw new Failure('invalid', `Compute host ${wish.requestedHost} could not be found.`)
   const sources = { now: () => deps.clock.now(), random: deps.random }
   const choices: CellChoice[] = []
   let left = cells

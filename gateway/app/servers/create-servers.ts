@@ -1,8 +1,7 @@
 import { Failure, isFailure } from '#common/errors.ts'
-import type { IdempotencyKey } from '../../db/idempotency-keys.ts'
-import { findFirstResult } from '../../db/idempotency-keys.ts'
+import type { IdempotencyKey, MadeServers } from '../../db/idempotency-keys.ts'
 import { flavorForBoot } from '../flavors/flavor-for-boot.ts'
-import { IdempotencyKeyReused } from '../idempotency-key.ts'
+import { madeBefore } from '../once-per-key.ts'
 import type { RequestContext } from '../request-context.ts'
 import { GroupPlacedElsewhere } from '../server-groups/join-server-group.ts'
 import type { Boot } from './boot.ts'
@@ -41,7 +40,7 @@ export async function createServers(
 ): Promise<PromisedServers> {
   const { projectId } = context
   if (projectId === null) throw new Failure('forbidden', 'This needs a token for a project.')
-  const first = key === null ? undefined : await repeated(boot, key, request)
+  const first = await repeated(boot, key, request)
   if (first !== undefined) return first
   refuseUnsupported(request)
   if (request.minCount > request.maxCount)
@@ -52,8 +51,7 @@ export async function createServers(
     return await promise(boot, { ...context, projectId }, request, key)
   } catch (error) {
     // The same request may have come twice at once, and the other one won.
-    const other =
-      key !== null && isFailure(error, 'conflict') ? await repeated(boot, key, request) : undefined
+    const other = isFailure(error, 'conflict') ? await repeated(boot, key, request) : undefined
     if (other === undefined) throw error
     return other
   }
@@ -105,12 +103,11 @@ async function wantedCount(
 
 async function repeated(
   { compute }: Boot,
-  key: IdempotencyKey,
+  key: IdempotencyKey | null,
   request: ServerRequest,
 ): Promise<PromisedServers | undefined> {
-  const first = await findFirstResult(compute.db, key)
+  const first = await madeBefore<MadeServers>(compute.db, key)
   if (first === undefined) return undefined
-  if (first.fingerprint !== key.fingerprint) throw new IdempotencyKeyReused()
   const { serverIds: ids, reservationId } = first
   const securityGroups = request.securityGroups.length === 0 ? ['default'] : request.securityGroups
   return { serverIds: ids, reservationId, adminPassword: null, securityGroups }

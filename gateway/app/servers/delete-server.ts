@@ -37,7 +37,7 @@ export async function deleteShown(
     await acceptIntent(compute.db, context, server, 'delete')
     return
   }
-  const { cellId, attempt } = server
+  const { cellId, attempt, hostId } = server
   const run = await compute.sagas.start(deleteServerSaga, {
     subject: server.id,
     params: {
@@ -45,6 +45,7 @@ export async function deleteShown(
       operationId: newId<string>(),
       requester: requesterOf(context, server),
       ...(cellId !== null && { seen: { cellId, attempt } }),
+      ...(hostId !== null && { hostId }),
     },
     work: context,
   })

@@ -21,7 +21,7 @@ import { refuseImageAgainstFlavor, refuseWithoutDisk } from './refuse-image-agai
 import { refuseBlankBeyond } from './requested-disks.ts'
 import { serverName } from './server-names.ts'
 import type { PlannedServer, ServerOrder } from './server-order.ts'
-import { cellsForPlace, type Place, placeOf } from './server-place.ts'
+import { cellsForPlace, type Place, placeOf, refuseUnknownHost } from './server-place.ts'
 import { remarksOf } from './server-remarks.ts'
 import type { ServerRequest } from './server-request.ts'
 
@@ -58,6 +58,7 @@ export async function planServers(
   const { db } = compute
   const cells = await cellsForPlace(db, compute.cells.cells(), request.availabilityZone)
   const place = placeOf(request, cells, (rule) => enforce(context, rule))
+  await refuseUnknownHost(db, place)
   const flavor = await flavorForBoot(db, context, request.flavorRef)
   refuseBlankBeyond(request.disks, flavor)
   const image = await imageForBoot(images, context, request.imageRef ?? '', flavor)

@@ -8,12 +8,12 @@ const place = (availabilityZone: string, host: string | null = null) =>
   placeOf({ availabilityZone, host, hypervisorHostname: null }, CELLS, () => {})
 
 test.each([
-  ['north', null, { zone: 'north', host: null }],
-  ['north', 'h1', { zone: 'north', host: 'h1' }],
+  ['north', null, { zone: 'north', host: null, isForced: false }],
+  ['north', 'h1', { zone: 'north', host: 'h1', isForced: false }],
   // Whoever forces a host gets it, whatever zone stands before it.
-  ['nova:h1', null, { zone: null, host: 'h1' }],
-  ['north:h1:node', null, { zone: null, host: 'h1' }],
-  ['nova::node', null, { zone: null, host: 'node' }],
+  ['nova:h1', null, { zone: null, host: 'h1', isForced: true }],
+  ['north:h1:node', null, { zone: null, host: 'h1', isForced: true }],
+  ['nova::node', null, { zone: null, host: 'node', isForced: true }],
 ])('%s with the host %s is %j', (zone, host, expected) => {
   expect(place(zone, host)).toEqual(expected)
 })

@@ -35,7 +35,8 @@ export async function loseCell(
     )
   const body = { statement: options.stopped }
   await federation.ask('post', '/v1/cells/{cell}/lost', { path: { cell: cell.id }, body })
+  await operator.retireCell(cell.id)
   operator.err.write(
-    `Cell ${cell.name} is lost: its servers are being taken from it. It can rejoin: ./weir cell token create ${cell.name}\n`,
+    `Cell ${cell.name} is lost: its servers are being taken from it. If it comes back, it joins again in its folder, and what its hosts still have of them is destroyed: ./weir cell token create ${cell.name} --renew\n`,
   )
 }

@@ -19,6 +19,7 @@ export function scriptedOperator(change: Partial<Operator> = {}): ScriptedOperat
     localFiles: () => Promise.resolve([]),
     logLines: () => Promise.resolve([]),
     forgetCell: () => Promise.resolve(),
+    retireCell: () => Promise.resolve(),
     endsAs: (ending) => {
       written.ending = ending
     },

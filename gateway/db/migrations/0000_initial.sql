@@ -932,6 +932,7 @@ CREATE INDEX `instance_mappings_kept` ON `instance_mappings` (`is_kept`);--> sta
 CREATE INDEX `instance_mappings_project` ON `instance_mappings` (`project_id`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_not_built` ON `instance_mappings` (`is_not_built`);--> statement-breakpoint
 CREATE INDEX `instance_mappings_deleting` ON `instance_mappings` (`is_deleting`);--> statement-breakpoint
+CREATE INDEX `instance_mappings_saga` ON `instance_mappings` (`saga_id`);--> statement-breakpoint
 CREATE INDEX `server_action_events_started` ON `server_action_events` (`started_at`);--> statement-breakpoint
 CREATE INDEX `server_actions_started` ON `server_actions` (`started_at`);--> statement-breakpoint
 CREATE INDEX `server_index_project` ON `server_index` (`project_id`,`deleted_at`,`created_at`,`server_id`);--> statement-breakpoint

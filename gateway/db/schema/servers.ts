@@ -53,6 +53,8 @@ export const instanceMappings = mysqlTable(
     // Few are so at a time; with `changed_at` every change of any mapping would move its entries.
     index('instance_mappings_not_built').on(t.isNotBuilt),
     index('instance_mappings_deleting').on(t.isDeleting),
+    // Null but for those that are being changed.
+    index('instance_mappings_saga').on(t.sagaId),
   ],
 )
 

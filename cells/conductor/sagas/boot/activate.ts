@@ -1,11 +1,10 @@
 import type { Tx } from '#common/db/database.ts'
 import { FastPathFailed, type LocalStep } from '#common/saga/saga.ts'
 import { POWER_STATES, type VmState } from '#common/states/instance-states.ts'
-import { addToFeed } from '../../../db/feed.ts'
 import { queueOwnInstance, updateOwnInstance } from '../../../db/instances.ts'
-import { endedEvent } from '../../action-event.ts'
+import { tellEnded } from '../../action-event.ts'
 import type { Conductor } from '../../conductor.ts'
-import { type Instance, instanceView } from '../../instance.ts'
+import type { Instance } from '../../instance.ts'
 import { building } from './building.ts'
 import { ACTIVATE, type Ended, latest } from './outputs.ts'
 import type { BootCall, BootParams } from './params.ts'
@@ -47,19 +46,13 @@ function active(call: BootCall): Instance {
 }
 
 function tell(tx: Tx, { deps, params, work }: BootCall, to: Instance): Ended {
-  const event = endedEvent({
-    serverId: to.id,
+  tellEnded(tx, deps, to, {
     requestId: work.requestId,
     event: 'build',
     startedAt: params.startedAt,
     finishedAt: deps.clock.now(),
     host: to.placed?.host ?? null,
   })
-  addToFeed(tx, [
-    { kind: 'instance', view: instanceView(to) },
-    { kind: 'action-event', event },
-  ])
-  tx.afterCommit(deps.feedChanged)
   return { outcome: 'ended' }
 }
 

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import type { ComputeDeps } from '../compute.ts'
+import { unreachableCells } from './unreachable-cells.ts'
+
+test('a cell that has not started yet, or was not heard since the gateway started, is not called unreachable; one that has gone is', async () => {
+  const cell = {
+    id: 'c',
+    name: 'edge',
+    isAlive: false,
+    lastHeardAt: undefined as number | undefined,
+  }
+  let isSilent = true
+  const said: string[] = []
+  const log = {
+    warn: (_: unknown, message: string) => said.push(message),
+    info: (_: unknown, message: string) => said.push(message),
+  }
+  const deps = {
+    cells: { cells: () => [cell], isSilent: () => isSilent },
+    log,
+  } as unknown as ComputeDeps
+  const { round } = unreachableCells(deps)
+  const { signal } = new AbortController()
+
+  await round(signal)
+  Object.assign(cell, { isAlive: true, lastHeardAt: 1 })
+  await round(signal)
+  expect(said).toEqual([])
+
+  cell.isAlive = false
+  isSilent = false
+  await round(signal)
+  expect(said).toEqual([])
+
+  isSilent = true
+  await round(signal)
+  await round(signal)
+  cell.isAlive = true
+  await round(signal)
+  expect(said).toEqual(['cell is unreachable', 'cell is reachable again'])
+})
