@@ -18,6 +18,7 @@ import type { Compute, ComputeDeps } from './compute.ts'
 import { numberNewEvents } from './events/number-events.ts'
 import { throttle } from './events/throttle.ts'
 import { Feeds } from './feed/feeds.ts'
+import { watchCellSagas } from './operations/cell-sagas.ts'
 import { OperationWatch } from './operations/operation-watch.ts'
 import type { Retention } from './purge.ts'
 import { carryOutIntents } from './reconcilers/carry-out-intents.ts'
@@ -190,6 +191,7 @@ function reconcilersOf(
   return [
     finishDeletes(compute),
     settleLosses(compute, processName),
+    watchCellSagas(compute, processName),
     quotaUsage(compute),
     unreachableCells(compute),
     tellAggregates(compute),

@@ -1,5 +1,5 @@
-import { boolean, index, int, mysqlTable, text } from 'drizzle-orm/mysql-core'
-import { text255, time, token, uuid } from '#common/db/columns.ts'
+import { boolean, index, int, mysqlTable, primaryKey, text } from 'drizzle-orm/mysql-core'
+import { fixedToken, text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** Long work that an operator has begun and that goes on by itself, also after a restart. */
 export const operations = mysqlTable(
@@ -29,4 +29,27 @@ export const operations = mysqlTable(
     endedAt: time('ended_at'),
   },
   (t) => [index('operations_state').on(t.state), index('operations_ended').on(t.endedAt)],
+)
+
+/** Sagas of cells that wait for an operator, as their cell said last, and what became of them since. */
+export const cellSagas = mysqlTable(
+  'cell_sagas',
+  {
+    cellId: uuid('cell_id').notNull(),
+    id: uuid('id').notNull(),
+    name: token('name').notNull(),
+    subject: token('subject').notNull(),
+    state: fixedToken('state', 9).notNull(),
+    /** Of one that is stuck. */
+    why: text('why'),
+    requestId: token('request_id'),
+    startedAt: time('started_at').notNull(),
+    /** When it ended or got stuck; null while it goes on. */
+    endedAt: time('ended_at'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.cellId, t.id] }),
+    index('cell_sagas_by_id').on(t.id),
+    index('cell_sagas_ended').on(t.endedAt),
+  ],
 )
