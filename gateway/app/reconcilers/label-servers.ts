@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
-import type { Reconciler } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import type { ServerLabels } from '#openapi/wire/labels.ts'
 import { type HostRecord, listHosts } from '../../db/host-list.ts'
 import { labelsOnHost } from '../../db/server-labels.ts'
 import type { ComputeDeps } from '../compute.ts'
 
-type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell'>
+type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'log'>
 
 const EVERY_MS = 2_000
 /** In one message: metadata and tags of a server may take a tenth of what the bus takes. */
@@ -20,19 +20,19 @@ const SERVERS_MAX = 5
  */
 export function labelServers(deps: Deps): Reconciler {
   const told = new Map<string, Map<string, string>>()
+  const each = { log: deps.log, nameOf: ({ view }: HostRecord) => view.hostId }
   return {
     name: 'label servers',
     everyMs: EVERY_MS,
     round: async (signal) => {
       const hosts = (await listHosts(deps.db)).filter(canLabel)
       let changed = 0
-      for (const host of hosts) {
-        signal.throwIfAborted()
+      await forEachRow(hosts, { ...each, signal }, async (host) => {
         const key = `${host.view.hostId} ${host.view.startedAt}`
         const known = told.get(key) ?? new Map<string, string>()
         told.set(key, known)
         changed += await tellHost(deps, host, known)
-      }
+      })
       return { changed }
     },
   }
