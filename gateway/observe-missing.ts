@@ -3,6 +3,7 @@ import { errorFields } from '#common/log.ts'
 import { countStuck } from '#common/saga/stuck.ts'
 import type { ComputeDeps } from './app/compute.ts'
 import { countMissing } from './db/missing-servers.ts'
+import { countStuckRows } from './db/rows-in-hand.ts'
 
 /**
  * Afterwards the registry tells, per cell, how many servers are shown that the cell's last full copy had not, and how many
@@ -26,7 +27,7 @@ export function observeMissing(
       try {
         const missing = await countMissing(db)
         for (const { id, name } of cells.cells()) gauge.set({ cell: name }, missing.get(id) ?? 0)
-        stuck.set((await countStuck(db)) + stuckIn(cells))
+        stuck.set((await countStuck(db)) + (await countStuckRows(db)) + stuckIn(cells))
       } catch (error) {
         // What else is measured is wanted most while the database is away.
         log.warn(errorFields(error), 'missing servers not counted')

@@ -2,6 +2,7 @@ import { Database } from '#common/db/database.ts'
 import { errorChain } from '#common/errors.ts'
 import { countStuck } from '#common/saga/stuck.ts'
 import { countStuckInCells } from '#gateway/db/cell-sagas.ts'
+import { countStuckRows } from '#gateway/db/rows-in-hand.ts'
 import type { DeploymentState } from '../deployment/state.ts'
 import { cellDatabase } from '../up/prepare-databases.ts'
 import type { Finding } from './finding.ts'
@@ -36,7 +37,7 @@ export async function examineStuck(
 }
 
 async function inGateway(db: Database): Promise<number> {
-  return (await countStuck(db)) + (await countStuckInCells(db))
+  return (await countStuck(db)) + (await countStuckInCells(db)) + (await countStuckRows(db))
 }
 
 async function withDatabase(

@@ -12,6 +12,7 @@ import {
   type OperationRecord,
   type OperationState,
 } from '../../db/operations.ts'
+import { continueRow, findStuckRow, listStuckRows } from '../../db/rows-in-hand.ts'
 import { findSaga, listSagas } from '../../db/saga-operations.ts'
 import type { Compute } from '../compute.ts'
 import { continueInCell } from './cell-sagas.ts'
@@ -47,7 +48,9 @@ export async function operationPage(
     state === 'done' || state === 'cancelled'
       ? []
       : await Promise.all(
-          [listSagas, listCellSagas].map((list) => list(db, before, limit + 1, state)),
+          [listSagas, listCellSagas, listStuckRows].map((list) =>
+            list(db, before, limit + 1, state),
+          ),
         )
   const found = [...drains, ...sagas.flat()].toSorted((a, b) => (a.id < b.id ? 1 : -1))
   const operations = found.slice(0, limit)
@@ -57,7 +60,10 @@ export async function operationPage(
 /** Throws `not-found`. */
 export async function findOperation(db: Executor, id: string): Promise<OperationRecord> {
   const found = isUuid(id)
-    ? ((await findHostDrain(db, id)) ?? (await findSaga(db, id)) ?? (await findCellSaga(db, id)))
+    ? ((await findHostDrain(db, id)) ??
+      (await findSaga(db, id)) ??
+      (await findCellSaga(db, id)) ??
+      (await findStuckRow(db, id)))
     : undefined
   if (found === undefined) throw new Failure('not-found', `There is no operation with id ${id}.`)
   return found
@@ -98,7 +104,7 @@ export async function continueOperation(
   const { db, sagas } = compute
   const { kind } = await findOperation(db, id)
   if (await continueSaga(db, id)) await sagas.recover()
-  else if (!(await continueInCell(compute, id, work))) {
+  else if (!(await continueRow(db, id)) && !(await continueInCell(compute, id, work))) {
     const { state } = await findOperation(db, id)
     throw new Failure('conflict', `Operation ${id} (${kind}) is not stuck: it is ${state}.`)
   }

@@ -31,6 +31,29 @@ export const operations = mysqlTable(
   (t) => [index('operations_state').on(t.state), index('operations_ended').on(t.endedAt)],
 )
 
+/** What reconcilers have in hand of rows, and which they leave to an operator. */
+export const rowsInHand = mysqlTable(
+  'rows_in_hand',
+  {
+    reconciler: token('reconciler', 32).notNull(),
+    /** The row, as its reconciler calls it: usually a server's id. */
+    rowId: token('row_id').notNull(),
+    /** By which operators know it. */
+    id: uuid('id').notNull().unique(),
+    /** The process that has it in hand, fenced as its sagas are. */
+    owner: token('owner').notNull(),
+    generation: int('generation').notNull(),
+    hand: fixedToken('hand', 7).$type<RowHand>().notNull(),
+    /** Why it is stuck. */
+    why: text('why'),
+    takenAt: time('taken_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.reconciler, t.rowId] })],
+)
+
+/** `suspect`: a process ended that had it in hand, and this may be why. `stuck`: it is left to an operator. */
+export type RowHand = 'held' | 'suspect' | 'stuck'
+
 /** Sagas of cells that wait for an operator, as their cell said last, and what became of them since. */
 export const cellSagas = mysqlTable(
   'cell_sagas',
