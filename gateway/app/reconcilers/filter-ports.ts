@@ -26,7 +26,10 @@ export function filterPorts(deps: Deps): Reconciler {
     name: 'filter ports',
     everyMs: EVERY_MS,
     round: async (signal) => {
-      const hosts = (await listHosts(deps.db)).filter(canFilter)
+      const all = await listHosts(deps.db)
+      const keys = new Set(all.map(keyOf))
+      for (const key of told.keys()) if (!keys.has(key)) told.delete(key)
+      const hosts = all.filter(canFilter)
       const wanted = await hostFilters(
         deps.db,
         hosts.map(({ view }) => view.hostId),

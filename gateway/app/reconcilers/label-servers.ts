@@ -25,17 +25,24 @@ export function labelServers(deps: Deps): Reconciler {
     name: 'label servers',
     everyMs: EVERY_MS,
     round: async (signal) => {
-      const hosts = (await listHosts(deps.db)).filter(canLabel)
+      const all = await listHosts(deps.db)
+      const keys = new Set(all.map(keyOf))
+      for (const key of told.keys()) if (!keys.has(key)) told.delete(key)
+      const hosts = all.filter(canLabel)
       let changed = 0
       await forEachRow(hosts, { ...each, signal }, async (host) => {
-        const key = `${host.view.hostId} ${host.view.startedAt}`
-        const known = told.get(key) ?? new Map<string, string>()
-        told.set(key, known)
+        const known = told.get(keyOf(host)) ?? new Map<string, string>()
+        told.set(keyOf(host), known)
         changed += await tellHost(deps, host, known)
       })
       return { changed }
     },
   }
+}
+
+/** A host that was started anew is told everything again. */
+function keyOf({ view }: HostRecord): string {
+  return `${view.hostId} ${view.startedAt}`
 }
 
 function canLabel({ view }: HostRecord): boolean {
