@@ -29,6 +29,7 @@ import { placementExplain } from './handlers/placement-explain.ts'
 import { snapshotEnded } from './handlers/snapshot-ended.ts'
 import { snapshotHosts } from './handlers/snapshot-hosts.ts'
 import { snapshotRead } from './handlers/snapshot-read.ts'
+import { sagaContinue, sagaListStuck } from './handlers/stuck-sagas.ts'
 
 type Handlers = {
   readonly [O in CellOperation]: (
@@ -59,6 +60,8 @@ const HANDLERS: Handlers = {
   'snapshot.read': snapshotRead,
   'snapshot.hosts': snapshotHosts,
   'snapshot.ended': snapshotEnded,
+  'saga.list-stuck': sagaListStuck,
+  'saga.continue': sagaContinue,
 }
 
 /** The processes of a cell share its work. */

@@ -27,24 +27,34 @@ export interface ReconcilerStatus {
 /** A failure that repeats is told once in this time, with how often it came. */
 const TELL_EVERY_MS = 30_000
 
+export interface RowOptions<Row> {
+  readonly log: Logger
+  readonly signal?: AbortSignal
+  /** What the log calls a row; absent: by all that is in it. */
+  readonly nameOf?: (row: Row) => string
+}
+
 /**
  * Does `work` for one row after another. A row at which it fails is told of in the log, is for the next round, and keeps no
- * other from its turn. Throws `unavailable`, which would be so for all of them.
+ * other from its turn. Throws `unavailable`, which would be so for all of them. Returns how many are left.
  */
 export async function forEachRow<Row>(
   rows: readonly Row[],
-  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
+  { log, signal, nameOf }: RowOptions<Row>,
   work: (row: Row) => Promise<unknown>,
-): Promise<void> {
+): Promise<number> {
+  let left = 0
   for (const row of rows) {
-    signal.throwIfAborted()
+    signal?.throwIfAborted()
     try {
       await work(row)
     } catch (error) {
-      if (signal.aborted || isFailure(error, 'unavailable')) throw error
-      log.error({ row, ...errorFields(error) }, 'row left for the next round')
+      if (signal?.aborted === true || isFailure(error, 'unavailable')) throw error
+      left += 1
+      log.error({ row: nameOf?.(row) ?? row, ...errorFields(error) }, 'row left for the next round')
     }
   }
+  return left
 }
 
 /** Runs one reconciler: periodically and when nudged, one round at a time, until disposed. */

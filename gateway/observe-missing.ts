@@ -1,12 +1,13 @@
 import { Gauge, type Registry } from 'prom-client'
 import { errorFields } from '#common/log.ts'
+import { countStuck } from '#common/saga/stuck.ts'
 import type { ComputeDeps } from './app/compute.ts'
 import { countMissing } from './db/missing-servers.ts'
-import { countStuck } from './db/saga-operations.ts'
+import { countStuckRows } from './db/rows-in-hand.ts'
 
 /**
  * Afterwards the registry tells, per cell, how many servers are shown that the cell's last full copy had not, and how many
- * operations are stuck.
+ * operations are stuck: those of gateways, and those that cells count in their heartbeats.
  */
 export function observeMissing(
   registry: Registry,
@@ -14,7 +15,7 @@ export function observeMissing(
 ): void {
   const stuck = new Gauge({
     name: 'weir_stuck_operations',
-    help: 'Operations that no process takes up until an operator continues them',
+    help: 'Operations of gateways and cells that no process takes up until an operator continues them',
     registers: [registry],
   })
   const gauge = new Gauge({
@@ -26,11 +27,17 @@ export function observeMissing(
       try {
         const missing = await countMissing(db)
         for (const { id, name } of cells.cells()) gauge.set({ cell: name }, missing.get(id) ?? 0)
-        stuck.set(await countStuck(db))
+        stuck.set((await countStuck(db)) + (await countStuckRows(db)) + stuckIn(cells))
       } catch (error) {
         // What else is measured is wanted most while the database is away.
         log.warn(errorFields(error), 'missing servers not counted')
       }
     },
   })
+}
+
+/** What a lost cell had begun is not gone on with. */
+function stuckIn(cells: ComputeDeps['cells']): number {
+  const serving = cells.cells().filter(({ isLost }) => !isLost)
+  return serving.reduce((sum, { summary }) => sum + (summary?.stuckSagas ?? 0), 0)
 }

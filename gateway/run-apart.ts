@@ -8,14 +8,18 @@ import { type ApartSaga, executeApart } from '#common/saga/execute-apart.ts'
 import type { Json } from '#common/saga/saga.ts'
 import { importApart } from './app/images/import/run-import.ts'
 import { openComputeDeps } from './app/open-compute.ts'
+import { OperationWatch } from './app/operations/operation-watch.ts'
+import type { ApartRow } from './app/reconcilers/row-reconciler.ts'
+import { rowApart } from './app/reconcilers/row-reconcilers.ts'
 import { COMPUTE_SAGAS } from './app/sagas/compute-sagas.ts'
 import { configFromEnv, type GatewayConfig } from './config.ts'
 import { busOptions, computeOptions, imagesOf, openNetworks } from './context.ts'
+import { runningAmong } from './db/running-operations.ts'
 
 /** One task after another comes, and few at a time. */
 const CONNECTIONS_MAX = 8
 
-/** A process apart of a gateway, until its gateway wants no more of it: it does sagas and imports, and serves nothing. */
+/** A process apart of a gateway, until its gateway wants no more of it: it does sagas, imports and rows of reconcilers, and serves nothing. */
 export async function runApart(env: Env): Promise<void> {
   const config = configFromEnv(env)
   const log = createLogger('gateway', config.logLevel).child({ is_apart: true })
@@ -35,9 +39,13 @@ async function open(config: GatewayConfig, log: Logger) {
   const networks = openNetworks(config, db)
   const options = computeOptions(config, { db, nats, log, images, networks })
   const deps = await openComputeDeps(parts, options)
+  const running = (ids: readonly string[]) => runningAmong(db, ids)
+  const operations = parts.use(new OperationWatch({ running, nats, clock: systemClock, log }))
   const work = async (task: Json, signal: AbortSignal): Promise<Json> => {
-    const { kind, id } = task as { readonly kind: 'saga' | 'import'; readonly id: string }
+    const { kind, id } = task as { readonly kind: 'saga' | 'import' | 'row'; readonly id: string }
     if (kind === 'import') return importApart(images, id, signal)
+    if (kind === 'row')
+      return rowApart({ ...deps, operations }, config, task as unknown as ApartRow, signal)
     const engine = { db, deps, sagas: COMPUTE_SAGAS, clock: systemClock, log }
     return executeApart(engine, task as unknown as ApartSaga, signal)
   }

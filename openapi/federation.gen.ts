@@ -372,7 +372,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What operators have begun, and the sagas that are under way: the newest first, a page at a time. */
+        /**
+         * What operators have begun, and the sagas that are under way or stuck: the newest first, a page at a time.
+         * @description Of the sagas of cells, those that are stuck and those that an operator continued.
+         */
         readonly get: operations["listOperations"];
         readonly put?: never;
         readonly post?: never;
@@ -414,7 +417,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Goes on with one that is stuck, or with undoing it. */
+        /** Goes on with one that is stuck, or with undoing it. One of a cell needs its cell. */
         readonly post: operations["continueOperation"];
         readonly delete?: never;
         readonly options?: never;
@@ -948,6 +951,8 @@ export interface components {
             readonly subject_id: string;
             /** @description Its name, where it has one. */
             readonly subject: string;
+            /** @description The name of the cell that it is about, or that it goes on in. */
+            readonly cell: string | null;
             /** Format: uuid */
             readonly cell_id: string | null;
             /** @description How many servers there were; null where none are counted. */
@@ -2112,6 +2117,7 @@ export interface operations {
             readonly 403: components["responses"]["Fault"];
             readonly 404: components["responses"]["Fault"];
             readonly 409: components["responses"]["Fault"];
+            readonly 503: components["responses"]["Fault"];
         };
     };
     readonly cancelOperation: {

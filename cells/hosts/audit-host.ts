@@ -1,6 +1,7 @@
 import { workContext } from '#common/context.ts'
 import { Failure, isFailure } from '#common/errors.ts'
 import { type HostId, type InstanceId, newId } from '#common/ids.ts'
+import { forEachRow } from '#common/reconciler.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
 import type { ActionEvent, FeedBody } from '#openapi/wire/feed.ts'
 import type { ReportedGuest } from '#openapi/wire/host.ts'
@@ -41,13 +42,20 @@ export async function auditHost(
   const seen = await allThatAreThere(conductor, hostId)
   if (seen === undefined) return 0
   const findings = auditFindings(instances, seen)
-  for (const finding of findings)
-    await (isBelieved ? believeHost(cell, hostId, finding) : settle(cell, hostId, finding))
+  const { log } = conductor
+  const left = await forEachRow(findings, { log, nameOf: nameOfFinding }, (finding) =>
+    isBelieved ? believeHost(cell, hostId, finding) : settle(cell, hostId, finding),
+  )
   // What a saga holds was not compared: one that the backup had under way may yet end in a state that is old.
   const areAllSettled = instances.every(({ sagaId }) => sagaId === null)
-  if (isBelieved && areAllSettled) await endBelief(conductor.db, hostId)
+  if (isBelieved && areAllSettled && left === 0) await endBelief(conductor.db, hostId)
   if (findings.length > 0) conductor.feedChanged()
   return findings.length
+}
+
+function nameOfFinding(finding: AuditFinding): string {
+  const id = finding.kind === 'unknown' ? finding.id : finding.instance.id
+  return `${finding.kind} ${id}`
 }
 
 async function allOnHost({ conductor }: Cell, hostId: HostId): Promise<readonly Instance[]> {

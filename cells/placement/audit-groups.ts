@@ -33,14 +33,14 @@ const SET = sqlStatement(sql`
 
 const CLOSE = sqlStatement(sql`delete from group_hosts where group_id = ${groupId} and members = 0`)
 
-/** Afterwards every server group counts the servers that it has, on each host and in all; returns how many did not. */
-export async function auditGroups(db: Executor & Transactional): Promise<number> {
+/** The server groups that count other servers than they have, on some host or in all; at most a hundred. */
+export async function wrongGroups(db: Executor): Promise<readonly string[]> {
   const wrong = await db.rows<{ group_id: string }>(FIND, {})
-  for (const { group_id: group } of wrong) await recount(db, group)
-  return wrong.length
+  return wrong.map((row) => row.group_id)
 }
 
-function recount(db: Transactional, group: string): Promise<void> {
+/** Afterwards the server group counts the servers that it has, on each host and in all. */
+export function recountGroup(db: Transactional, group: string): Promise<void> {
   const of = { groupId: group }
   return db.transaction(async (tx) => {
     await tx.run(HOLD, of)

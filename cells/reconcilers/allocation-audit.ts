@@ -1,7 +1,7 @@
-import type { Reconciler, ReconcilerReport } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler, type ReconcilerReport } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
 import type { Cell } from '../cell.ts'
-import { auditGroups } from '../placement/audit-groups.ts'
+import { recountGroup, wrongGroups } from '../placement/audit-groups.ts'
 import { auditProvider } from '../placement/audit-provider.ts'
 import { orphanedConsumers } from '../placement/orphans.ts'
 import { release } from '../placement/release.ts'
@@ -20,24 +20,31 @@ export function allocationAudit(cell: Cell, holder: string): Reconciler {
   return {
     name: 'allocation-audit',
     everyMs: EVERY_MS,
-    round: async () => {
+    round: async (signal) => {
       if ((await lease.hold()) === undefined) return {}
-      return auditAllocations(cell)
+      return auditAllocations(cell, signal)
     },
   }
 }
 
-/** One audit of everything; returns what it repaired. */
-export async function auditAllocations({ conductor }: Cell): Promise<ReconcilerReport> {
+/** One audit of everything; returns what it found wrong. */
+export async function auditAllocations(
+  { conductor }: Cell,
+  signal?: AbortSignal,
+): Promise<ReconcilerReport> {
   const { db, clock, hosts, log } = conductor
   const before = new Date(clock.now() - ORPHANED_AFTER_MS)
   const orphans = await orphanedConsumers(db, before, BATCH)
-  for (const consumer of orphans) await db.transaction((tx) => release(tx, consumer))
+  const each = signal === undefined ? { log } : { log, signal }
+  await forEachRow(orphans, each, (consumer) => db.transaction((tx) => release(tx, consumer)))
   let corrected = 0
-  for (const { id, provider } of hosts.all())
-    if (provider !== null && (await auditProvider(db, id))) corrected += 1
-  const groups = await auditGroups(db)
-  if (orphans.length + corrected + groups > 0)
-    log.warn({ orphans: orphans.length, corrected, groups }, 'allocations repaired')
-  return { orphans: orphans.length, corrected, groups }
+  const providers = hosts.all().flatMap(({ id, provider }) => (provider === null ? [] : [id]))
+  await forEachRow(providers, each, async (id) => {
+    if (await auditProvider(db, id)) corrected += 1
+  })
+  const groups = await wrongGroups(db)
+  await forEachRow(groups, each, (group) => recountGroup(db, group))
+  const found = { orphans: orphans.length, corrected, groups: groups.length }
+  if (found.orphans + corrected + found.groups > 0) log.warn(found, 'allocations repaired')
+  return found
 }

@@ -1,5 +1,6 @@
 import type { Reconciler } from '#common/reconciler.ts'
 import { readRelease } from '#common/release.ts'
+import { countStuck } from '#common/saga/stuck.ts'
 import type { CellHeartbeat } from '#openapi/wire/feed.ts'
 import { eventSubject, WIRE_VERSIONS } from '#openapi/wire.ts'
 import type { Cell } from '../cell.ts'
@@ -20,7 +21,7 @@ export function heartbeat(
     everyMs: EVERY_MS,
     round: async () => {
       // A cell that has lost its database can do nothing, and says nothing.
-      const { last } = await readFeedState(db)
+      const [{ last }, stuckSagas] = await Promise.all([readFeedState(db), countStuck(db)])
       const beat: CellHeartbeat = {
         incarnation,
         position: last,
@@ -29,6 +30,7 @@ export function heartbeat(
         at: clock.now(),
         summary: {
           ...cellSummary(hosts.all(), hosts.states()),
+          stuckSagas,
           release,
           wireVersions: [...WIRE_VERSIONS],
           ...(fenceAfterMs > 0 && { fenceAfterS: fenceAfterMs / 1_000 }),

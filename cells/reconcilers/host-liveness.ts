@@ -1,5 +1,5 @@
 import { isFailure } from '#common/errors.ts'
-import type { Reconciler } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { HeldLease } from '#common/saga/lease.ts'
 import type { Cell } from '../cell.ts'
 import { changeHost } from '../hosts/change-host.ts'
@@ -18,13 +18,13 @@ const CHANGES_MAX = 100
  * its own scheduling; one of them tells.
  */
 export function hostLiveness(cell: Cell, holder: string): Reconciler {
-  const { db, hosts, clock } = cell.conductor
+  const { db, hosts, clock, log } = cell.conductor
   const toldAt = new Map<string, number>()
   const lease = new HeldLease(db, clock, { name: LEASE_NAME, holder, ttlMs: LEASE_TTL_MS })
   return {
     name: 'host-liveness',
     everyMs: EVERY_MS,
-    round: async () => {
+    round: async (signal) => {
       await hosts.refresh()
       if ((await lease.hold()) === undefined) return {}
       const now = clock.elapsed()
@@ -36,10 +36,10 @@ export function hostLiveness(cell: Cell, holder: string): Reconciler {
           (host) => hosts.isUp(host) !== host.isUp || (hosts.isUsageNews(host) && isDue(host)),
         )
         .slice(0, CHANGES_MAX)
-      for (const host of changed) {
+      await forEachRow(changed, { log, signal, nameOf: ({ id }) => id }, async (host) => {
         toldAt.set(host.id, now)
         await tell(cell, host)
-      }
+      })
       return { hosts: hosts.all().length, changed: changed.length }
     },
   }

@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#common/ids.ts'
 import { sagas } from '#common/saga/schema.ts'
@@ -94,4 +94,29 @@ test('the audit gives back what no server holds and corrects counters that drift
     [],
   )
   expect(await auditAllocations(running.cell)).toEqual({ orphans: 0, corrected: 0, groups: 0 })
+})
+
+test('a row at which the audit fails keeps no other from its turn', async () => {
+  const [poisoned, orphan] = [newId<string>(), newId<string>()].toSorted() as [string, string]
+  const createdAt = new Date(Date.now() - 3_600_000)
+  const held = { providerId: host.id, resourceClass: 'VCPU', used: 3, createdAt }
+  for (const consumerId of [poisoned, orphan])
+    await orm()
+      .insert(allocations)
+      .values({ consumerId, ...held })
+  const refuse = sql`create trigger refuse before delete on allocations for each row
+    if old.consumer_id = ${sql.raw(`'${poisoned}'`)} then signal sqlstate '45000' set message_text = 'no'; end if`
+  await orm().execute(refuse)
+
+  await auditAllocations(running.cell)
+
+  const left = await orm().select({ id: allocations.consumerId }).from(allocations)
+  const ids = left.map(({ id }) => id)
+  expect([ids.includes(poisoned), ids.includes(orphan)]).toEqual([true, false])
+  const { held: sum, counted } = await usageOf(running)
+  expect(counted).toBe(sum)
+  await orm().execute(sql`drop trigger refuse`)
+  await auditAllocations(running.cell)
+  const rest = await orm().select().from(allocations).where(eq(allocations.consumerId, poisoned))
+  expect(rest).toEqual([])
 })

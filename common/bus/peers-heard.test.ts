@@ -23,3 +23,13 @@ test('a peer that says too much is not heard, others are, and the log has one li
     { peer: 'bad', untold: 999, error: 'not JSON' },
   ])
 })
+
+test('peers are remembered in a bounded number: the one heard longest ago is forgotten first', () => {
+  const clock = { now: () => 0, elapsed: () => 0, sleep: () => Promise.resolve() }
+  const peers = new PeersHeard(clock, createLogger('test', 'error'), 1)
+  const others = Array.from({ length: 9_999 }, (_, n) => `peer ${n}`)
+  for (const peer of ['first', 'second', ...others]) peers.hears(peer)
+
+  expect(peers.hears('second')).toBe(false)
+  expect(peers.hears('first')).toBe(true)
+})

@@ -63,20 +63,33 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   readonly #letGo = new Set<SagaId>()
   readonly #stop = new AbortController()
   readonly #lease: Lease
+  /** True: what is begun here goes on in the process whose lease this is. */
+  readonly #isApart: boolean
   #renewal: Promise<void> = Promise.resolve()
 
-  private constructor(options: SagaEngineOptions<Deps>, lease: Lease) {
+  private constructor(options: SagaEngineOptions<Deps>, lease: Lease, isApart: boolean) {
     this.#options = options
     this.#lease = lease
+    this.#isApart = isApart
     this.#byName = new Map(options.sagas.map((saga) => [saga.name, saga]))
   }
 
   /** Takes the process's lease, so that whatever a predecessor of the same name still does is fenced off. */
   static async open<Deps>(options: SagaEngineOptions<Deps>): Promise<SagaEngine<Deps>> {
     const lease = await seizeLease(options.db, options.processName, newId(), LEASE_TTL_MS)
-    const engine = new SagaEngine(options, lease)
+    const engine = new SagaEngine(options, lease, false)
     engine.#renewal = engine.#renewForever()
     return engine
+  }
+
+  /** Of a process apart: it only begins sagas, which the process whose lease this is then takes up. */
+  static apart<Deps>(options: SagaEngineOptions<Deps>, lease: Lease): SagaEngine<Deps> {
+    return new SagaEngine(options, lease, true)
+  }
+
+  /** Of this process: what it has in hand is fenced by it. */
+  get lease(): Lease {
+    return { ...this.#lease }
   }
 
   /**
@@ -105,7 +118,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
     return executions.map((execution) => ({
       id: execution.record.id,
       output: <T extends Json>(step: string) => execution.progress.output(step) as T | undefined,
-      finished: this.#track(execution),
+      finished: this.#isApart ? Promise.resolve('handed-over') : this.#track(execution),
     }))
   }
 
@@ -179,7 +192,7 @@ export class SagaEngine<Deps> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await Promise.allSettled([...this.#running.values(), this.#renewal])
-    await letGoOf(this.#options.db, this.#lease).catch(() => undefined)
+    if (!this.#isApart) await letGoOf(this.#options.db, this.#lease).catch(() => undefined)
   }
 
   #execution(saga: Saga<Deps, never>, record: SagaRecord, progress: Progress): Execution {

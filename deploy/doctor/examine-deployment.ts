@@ -7,11 +7,12 @@ import { runningMariadb } from '../mariadb.ts'
 import { connectSystem } from '../nats/connect-system.ts'
 import { runningNats } from '../nats.ts'
 import { processStates } from '../status/process-states.ts'
+import { examineStuck } from './examine-stuck.ts'
 import type { Finding } from './finding.ts'
 
 const CONNECT_LIMIT_MS = 3_000
 
-/** Whether every process runs, and whether database, bus and gateways answer. */
+/** Whether every process runs, whether database, bus and gateways answer, and whether operations wait for an operator. */
 export async function examineDeployment(
   layout: Layout,
   state: DeploymentState,
@@ -21,7 +22,11 @@ export async function examineDeployment(
   const probes: Promise<Finding>[] = state.gateways.map(({ name, port }) =>
     answers(`${name} at port ${port}`, () => askReady(port)),
   )
-  if (mariadb !== undefined) probes.push(answers('MariaDB', () => openAndClose(mariadb.rootUrl())))
+  if (mariadb !== undefined)
+    probes.push(
+      answers('MariaDB', () => openAndClose(mariadb.rootUrl())),
+      examineStuck(state, (database) => mariadb.rootUrl(database)),
+    )
   if (nats !== undefined)
     probes.push(
       answers('NATS', async () => (await connectSystem(nats.url, nats.keys.systemSeed)).close()),

@@ -78,6 +78,12 @@ function assertSame({ cells, host }: DeploymentState, answer: JoinAnswer): void 
   const own = host ?? cells[0]
   const other = answer.host ?? answer.cell
   if (own?.id === other.id) return
+  // A cell that has left is never let in again, nor is another of its name the same.
+  if (host === undefined && answer.host === null && own?.name === other.name)
+    throw new Failure(
+      'conflict',
+      `This folder is a cell ${other.name} that has left, and the token was for a new one. Nothing was changed here. At the gateway, run: ./weir cell leave ${other.name} --forget --yes; then join with another token from an empty folder (set WEIR_HOME).`,
+    )
   throw new Failure(
     'conflict',
     `This token is for ${answer.host === null ? 'cell' : 'host'} ${other.name}, and this folder is ${host === undefined ? 'cell' : 'host'} ${own?.name}. Nothing was changed here; the token is used up.`,

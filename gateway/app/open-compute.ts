@@ -18,21 +18,17 @@ import type { Compute, ComputeDeps } from './compute.ts'
 import { numberNewEvents } from './events/number-events.ts'
 import { throttle } from './events/throttle.ts'
 import { Feeds } from './feed/feeds.ts'
+import { watchCellSagas } from './operations/cell-sagas.ts'
 import { OperationWatch } from './operations/operation-watch.ts'
 import type { Retention } from './purge.ts'
-import { carryOutIntents } from './reconcilers/carry-out-intents.ts'
-import { drainHosts } from './reconcilers/drain-hosts.ts'
-import { type DueTimes, dueActs } from './reconcilers/due-acts.ts'
-import { endMissing } from './reconcilers/end-missing.ts'
+import type { DueTimes } from './reconcilers/due-acts.ts'
 import { filterPorts } from './reconcilers/filter-ports.ts'
-import { finishDeletes } from './reconcilers/finish-deletes.ts'
-import { keptServers } from './reconcilers/kept-servers.ts'
 import { labelServers } from './reconcilers/label-servers.ts'
 import { purgeOld } from './reconcilers/purge-old.ts'
 import { quotaUsage } from './reconcilers/quota-usage.ts'
-import { retryBuilds } from './reconcilers/retry-builds.ts'
+import { byRow, type RowReconciler } from './reconcilers/row-reconciler.ts'
+import { type RowReconcilers, rowReconcilers } from './reconcilers/row-reconcilers.ts'
 import { settleLosses } from './reconcilers/settle-losses.ts'
-import { settleResizes } from './reconcilers/settle-resizes.ts'
 import { tellAggregates } from './reconcilers/tell-aggregates.ts'
 import { tidySnapshots } from './reconcilers/tidy-snapshots.ts'
 import { unreachableCells } from './reconcilers/unreachable-cells.ts'
@@ -101,10 +97,16 @@ export async function openCompute(options: ComputeOptions): Promise<RunningCompu
     everyMs: RECOVER_MS,
     round: async () => ({ takenUp: await sagas.recover() }),
   })
-  const retries = run(retryBuilds(compute))
-  const others = reconcilersOf(compute, options).map(run)
+  const inHand = <Row>(each: RowReconciler<Row>) => run(byRow(each, { ...compute, apart }))
+  const rows = rowReconcilers(compute, options)
+  const retries = inHand(rows.retries)
+  const others = [
+    inHand(rows.deletes),
+    inHand(rows.missing),
+    ...reconcilersOf(compute, options).map(run),
+  ]
   const numbering = run(numberNewEvents(compute, newId(), options.onNumbered))
-  const woken = wokenByWork(compute, options, { run, numbering })
+  const woken = wokenByWork(compute, rows, { run, inHand, numbering })
   parts.use(lookAfterCommits(options, () => woken[0].nudge()))
   const onApplied = throttle(() => numbering.nudge(), { clock, ...NUMBERED_AT_MOST })
   const onNotBuilt = () => retries.nudge()
@@ -154,21 +156,22 @@ export async function openComputeDeps(
 
 interface Runner {
   readonly run: (reconciler: Reconciler) => RunningReconciler
+  readonly inHand: <Row>(reconciler: RowReconciler<Row>) => RunningReconciler
   readonly numbering: RunningReconciler
 }
 
 /** What wakes reconcilers where there may be something for them, and then those. */
 function wokenByWork(
   compute: Compute,
-  { processName, dueTimes }: ComputeOptions,
-  { run, numbering }: Runner,
+  rows: RowReconcilers,
+  { run, inHand, numbering }: Runner,
 ): readonly [RunningReconciler, ...RunningReconciler[]] {
-  const intents = run(carryOutIntents(compute, processName))
-  const resizes = run(settleResizes(compute))
-  const kept = run(keptServers(compute))
+  const intents = inHand(rows.intents)
+  const resizes = inHand(rows.resizes)
+  const kept = inHand(rows.kept)
   const snapshots = run(tidySnapshots(compute))
-  const acts = run(dueActs(compute, dueTimes))
-  const drains = run(drainHosts(compute))
+  const acts = inHand(rows.acts)
+  const drains = inHand(rows.drains)
   const nudge = (reconcilers: readonly RunningReconciler[]) => () => {
     for (const each of reconcilers) each.nudge()
   }
@@ -189,12 +192,11 @@ function reconcilersOf(
   { processName, retention }: ComputeOptions,
 ): readonly Reconciler[] {
   return [
-    finishDeletes(compute),
     settleLosses(compute, processName),
+    watchCellSagas(compute, processName),
     quotaUsage(compute),
     unreachableCells(compute),
     tellAggregates(compute),
-    endMissing(compute),
     filterPorts(compute),
     labelServers(compute),
     purgeOld(compute, retention),

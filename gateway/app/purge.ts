@@ -3,6 +3,7 @@ import type { Transactional } from '#common/db/database.ts'
 import { inBatches } from '#common/in-batches.ts'
 import { purgeSagas } from '#common/saga/purge.ts'
 import { purgeAuditRecords } from '../db/audit-records.ts'
+import { purgeCellSagas } from '../db/cell-sagas.ts'
 import { purgeConsoleSessions } from '../db/console-sessions.ts'
 import { purgeEvents } from '../db/events.ts'
 import { purgeTasks } from '../db/image-tasks.ts'
@@ -16,6 +17,7 @@ import {
   purgeTraces,
 } from '../db/purges.ts'
 import { purgeReleasedAddresses } from '../db/released-addresses.ts'
+import { purgeRowsInHand } from '../db/rows-in-hand.ts'
 
 /** How long things are kept that no longer matter, in milliseconds. */
 export interface Retention {
@@ -56,6 +58,8 @@ export async function purge(
     audit_records: (rows) => purgeAuditRecords(db, before(retention.auditMs), rows),
     sagas: (rows) => purgeSagas(db, before(retention.sagasMs), rows),
     operations: (rows) => purgeOperations(db, before(retention.operationsMs), rows),
+    rows_in_hand: (rows) => purgeRowsInHand(db, before(retention.operationsMs), rows),
+    cell_sagas: (rows) => purgeCellSagas(db, before(retention.operationsMs), rows),
     released_addresses: (rows) => purgeReleasedAddresses(db, rows),
     join_tokens: (rows) => purgeJoinTokens(db, rows),
     console_sessions: (rows) => purgeConsoleSessions(db, rows),

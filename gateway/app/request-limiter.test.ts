@@ -26,6 +26,16 @@ test('nothing is saved up beyond a minute', () => {
   expect(Array.from({ length: 3 }, () => limit.take('blue'))).toEqual([0, 0, 30_000])
 })
 
+test('who asks is remembered in a bounded number: the one that has asked least lately is forgotten first', () => {
+  const { limit } = limiter(1)
+  limit.take('blue')
+  limit.take('red')
+  for (let n = 0; n < 9_999; n += 1) limit.take(`asker ${n}`)
+  expect(limit.take('red')).toBe(60_000)
+
+  expect(limit.take('blue')).toBe(0)
+})
+
 test('as many requests as there are slots are worked on, and each gives its slot back', () => {
   const slots = new RequestSlots(2)
   const [first, second] = [slots.take(), slots.take()]

@@ -36,3 +36,11 @@ test('one that falls silent is not asked until it is heard again', () => {
   pass(3_000)
   expect(asked(1)).toEqual([undefined])
 })
+
+test('a cell that names ever new processes is remembered with a bounded number of them', () => {
+  const { processes, asked } = scene()
+  for (let n = 0; n < 1_000; n += 1) processes.heard(cell, `process ${n}`)
+
+  expect(new Set(asked(1_000)).size).toBe(64)
+  expect(asked(1_000)).toContain('process 999')
+})

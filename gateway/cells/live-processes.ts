@@ -3,6 +3,8 @@ import type { CellId } from '#common/ids.ts'
 
 /** Two heartbeats and a half: whoever missed more is not asked while others are there. */
 const SILENT_AFTER_MS = 2_500
+/** Of a cell. It names its processes itself: above this those are forgotten that were asked longest ago. */
+const PROCESSES_MAX = 64
 
 /**
  * The processes of cells by their heartbeats. The bus goes on handing a process that hangs its share of what is asked of
@@ -20,6 +22,8 @@ export class LiveProcesses {
   heard(cell: CellId, processId: string): void {
     const processes = this.#heard.get(cell) ?? new Map<string, number>()
     this.#heard.set(cell, processes.set(processId, this.#clock.elapsed()))
+    const [first] = processes.keys()
+    if (first !== undefined && processes.size > PROCESSES_MAX) processes.delete(first)
   }
 
   forget(cell: CellId): void {

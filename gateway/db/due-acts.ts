@@ -84,13 +84,18 @@ async function due(
   }))
 }
 
+/** A server, and the size it has now. */
+export interface ResizedServer {
+  readonly serverId: string
+  readonly vcpus: number
+  readonly memoryMb: number
+}
+
 /** Servers whose resize is over, with the size they have now, or had last in a cell that is lost. */
 export async function resizedServers(
   db: Executor,
   limit: number,
-): Promise<
-  readonly { readonly serverId: string; readonly vcpus: number; readonly memoryMb: number }[]
-> {
+): Promise<readonly ResizedServer[]> {
   const rows = await db.rows<{ server_id: string; vcpus: string; memory_mb: string }>(RESIZED, {
     max: String(limit),
   })

@@ -74,22 +74,24 @@ export async function dueTasks(
   return rows.map(taskOf)
 }
 
+/** How a task is taken. */
+export interface Taking {
+  readonly now: Date
+  readonly leaseUntil: Date
+  /** How many tries it has had, this one among them. */
+  readonly tries: number
+}
+
 /** Makes the task the caller's until `leaseUntil`; false when another was quicker. */
 export async function takeTask(
   db: Executor,
-  id: string,
-  now: Date,
-  leaseUntil: Date,
+  task: Pick<ImageTask, 'id' | 'tries'>,
+  { now, leaseUntil, tries }: Taking,
 ): Promise<boolean> {
   const [result] = await db.orm
     .update(imageTasks)
-    .set({
-      status: 'processing',
-      leaseUntil,
-      tries: sql`${imageTasks.tries} + 1`,
-      updatedAt: now,
-    })
-    .where(and(eq(imageTasks.id, id), isDue(now)))
+    .set({ status: 'processing', leaseUntil, tries, updatedAt: now })
+    .where(and(eq(imageTasks.id, task.id), eq(imageTasks.tries, task.tries), isDue(now)))
   return result.affectedRows === 1
 }
 

@@ -3,6 +3,7 @@ import type { Executor, Tx } from '#common/db/database.ts'
 import type { CellId } from '#common/ids.ts'
 import { cellMappings, hostIndex } from './schema/cells.ts'
 import { networkSegments } from './schema/network.ts'
+import { cellSagas } from './schema/operations.ts'
 import { instanceMappings } from './schema/servers.ts'
 
 /** How many servers are in the cell or may be: those on their way there or being deleted included. */
@@ -18,5 +19,6 @@ export async function countServersIn(db: Executor, cellId: CellId): Promise<numb
 export async function removeCell(tx: Tx, cellId: CellId): Promise<void> {
   await tx.orm.delete(hostIndex).where(eq(hostIndex.cellId, cellId))
   await tx.orm.delete(networkSegments).where(eq(networkSegments.cellId, cellId))
+  await tx.orm.delete(cellSagas).where(eq(cellSagas.cellId, cellId))
   await tx.orm.delete(cellMappings).where(eq(cellMappings.id, cellId))
 }

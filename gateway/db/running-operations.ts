@@ -2,7 +2,7 @@ import { and, eq, inArray } from 'drizzle-orm'
 import { unionAll } from 'drizzle-orm/mysql-core'
 import type { Executor } from '#common/db/database.ts'
 import { sagas } from '#common/saga/schema.ts'
-import { operations } from './schema/operations.ts'
+import { cellSagas, operations } from './schema/operations.ts'
 
 /** Those of these operations, sagas among them, that have not ended. */
 export async function runningAmong(
@@ -18,6 +18,12 @@ export async function runningAmong(
       .select({ id: sagas.id })
       .from(sagas)
       .where(and(inArray(sagas.id, [...ids]), inArray(sagas.state, ['running', 'unwinding']))),
+    db.orm
+      .select({ id: cellSagas.id })
+      .from(cellSagas)
+      .where(
+        and(inArray(cellSagas.id, [...ids]), inArray(cellSagas.state, ['running', 'unwinding'])),
+      ),
   )
   return new Set(rows.map(({ id }) => id))
 }

@@ -1,11 +1,14 @@
 import { and, desc, eq, inArray, lt } from 'drizzle-orm'
 import type { Executor, Transactional } from '#common/db/database.ts'
+import type { CellId } from '#common/ids.ts'
 import type { SagaRecord } from '#common/saga/log.ts'
+import type { SagaState } from '#common/saga/saga.ts'
 import { sagas } from '#common/saga/schema.ts'
-import { addEvents } from './event-inbox.ts'
+import { SHOWN_COLUMNS, type ShownSaga, shownSaga } from '#common/saga/stuck.ts'
+import { addEvents, type NewEvent } from './event-inbox.ts'
 import type { OperationRecord, OperationState } from './operations.ts'
 
-const STATES: Readonly<Record<string, OperationState>> = {
+const STATES: Readonly<Record<SagaState, OperationState>> = {
   running: 'running',
   unwinding: 'running',
   done: 'done',
@@ -15,6 +18,12 @@ const STATES: Readonly<Record<string, OperationState>> = {
 
 /** Those that operators should know of: what is under way, and what is stuck. */
 const SHOWN = { running: ['running', 'unwinding'], failed: ['stuck'] } as const
+export type ShownState = keyof typeof SHOWN
+
+/** The states of sagas that are listed among operations of this state; absent: of any. */
+export function shownStates(state?: ShownState): readonly SagaState[] {
+  return state === undefined ? Object.values(SHOWN).flat() : SHOWN[state]
+}
 
 /** Afterwards readers of events know that the saga waits for an operator, and why. */
 export async function tellStuck(
@@ -22,77 +31,63 @@ export async function tellStuck(
   { id, name, subject }: SagaRecord,
 ): Promise<void> {
   const [row] = await db.orm.select({ why: sagas.why }).from(sagas).where(eq(sagas.id, id))
-  const message = `${name} of ${subject} is stuck: ${row?.why ?? 'its log says why.'}`
-  const details = { action: name, state: 'stuck', message }
-  await db.transaction((tx) => addEvents(tx, [{ type: 'operation.state', cellId: null, details }]))
+  const why = row?.why ?? null
+  await db.transaction((tx) => addEvents(tx, [stuckEvent({ name, subject, why }, null)]))
 }
 
-/** How many sagas wait for an operator. */
-export async function countStuck(db: Executor): Promise<number> {
-  return db.orm.$count(sagas, eq(sagas.state, 'stuck'))
+/** That a saga waits for an operator; `cellId` is null for one of a gateway. */
+export function stuckEvent(
+  { name, subject, why }: Pick<ShownSaga, 'name' | 'subject' | 'why'>,
+  cellId: CellId | null,
+): NewEvent {
+  const message = `${name} of ${subject} is stuck: ${why ?? 'its log says why.'}`
+  return { type: 'operation.state', cellId, details: { action: name, state: 'stuck', message } }
 }
 
-/** Sagas that have not ended, stuck ones among them, the newest first, from before an id. */
+/** Sagas of gateways that have not ended, stuck ones among them, the newest first, from before an id. */
 export async function listSagas(
   db: Executor,
   before: string,
   max: number,
-  state?: keyof typeof SHOWN,
+  state?: ShownState,
 ): Promise<readonly OperationRecord[]> {
-  const states = state === undefined ? Object.values(SHOWN).flat() : SHOWN[state]
-  const rows = await select(db)
-    .where(and(lt(sagas.id, before), inArray(sagas.state, [...states])))
+  const rows = await db.orm
+    .select(SHOWN_COLUMNS)
+    .from(sagas)
+    .where(and(lt(sagas.id, before), inArray(sagas.state, [...shownStates(state)])))
     .orderBy(desc(sagas.id))
     .limit(max)
-  return rows.map(operationOf)
+  return rows.map((row) => operationOf(shownSaga(row), null))
 }
 
 export async function findSaga(db: Executor, id: string): Promise<OperationRecord | undefined> {
-  const rows = await select(db).where(eq(sagas.id, id))
-  return rows.map(operationOf)[0]
+  const rows = await db.orm.select(SHOWN_COLUMNS).from(sagas).where(eq(sagas.id, id))
+  return rows.map((row) => operationOf(shownSaga(row), null))[0]
 }
 
-function select(db: Executor) {
-  const { id, name, state, subject, why, work, createdAt, resumeAt } = sagas
-  return db.orm
-    .select({ id, name, state, subject, why, work, createdAt, resumeAt })
-    .from(sagas)
-    .$dynamic()
-}
-
-type Row = Awaited<ReturnType<typeof select>>[number]
-
-function operationOf({
-  id,
-  name,
-  state,
-  subject,
-  why,
-  work,
-  createdAt,
-  resumeAt,
-}: Row): OperationRecord {
-  const endedAt = ['done', 'unwound', 'stuck'].includes(state) ? resumeAt : null
+/** A saga among operations; `cellId` is null for one of a gateway. */
+export function operationOf(saga: ShownSaga, cellId: CellId | null): OperationRecord {
+  const { id, name, state, subject, why, requestId, startedAt, endedAt } = saga
   return {
     id,
     kind: name,
-    state: STATES[state] ?? 'running',
+    state: STATES[state],
     subjectId: subject,
     subject,
-    cellId: null,
+    cellId,
     total: null,
     remaining: null,
     message: messageOf(state, why),
     userId: null,
-    requestId: (work as { readonly requestId?: string }).requestId ?? null,
-    startedAt: createdAt,
-    updatedAt: endedAt ?? createdAt,
+    requestId,
+    startedAt,
+    updatedAt: endedAt ?? startedAt,
     endedAt,
     isCancellable: false,
   }
 }
 
-function messageOf(state: string, why: string | null): string | null {
+function messageOf(state: SagaState, why: string | null): string | null {
   if (state === 'unwinding') return 'It failed, and what it did is being undone.'
   if (state !== 'stuck') return null
   return `It is stuck: ${why ?? 'its log says why.'} ./weir operation continue goes on with it.`

@@ -16,7 +16,7 @@ import {
 } from './instance.ts'
 import { ServerLabels } from './labels.ts'
 import { MigrationView, MoveProgress } from './migration.ts'
-import { Nullable, Uuid } from './scalars.ts'
+import { Nullable, OneOf, Time, Uuid } from './scalars.ts'
 import { Trace } from './trace.ts'
 
 /**
@@ -36,6 +36,21 @@ export const DeleteAnswer = Type.Union([
   Type.Object({ outcome: Type.Literal('deleting'), view: InstanceView }),
 ])
 export type DeleteAnswer = Static<typeof DeleteAnswer>
+
+/** A saga of the cell that waits for an operator, or did. */
+export const CellSaga = Type.Object({
+  id: Uuid,
+  name: Type.String({ pattern: '^[ -~]{1,64}$' }),
+  subject: Type.String({ pattern: '^[ -~]{0,64}$' }),
+  state: OneOf(['running', 'unwinding', 'done', 'unwound', 'stuck']),
+  /** Of one that is stuck; null where only its log says why. */
+  why: Nullable(Type.String({ maxLength: 1000 })),
+  requestId: Nullable(Type.String({ pattern: '^[ -~]{0,64}$' })),
+  startedAt: Time,
+  /** When it ended or got stuck; null while it goes on. */
+  endedAt: Nullable(Time),
+})
+export type CellSaga = Static<typeof CellSaga>
 
 /** What the gateway asks of a cell. Operations that change something carry an `operation`, and a repeat answers alike. */
 export const CELL_OPERATIONS = {
@@ -183,6 +198,16 @@ export const CELL_OPERATIONS = {
     answer: Type.Object({
       ended: Type.Array(Type.Object({ serverId: Uuid, attempt: Type.Integer({ minimum: 1 }) })),
     }),
+  },
+  /** The oldest hundred sagas that wait for an operator, and those of these ids that are there, in any state. */
+  'saga.list-stuck': {
+    ask: Type.Object({ ids: Type.Array(Uuid, { maxItems: 100 }) }),
+    answer: Type.Object({ sagas: Type.Array(CellSaga, { maxItems: 200 }) }),
+  },
+  /** Afterwards the saga goes on, or is undone. `isContinued` is false for one that is not stuck. */
+  'saga.continue': {
+    ask: Type.Object({ id: Uuid }),
+    answer: Type.Object({ isContinued: Type.Boolean() }),
   },
 } as const
 

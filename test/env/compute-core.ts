@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { NatsConnection } from '@nats-io/transport-node'
+import type { Apart } from '#common/apart/apart.ts'
 import { connectBus } from '#common/bus/connect.ts'
 import { systemClock } from '#common/clock.ts'
 import { workContext } from '#common/context.ts'
@@ -94,6 +95,7 @@ export class CoreEnv implements AsyncDisposable {
   }: {
     db?: Transactional
     processName?: string
+    apart?: Pick<Apart, 'run'>
     cellDeadlineMs?: number
     onBus?: (nats: NatsConnection) => void
   } = {}): Promise<RunningCompute & { readonly nats: NatsConnection }> {

@@ -214,6 +214,10 @@ export class ScriptedCell implements AsyncDisposable {
         return this.#snapshot(ask)
       case 'snapshot.hosts':
         return { incarnation: this.incarnation, hosts: [], isLast: true }
+      case 'saga.list-stuck':
+        return { sagas: [] }
+      case 'saga.continue':
+        return { isContinued: false }
       case 'snapshot.ended':
         return { ended: [] }
       case 'host.uptime':

@@ -1,14 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { eq } from 'drizzle-orm'
 import { afterEach, expect, test } from 'vitest'
 import type { Poison } from '#common/apart/testing.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
 import { sagas } from '#common/saga/schema.ts'
+import { rowsInHand } from '#gateway/db/schema/operations.ts'
 import { freshDatabase } from '../env/fresh-database.ts'
 
-// Goal: one poisoned saga ends a program once at most, is then stuck with a reason, and holds up no other saga.
+// Goal: one poisoned saga, or row of a reconciler, ends a program once at most, is then stuck with a reason, and holds up no other.
 
 const PROGRAM = fileURLToPath(new URL('poison/process.ts', import.meta.url))
 const processes: ChildProcess[] = []
@@ -17,9 +19,9 @@ afterEach(() => {
   for (const each of processes.splice(0)) each.kill('SIGKILL')
 })
 
-function begin(url: string, ...args: string[]): ChildProcess {
+function begin(url: string, args: readonly string[] = [], rowPoison?: string): ChildProcess {
   const child = spawn(process.execPath, ['--max-old-space-size=128', PROGRAM, ...args], {
-    env: { ...process.env, POISON_DATABASE_URL: url },
+    env: { ...process.env, POISON_DATABASE_URL: url, ...(rowPoison && { POISON_ROW: rowPoison }) },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   processes.push(child)
@@ -39,7 +41,7 @@ test.each(Object.entries(GUILTY))(
     const url = await freshDatabase('poisoned_saga')
     await migrateDatabase(url, 'cells/db/migrations')
     await using db = new Database({ url, connectionsMax: 2 })
-    const first = begin(url, poison)
+    const first = begin(url, [poison])
     const ended = once(first, 'exit')
     await once(first.stdout!, 'data')
     // Nothing of ours ends a program that loops.
@@ -58,3 +60,39 @@ test.each(Object.entries(GUILTY))(
   },
   120_000,
 )
+
+test.each(Object.entries(GUILTY).filter(([poison]) => poison === 'throw' || poison === 'loop'))(
+  'a row of a reconciler that would %s ends its program once, and is set aside',
+  async (poison, why) => {
+    const url = await freshDatabase('poisoned_row')
+    await migrateDatabase(url, 'gateway/db/migrations')
+    await using db = new Database({ url, connectionsMax: 2 })
+    const first = begin(url, [], poison)
+    const ended = once(first, 'exit')
+    const told = text(first)
+    await expect.poll(() => told.join(''), { timeout: 60_000 }).toContain(`${poison} taken`)
+    // Nothing of ours ends a program that loops.
+    if (poison === 'loop') first.kill('SIGKILL')
+    await ended
+
+    const second = begin(url, [], poison)
+
+    const rows = () =>
+      db.orm
+        .select({ row: rowsInHand.rowId, why: rowsInHand.why })
+        .from(rowsInHand)
+        .where(eq(rowsInHand.hand, 'stuck'))
+    await expect.poll(rows, { timeout: 60_000 }).toEqual([{ row: poison, why }])
+    const again = text(second)
+    await expect.poll(() => again.join(''), { timeout: 60_000 }).toContain('innocent taken')
+    expect([second.exitCode, second.signalCode]).toEqual([null, null])
+  },
+  120_000,
+)
+
+/** What a program says, as it comes. */
+function text({ stdout }: ChildProcess): readonly string[] {
+  const said: string[] = []
+  stdout!.on('data', (chunk: Buffer) => said.push(chunk.toString()))
+  return said
+}

@@ -1,7 +1,9 @@
+import type { WorkContext } from '#common/context.ts'
 import type { Executor } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import { isUuid } from '#common/ids.ts'
 import { continueSaga } from '#common/saga/log.ts'
+import { findCellSaga, listCellSagas } from '../../db/cell-sagas.ts'
 import { serversOnHosts } from '../../db/host-list.ts'
 import {
   endDrain,
@@ -10,8 +12,10 @@ import {
   type OperationRecord,
   type OperationState,
 } from '../../db/operations.ts'
+import { continueRow, findStuckRow, listStuckRows } from '../../db/rows-in-hand.ts'
 import { findSaga, listSagas } from '../../db/saga-operations.ts'
 import type { Compute } from '../compute.ts'
+import { continueInCell } from './cell-sagas.ts'
 
 /** After every id there can be. */
 const END = 'g'
@@ -23,7 +27,10 @@ export interface OperationPage {
   readonly next: string | null
 }
 
-/** The newest first: what operators began, and the sagas that are under way. Throws `invalid` for a cursor that is none. */
+/**
+ * The newest first: what operators began, sagas of gateways that are under way, and those of cells that are or were stuck.
+ * Throws `invalid` for a cursor that is none.
+ */
 export async function operationPage(
   db: Executor,
   query: {
@@ -38,15 +45,26 @@ export async function operationPage(
   const before = cursor ?? END
   const drains = await listDrains(db, before, limit + 1, state)
   const sagas =
-    state === 'done' || state === 'cancelled' ? [] : await listSagas(db, before, limit + 1, state)
-  const found = [...drains, ...sagas].toSorted((a, b) => (a.id < b.id ? 1 : -1))
+    state === 'done' || state === 'cancelled'
+      ? []
+      : await Promise.all(
+          [listSagas, listCellSagas, listStuckRows].map((list) =>
+            list(db, before, limit + 1, state),
+          ),
+        )
+  const found = [...drains, ...sagas.flat()].toSorted((a, b) => (a.id < b.id ? 1 : -1))
   const operations = found.slice(0, limit)
   return { operations, next: found.length > limit ? (operations.at(-1)?.id ?? null) : null }
 }
 
 /** Throws `not-found`. */
 export async function findOperation(db: Executor, id: string): Promise<OperationRecord> {
-  const found = isUuid(id) ? ((await findHostDrain(db, id)) ?? (await findSaga(db, id))) : undefined
+  const found = isUuid(id)
+    ? ((await findHostDrain(db, id)) ??
+      (await findSaga(db, id)) ??
+      (await findCellSaga(db, id)) ??
+      (await findStuckRow(db, id)))
+    : undefined
   if (found === undefined) throw new Failure('not-found', `There is no operation with id ${id}.`)
   return found
 }
@@ -75,17 +93,21 @@ export async function serversLeft(
 }
 
 /**
- * Afterwards a stuck operation is due again, and a gateway takes it up within a second. Throws `not-found`, and `conflict`
- * for one that is not stuck.
+ * Afterwards a stuck operation is due again, and a gateway, or its cell, takes it up within a second. Throws `not-found`,
+ * `conflict` for one that is not stuck, and `unavailable` where its cell does not answer.
  */
 export async function continueOperation(
-  { db, sagas }: Pick<Compute, 'db' | 'sagas'>,
+  compute: Compute,
   id: string,
+  work: WorkContext,
 ): Promise<OperationRecord> {
-  const { kind, state } = await findOperation(db, id)
-  if (!(await continueSaga(db, id)))
+  const { db, sagas } = compute
+  const { kind } = await findOperation(db, id)
+  if (await continueSaga(db, id)) await sagas.recover()
+  else if (!(await continueRow(db, id)) && !(await continueInCell(compute, id, work))) {
+    const { state } = await findOperation(db, id)
     throw new Failure('conflict', `Operation ${id} (${kind}) is not stuck: it is ${state}.`)
-  await sagas.recover()
+  }
   return findOperation(db, id)
 }
 

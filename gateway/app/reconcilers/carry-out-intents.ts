@@ -1,9 +1,7 @@
 import type { Tx } from '#common/db/database.ts'
 import { Failure, isFailure } from '#common/errors.ts'
-import { withinTask } from '#common/escaped.ts'
 import { newId } from '#common/ids.ts'
 import { errorFields } from '#common/log.ts'
-import type { Reconciler } from '#common/reconciler.ts'
 import type { SagaRun } from '#common/saga/engine.ts'
 import { HeldLease } from '#common/saga/lease.ts'
 import { readFailure } from '#common/saga/log.ts'
@@ -15,6 +13,7 @@ import type { Compute } from '../compute.ts'
 import { endIntent } from '../intents/end-intent.ts'
 import { actOnServerSaga } from '../sagas/act-on-server.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
+import type { RowReconciler } from './row-reconciler.ts'
 
 /** Else it is told that intents wait. */
 const EVERY_MS = 10_000
@@ -29,30 +28,31 @@ const WAIT_MS = 2_000
  * What was asked of servers while their cell could not be reached is asked of it once it is back, in the order it was
  * asked for, each once: the intent goes in the transaction that its saga begins with.
  */
-export function carryOutIntents(compute: Compute, processName: string): Reconciler {
+export function carryOutIntents(compute: Compute, processName: string): RowReconciler<DueIntent> {
   const { db, cells, clock } = compute
   const terms = { name: LEASE_NAME, holder: processName, ttlMs: LEASE_TTL_MS }
   const lease = new HeldLease(db, clock, terms)
+  const ends: Promise<void>[] = []
   return {
     name: 'intents',
     everyMs: EVERY_MS,
-    round: async (signal) => {
-      if ((await lease.hold()) === undefined) return { holder: 0 }
+    due: async () => {
+      if ((await lease.hold()) === undefined) return []
       const dark = cells.cells().filter(({ isAlive }) => !isAlive)
-      const due = await dueIntents(
+      return dueIntents(
         db,
         dark.map(({ id }) => id),
         BATCH_MAX,
       )
-      const ends: Promise<void>[] = []
-      for (const intent of due) {
-        signal.throwIfAborted()
-        const setAside = () => giveUp(compute, intent)
-        const run = await withinTask({ setAside }, () => begin(compute, intent))
-        if (run !== undefined) ends.push(tellEnd(compute, intent, run))
-      }
-      await settledWithin(clock, WAIT_MS, Promise.all(ends))
-      return { holder: 1, begun: ends.length, waiting: due.length - ends.length }
+    },
+    keyOf: ({ id }) => id,
+    work: async (intent) => {
+      const run = await begin(compute, intent)
+      if (run !== undefined) ends.push(tellEnd(compute, intent, run))
+    },
+    setAside: (intent) => giveUp(compute, intent),
+    after: async () => {
+      await settledWithin(clock, WAIT_MS, Promise.all(ends.splice(0)))
     },
   }
 }

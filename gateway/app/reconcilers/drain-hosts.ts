@@ -1,12 +1,11 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
-import { withinTask } from '#common/escaped.ts'
 import { errorFields } from '#common/log.ts'
-import type { Reconciler } from '#common/reconciler.ts'
 import { findHost, type HostRecord, serversOnHosts } from '../../db/host-list.ts'
 import { endDrain, type HostDrain, noteProgress, runningDrains } from '../../db/operations.ts'
 import type { Compute } from '../compute.ts'
 import { type ServiceDeps, setService } from '../hosts/set-service.ts'
+import type { RowReconciler } from './row-reconciler.ts'
 
 type DrainDeps = ServiceDeps & Pick<Compute, 'operations' | 'log'>
 
@@ -15,19 +14,14 @@ const EVERY_MS = 10_000
 const BATCH = 100
 
 /** A host that shall be emptied takes no new server; once it has none left, the operation is done. */
-export function drainHosts(deps: DrainDeps): Reconciler {
+export function drainHosts(deps: DrainDeps): RowReconciler<HostDrain> {
   return {
     name: 'drain hosts',
     everyMs: EVERY_MS,
-    round: async (signal) => {
-      const drains = await runningDrains(deps.db, BATCH)
-      for (const drain of drains) {
-        signal.throwIfAborted()
-        const setAside = () => end(deps, drain, 'failed', 'It stopped the program that did it.')
-        await withinTask({ setAside }, () => tryToAdvance(deps, drain))
-      }
-      return { draining: drains.length }
-    },
+    due: () => runningDrains(deps.db, BATCH),
+    keyOf: ({ id }) => id,
+    work: (drain) => tryToAdvance(deps, drain),
+    setAside: (drain) => end(deps, drain, 'failed', 'It stopped the program that did it.'),
   }
 }
 

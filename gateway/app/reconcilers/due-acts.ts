@@ -1,11 +1,11 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import type { PlainAct } from '#openapi/wire/act.ts'
 import { type DueServer, shelvedServers, unconfirmedResizes } from '../../db/due-acts.ts'
 import type { Compute } from '../compute.ts'
 import { actOnServerSaga } from '../sagas/act-on-server.ts'
+import type { RowReconciler } from './row-reconciler.ts'
 
 /** Else it is told that there may be something to do. */
 const EVERY_MS = 10_000
@@ -19,23 +19,30 @@ export interface DueTimes {
   readonly shelvedOffloadTimeS: number
 }
 
+interface DueAct {
+  readonly server: DueServer
+  readonly name: PlainAct
+}
+
 /** Confirms resizes and offloads shelved servers whose time has come. */
-export function dueActs(compute: Compute, times: DueTimes): Reconciler {
+export function dueActs(compute: Compute, times: DueTimes): RowReconciler<DueAct> {
   const { db } = compute
   const { resizeConfirmWindowS, shelvedOffloadTimeS } = times
   return {
     name: 'due acts',
     everyMs: EVERY_MS,
-    round: async (signal) => {
+    due: async () => {
       const resized =
         resizeConfirmWindowS === 0 ? [] : await unconfirmedResizes(db, resizeConfirmWindowS, BATCH)
       const shelved =
         shelvedOffloadTimeS < 0 ? [] : await shelvedServers(db, shelvedOffloadTimeS, BATCH)
-      const each = { log: compute.log, signal }
-      await forEachRow(resized, each, (server) => begin(compute, server, 'confirm-resize'))
-      await forEachRow(shelved, each, (server) => begin(compute, server, 'shelve-offload'))
-      return { confirmed: resized.length, offloaded: shelved.length }
+      return [
+        ...resized.map((server): DueAct => ({ server, name: 'confirm-resize' })),
+        ...shelved.map((server): DueAct => ({ server, name: 'shelve-offload' })),
+      ]
     },
+    keyOf: ({ server, name }) => `${name} ${server.serverId}`,
+    work: ({ server, name }) => begin(compute, server, name),
   }
 }
 

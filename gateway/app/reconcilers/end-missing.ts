@@ -1,10 +1,10 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { type CellId, newId } from '#common/ids.ts'
-import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { type MissingServer, missingServers } from '../../db/missing-servers.ts'
 import type { Compute } from '../compute.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
+import type { RowReconciler } from './row-reconciler.ts'
 
 const EVERY_MS = 5_000
 const BATCH_MAX = 500
@@ -13,23 +13,18 @@ const BATCH_MAX = 500
  * A server that its cell has committed the delete of is deleted here, too: after a restore this database may be older
  * than that delete. Others that a cell does not have stay as they are, for an operator to judge.
  */
-export function endMissing(compute: Compute): Reconciler {
+export function endMissing(compute: Compute): RowReconciler<MissingServer> {
   return {
     name: 'missing servers',
     everyMs: EVERY_MS,
-    round: async (signal) => {
+    due: async () => {
       const missing = await missingServers(compute.db, BATCH_MAX)
-      let ended = 0
-      const each = { log: compute.log, signal }
       const byCell = [...Map.groupBy(missing, ({ cellId }) => cellId)]
-      await forEachRow(byCell, each, async ([cellId, servers]) => {
-        await forEachRow(await endedOf(compute, cellId, servers), each, async (server) => {
-          await end(compute, server)
-          ended += 1
-        })
-      })
-      return { missing: missing.length, ended }
+      const ended = byCell.map(([cellId, servers]) => endedOf(compute, cellId, servers))
+      return (await Promise.all(ended)).flat()
     },
+    keyOf: ({ serverId }) => serverId,
+    work: (server) => end(compute, server),
   }
 }
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
-import type { Reconciler } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import type { PortFilter } from '#openapi/wire/firewall.ts'
 import { type HostRecord, hostsAbleTo } from '../../db/host-list.ts'
 import type { ComputeDeps } from '../compute.ts'
 import { hostFilters } from '../networks/host-filters.ts'
 
-type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell'>
+type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'log'>
 
 const EVERY_MS = 2_000
 /** In one message: it must be small enough for the bus, and its work short enough for an answer. */
@@ -21,22 +21,24 @@ const PORTS_MAX = 20
  */
 export function filterPorts(deps: Deps): Reconciler {
   const told = new Map<string, Map<string, string>>()
+  const each = { log: deps.log, nameOf: ({ view }: HostRecord) => view.hostId }
   return {
     name: 'filter ports',
     everyMs: EVERY_MS,
     round: async (signal) => {
       const hosts = await hostsAbleTo(deps.db, 'firewall')
+      const keys = new Set(hosts.map(keyOf))
+      for (const key of told.keys()) if (!keys.has(key)) told.delete(key)
       const wanted = await hostFilters(
         deps.db,
         hosts.map(({ view }) => view.hostId),
       )
       let changed = 0
-      for (const host of hosts) {
-        signal.throwIfAborted()
+      await forEachRow(hosts, { ...each, signal }, async (host) => {
         const known = told.get(keyOf(host)) ?? new Map<string, string>()
         told.set(keyOf(host), known)
         changed += await tellHost(deps, host, wanted.get(host.view.hostId) ?? [], known)
-      }
+      })
       return { changed }
     },
   }

@@ -1,10 +1,10 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
-import { newId } from '#common/ids.ts'
-import { forEachRow, type Reconciler } from '#common/reconciler.ts'
+import { type InstanceId, newId } from '#common/ids.ts'
 import { listUnownedDeletes, releaseOrphans } from '../../db/pending-mappings.ts'
 import type { Compute } from '../compute.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
+import type { RowReconciler } from './row-reconciler.ts'
 
 const EVERY_MS = 5_000
 const BATCH_MAX = 100
@@ -13,28 +13,27 @@ const BATCH_MAX = 100
  * Servers whose delete was begun and whose cell has not yet said that it is done are asked for again; a server whose
  * saga ended without letting it go is free again. Cells that cannot be reached are left for when they are back.
  */
-export function finishDeletes(compute: Compute): Reconciler {
+export function finishDeletes(compute: Compute): RowReconciler<InstanceId> {
   return {
     name: 'finish deletes',
     everyMs: EVERY_MS,
-    round: async (signal) => {
-      const released = await releaseOrphans(compute.db)
+    due: async () => {
+      await releaseOrphans(compute.db)
       const dark = compute.cells.cells().filter(({ isAlive }) => !isAlive)
-      const due = await listUnownedDeletes(
+      return listUnownedDeletes(
         compute.db,
         dark.map(({ id }) => id),
         BATCH_MAX,
       )
-      const { log } = compute
-      await forEachRow(due, { log, signal }, async (serverId) => {
-        const params = { serverId, operationId: newId<string>(), requester: null }
-        const start = { subject: serverId, params, work: workContext({}) }
-        await compute.sagas.start(deleteServerSaga, start).catch((error: unknown) => {
-          // Another gateway, or the feed, was quicker.
-          if (!isFailure(error, 'not-found')) throw error
-        })
+    },
+    keyOf: (serverId) => serverId,
+    work: async (serverId) => {
+      const params = { serverId, operationId: newId<string>(), requester: null }
+      const start = { subject: serverId, params, work: workContext({}) }
+      await compute.sagas.start(deleteServerSaga, start).catch((error: unknown) => {
+        // Another gateway, or the feed, was quicker.
+        if (!isFailure(error, 'not-found')) throw error
       })
-      return { released, asked: due.length }
     },
   }
 }

@@ -1,11 +1,11 @@
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
-import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import { type UnsettledServer, unsettledServers } from '../../db/soft-deleted-servers.ts'
 import type { Compute } from '../compute.ts'
 import { endKeeping, keepUncharged } from '../quotas/kept-charge.ts'
 import { deleteServerSaga } from '../sagas/delete-server.ts'
+import type { RowReconciler } from './row-reconciler.ts'
 
 /** Else it is told that there may be something to do. */
 const EVERY_MS = 10_000
@@ -14,17 +14,14 @@ const BATCH = 50
 const LEAST_S = 1
 
 /** Servers deleted softly go for good when their time is up; those that are back count as such. */
-export function keptServers(compute: Compute): Reconciler {
+export function keptServers(compute: Compute): RowReconciler<UnsettledServer> {
   const { db, reclaimIntervalS } = compute
   return {
     name: 'kept servers',
     everyMs: EVERY_MS,
-    round: async (signal) => {
-      const unsettled = await unsettledServers(db, Math.max(reclaimIntervalS, LEAST_S), BATCH)
-      const { log } = compute
-      await forEachRow(unsettled, { log, signal }, (server) => settle(compute, server))
-      return { unsettled: unsettled.length }
-    },
+    due: () => unsettledServers(db, Math.max(reclaimIntervalS, LEAST_S), BATCH),
+    keyOf: ({ serverId }) => serverId,
+    work: (server) => settle(compute, server),
   }
 }
 

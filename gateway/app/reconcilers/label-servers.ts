@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { workContext } from '#common/context.ts'
 import { isFailure } from '#common/errors.ts'
-import type { Reconciler } from '#common/reconciler.ts'
+import { forEachRow, type Reconciler } from '#common/reconciler.ts'
 import type { ServerLabels } from '#openapi/wire/labels.ts'
 import { type HostRecord, hostsAbleTo } from '../../db/host-list.ts'
 import { labelsOnHost } from '../../db/server-labels.ts'
 import type { ComputeDeps } from '../compute.ts'
 
-type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell'>
+type Deps = Pick<ComputeDeps, 'db' | 'cells' | 'askCell' | 'log'>
 
 const EVERY_MS = 2_000
 /** In one message: metadata and tags of a server may take a tenth of what the bus takes. */
@@ -20,22 +20,28 @@ const SERVERS_MAX = 5
  */
 export function labelServers(deps: Deps): Reconciler {
   const told = new Map<string, Map<string, string>>()
+  const each = { log: deps.log, nameOf: ({ view }: HostRecord) => view.hostId }
   return {
     name: 'label servers',
     everyMs: EVERY_MS,
     round: async (signal) => {
       const hosts = await hostsAbleTo(deps.db, 'labels')
+      const keys = new Set(hosts.map(keyOf))
+      for (const key of told.keys()) if (!keys.has(key)) told.delete(key)
       let changed = 0
-      for (const host of hosts) {
-        signal.throwIfAborted()
-        const key = `${host.view.hostId} ${host.view.startedAt}`
-        const known = told.get(key) ?? new Map<string, string>()
-        told.set(key, known)
+      await forEachRow(hosts, { ...each, signal }, async (host) => {
+        const known = told.get(keyOf(host)) ?? new Map<string, string>()
+        told.set(keyOf(host), known)
         changed += await tellHost(deps, host, known)
-      }
+      })
       return { changed }
     },
   }
+}
+
+/** A host that was started anew is told everything again. */
+function keyOf({ view }: HostRecord): string {
+  return `${view.hostId} ${view.startedAt}`
 }
 
 /** Returns how many servers were told of; `known` is brought up to date with them. */

@@ -21,6 +21,7 @@ export function operationListing(now: number): Listing<Operation> {
       { head: 'ID', of: ({ id }) => id },
       { head: 'KIND', of: ({ kind }) => kind },
       { head: 'SUBJECT', of: ({ subject }) => subject },
+      { head: 'CELL', of: ({ cell }) => cell },
       { head: 'STATE', of: ({ state }) => state, tone: ({ state }) => TONES[state] },
       {
         head: 'REMAINING',

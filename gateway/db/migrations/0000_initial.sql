@@ -568,6 +568,19 @@ CREATE TABLE `subnets` (
 	CONSTRAINT `subnets_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `cell_sagas` (
+	`cell_id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`name` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`subject` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`state` char(9) character set ascii collate ascii_bin NOT NULL,
+	`why` text,
+	`request_id` varchar(64) character set ascii collate ascii_bin,
+	`started_at` datetime(3) NOT NULL,
+	`ended_at` datetime(3),
+	CONSTRAINT `cell_sagas_cell_id_id_pk` PRIMARY KEY(`cell_id`,`id`)
+);
+--> statement-breakpoint
 CREATE TABLE `operations` (
 	`id` char(36) character set ascii collate ascii_bin NOT NULL,
 	`kind` varchar(32) character set ascii collate ascii_bin NOT NULL,
@@ -588,6 +601,19 @@ CREATE TABLE `operations` (
 	`ended_at` datetime(3),
 	CONSTRAINT `operations_id` PRIMARY KEY(`id`),
 	CONSTRAINT `operations_slot_unique` UNIQUE(`slot`)
+);
+--> statement-breakpoint
+CREATE TABLE `rows_in_hand` (
+	`reconciler` varchar(32) character set ascii collate ascii_bin NOT NULL,
+	`row_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`id` char(36) character set ascii collate ascii_bin NOT NULL,
+	`owner` varchar(64) character set ascii collate ascii_bin NOT NULL,
+	`generation` int NOT NULL,
+	`hand` char(7) character set ascii collate ascii_bin NOT NULL,
+	`why` text,
+	`taken_at` datetime(3) NOT NULL,
+	CONSTRAINT `rows_in_hand_reconciler_row_id_pk` PRIMARY KEY(`reconciler`,`row_id`),
+	CONSTRAINT `rows_in_hand_id_unique` UNIQUE(`id`)
 );
 --> statement-breakpoint
 CREATE TABLE `flavor_access` (
@@ -917,6 +943,8 @@ CREATE INDEX `security_group_rules_by_remote` ON `security_group_rules` (`remote
 CREATE INDEX `security_groups_by_project` ON `security_groups` (`project_id`,`id`);--> statement-breakpoint
 CREATE INDEX `subnets_by_network` ON `subnets` (`network_id`,`id`);--> statement-breakpoint
 CREATE INDEX `subnets_by_project` ON `subnets` (`project_id`,`id`);--> statement-breakpoint
+CREATE INDEX `cell_sagas_by_id` ON `cell_sagas` (`id`);--> statement-breakpoint
+CREATE INDEX `cell_sagas_ended` ON `cell_sagas` (`ended_at`);--> statement-breakpoint
 CREATE INDEX `operations_state` ON `operations` (`state`);--> statement-breakpoint
 CREATE INDEX `operations_ended` ON `operations` (`ended_at`);--> statement-breakpoint
 CREATE INDEX `flavor_access_project` ON `flavor_access` (`project_id`);--> statement-breakpoint

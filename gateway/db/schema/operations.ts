@@ -1,5 +1,5 @@
-import { boolean, index, int, mysqlTable, text } from 'drizzle-orm/mysql-core'
-import { text255, time, token, uuid } from '#common/db/columns.ts'
+import { boolean, index, int, mysqlTable, primaryKey, text } from 'drizzle-orm/mysql-core'
+import { fixedToken, text255, time, token, uuid } from '#common/db/columns.ts'
 
 /** Long work that an operator has begun and that goes on by itself, also after a restart. */
 export const operations = mysqlTable(
@@ -29,4 +29,50 @@ export const operations = mysqlTable(
     endedAt: time('ended_at'),
   },
   (t) => [index('operations_state').on(t.state), index('operations_ended').on(t.endedAt)],
+)
+
+/** What reconcilers have in hand of rows, and which they leave to an operator. */
+export const rowsInHand = mysqlTable(
+  'rows_in_hand',
+  {
+    reconciler: token('reconciler', 32).notNull(),
+    /** The row, as its reconciler calls it: usually a server's id. */
+    rowId: token('row_id').notNull(),
+    /** By which operators know it. */
+    id: uuid('id').notNull().unique(),
+    /** The process that has it in hand, fenced as its sagas are. */
+    owner: token('owner').notNull(),
+    generation: int('generation').notNull(),
+    hand: fixedToken('hand', 7).$type<RowHand>().notNull(),
+    /** Why it is stuck. */
+    why: text('why'),
+    takenAt: time('taken_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.reconciler, t.rowId] })],
+)
+
+/** `suspect`: a process ended that had it in hand, and this may be why. `stuck`: it is left to an operator. */
+export type RowHand = 'held' | 'suspect' | 'stuck'
+
+/** Sagas of cells that wait for an operator, as their cell said last, and what became of them since. */
+export const cellSagas = mysqlTable(
+  'cell_sagas',
+  {
+    cellId: uuid('cell_id').notNull(),
+    id: uuid('id').notNull(),
+    name: token('name').notNull(),
+    subject: token('subject').notNull(),
+    state: fixedToken('state', 9).notNull(),
+    /** Of one that is stuck. */
+    why: text('why'),
+    requestId: token('request_id'),
+    startedAt: time('started_at').notNull(),
+    /** When it ended or got stuck; null while it goes on. */
+    endedAt: time('ended_at'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.cellId, t.id] }),
+    index('cell_sagas_by_id').on(t.id),
+    index('cell_sagas_ended').on(t.endedAt),
+  ],
 )

@@ -1,7 +1,8 @@
+import type { Cells } from '../../app/hosts/host-state.ts'
 import type { OperationRecord } from '../../db/operations.ts'
 
 /** An operation as the federation API shows it. */
-export function operationView(operation: OperationRecord) {
+export function operationView(operation: OperationRecord, cells: Cells) {
   const { id, kind, state, subjectId, subject, cellId, endedAt } = operation
   return {
     id,
@@ -9,6 +10,7 @@ export function operationView(operation: OperationRecord) {
     state,
     subject_id: subjectId,
     subject,
+    cell: cellId === null ? null : (cells.cell(cellId)?.name ?? null),
     cell_id: cellId,
     total: operation.total,
     remaining: operation.remaining,

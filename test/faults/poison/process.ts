@@ -8,12 +8,16 @@ const { endOnEscape } = await import('#common/escaped.ts')
 const { createLogger } = await import('#common/log.ts')
 const { RunningReconciler } = await import('#common/reconciler.ts')
 const { SagaEngine } = await import('#common/saga/engine.ts')
+const { byRow } = await import('#gateway/app/reconcilers/row-reconciler.ts')
+const { poisonedRows } = await import('./rows.ts')
 const { beginSagas, openDatabase, SAGAS } = await import('./sagas.ts')
 
 // A program with sagas, as a gateway or a cell is one. Begins sagas where it is told which poison one of them takes.
 
 const log = createLogger('poison', 'silent')
 const poison = process.argv[2] as Poison | undefined
+/** The poison of a row of a reconciler. */
+const rowPoison = process.env['POISON_ROW'] as Poison | undefined
 endOnEscape(log)
 const apart = new Apart({
   program: new URL('apart.ts', import.meta.url),
@@ -30,7 +34,13 @@ const engine = await SagaEngine.open({
   log,
   apart,
 })
-if (poison !== undefined) await beginSagas(engine, poison)
+if (rowPoison !== undefined)
+  new RunningReconciler(
+    byRow(poisonedRows(rowPoison), { db: openDatabase(), log, sagas: engine, apart }),
+    systemClock,
+    log,
+  )
+else if (poison !== undefined) await beginSagas(engine, poison)
 else {
   const round = async () => ({ takenUp: await engine.recover() })
   new RunningReconciler({ name: 'recovery', everyMs: 200, round }, systemClock, log)

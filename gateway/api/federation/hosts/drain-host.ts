@@ -12,5 +12,5 @@ export const drainHost: Handler<operations['drainHost']> = async (call) => {
   const key = idempotencyKey(context, raw.header('idempotency-key'), [raw.path, body])
   const operation = await drain(app.db, context, host, body.reason ?? null, key)
   const headers = { Location: links.to(`/federation/v1/operations/${operation.id}`) }
-  return { body: operationView(operation), headers }
+  return { body: operationView(operation, app.compute.cells), headers }
 }

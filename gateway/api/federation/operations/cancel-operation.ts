@@ -5,5 +5,6 @@ import { operationView } from '../../../views/federation/operation.ts'
 
 /** POST /v1/operations/{operation}/cancel */
 export const cancelOperation: Handler<operations['cancelOperation']> = async ({ app, params }) => {
-  return { body: operationView(await cancel(app.compute, params.operation)) }
+  const ended = await cancel(app.compute, params.operation)
+  return { body: operationView(ended, app.compute.cells) }
 }

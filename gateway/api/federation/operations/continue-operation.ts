@@ -7,6 +7,8 @@ import { operationView } from '../../../views/federation/operation.ts'
 export const continueOperation: Handler<operations['continueOperation']> = async ({
   app,
   params,
+  context,
 }) => {
-  return { body: operationView(await goOn(app.compute, params.operation)) }
+  const going = await goOn(app.compute, params.operation, context)
+  return { body: operationView(going, app.compute.cells) }
 }

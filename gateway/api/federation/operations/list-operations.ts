@@ -9,5 +9,6 @@ const LIMIT = 100
 export const listOperations: Handler<operations['listOperations']> = async ({ app, query }) => {
   const { state, limit = LIMIT, cursor } = query
   const page = await operationPage(app.db, { state, limit, cursor })
-  return { body: { operations: page.operations.map(operationView), next: page.next } }
+  const shown = page.operations.map((operation) => operationView(operation, app.compute.cells))
+  return { body: { operations: shown, next: page.next } }
 }

@@ -9,5 +9,5 @@ export const showOperation: Handler<operations['showOperation']> = async (call) 
   const { wait = 0 } = query
   const operation = await awaitOperation(app.compute, params.operation, wait, raw.signal())
   const servers = await serversLeft(app.db, operation)
-  return { body: { ...operationView(operation), servers } }
+  return { body: { ...operationView(operation, app.compute.cells), servers } }
 }

@@ -1,7 +1,9 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ApartEnd } from '#common/apart/apart-process.ts'
 import { Database } from '#common/db/database.ts'
 import { migrateDatabase } from '#common/db/migrate.ts'
+import { Failure } from '#common/errors.ts'
 import { newId } from '#common/ids.ts'
 import { createLogger } from '#common/log.ts'
 import type { Json } from '#common/saga/saga.ts'
@@ -10,13 +12,16 @@ import { imagesOf } from '#gateway/context.ts'
 import { freshDatabase } from '#test/env/fresh-database.ts'
 import { gatewayEnv } from '#test/env/gateway-env.ts'
 import { findTask, insertTask, takeTask } from '../../../db/image-tasks.ts'
+import { imageTasks } from '../../../db/schema/image.ts'
 import type { Images } from '../images.ts'
 import { ImportRunner } from './import-runner.ts'
+import { importApart } from './run-import.ts'
 
 // Goal: an import that was in hand when its process ended never does its work in a gateway again.
 
 const log = createLogger('test', 'silent')
 const LONG_AGO = new Date('2026-01-01')
+const NEXT = new Date('2026-01-02')
 let db: Database
 let images: Images
 
@@ -35,15 +40,16 @@ async function importTask(isLeft: boolean): Promise<string> {
   const request = { method: { name: 'web-download' as const, uri: 'http://a.example/x' } }
   const task = { id, imageId: newId<string>(), owner: id, userId: null, requestId: 'r', request }
   await db.transaction((tx) => insertTask(tx, task, LONG_AGO))
-  if (isLeft) await takeTask(db, id, LONG_AGO, LONG_AGO)
+  if (isLeft) await takeTask(db, { id, tries: 0 }, { now: NEXT, leaseUntil: LONG_AGO, tries: 1 })
   return id
 }
 
 /** One round, with a process apart in which each task ends like that. */
-async function round(end: ApartEnd): Promise<readonly Json[]> {
+async function round(end: ApartEnd, work?: () => Promise<unknown>): Promise<readonly Json[]> {
   const tried: Json[] = []
   const run = async (task: Json) => {
     tried.push(task)
+    await work?.()
     return end
   }
   await using runner = new ImportRunner(images, log, { run })
@@ -83,4 +89,32 @@ test('one that no process had is not tried apart', async () => {
   const task = await findTask(db, id)
   expect(['pending', 'failure']).toContain(task?.status)
   expect(task?.message).not.toContain('stopped the program')
+})
+
+test('however often others end its process, an import has lost no try', async () => {
+  const id = await importTask(true)
+  for (let ends = 0; ends < 4; ends += 1) {
+    const killed = new ImportRunner(images, log, { run: () => new Promise(() => undefined) })
+    await killed.reconciler(() => undefined).round(new AbortController().signal)
+    await db.orm.update(imageTasks).set({ leaseUntil: LONG_AGO }).where(eq(imageTasks.id, id))
+  }
+
+  const work = () => importApart(images, id, new AbortController().signal)
+  await round({ kind: 'ended', answer: null }, work)
+
+  // Its image is gone, which it has found out by itself.
+  expect(await findTask(db, id)).toMatchObject({ status: 'failure', tries: 1 })
+  expect((await findTask(db, id))?.message).toContain('was deleted during the upload')
+})
+
+test('what fails apart without ending its process counts as a try, and is no suspect any more', async () => {
+  const id = await importTask(true)
+  const away = () => Promise.reject(new Failure('unavailable', 'It is away.'))
+  const blind = { ...images, db: { orm: db.orm, rows: away, transaction: away } }
+
+  expect(await importApart(blind as unknown as Images, id, new AbortController().signal)).toBe(
+    'It is away.',
+  )
+
+  expect(await findTask(db, id)).toMatchObject({ status: 'pending', tries: 1 })
 })

@@ -53,14 +53,17 @@ export class ImportRunner implements AsyncDisposable {
     const due = max === 0 ? [] : await dueTasks(db, { now, method, except, max })
     let begun = 0
     for (const found of due) {
-      const lease = new Date(now.getTime() + IMPORT_LEASE_MS)
-      if (!(await takeTask(db, found.id, now, lease))) continue
+      const leaseUntil = new Date(now.getTime() + IMPORT_LEASE_MS)
+      const isSuspect = isLeft(found) && this.#apart !== undefined
+      // Apart it turns out whether the import ended its process: until then that was no try.
+      const tries = isSuspect ? found.tries : found.tries + 1
+      if (!(await takeTask(db, found, { now, leaseUntil, tries }))) continue
       begun += 1
-      const task = { ...found, tries: found.tries + 1 }
+      const task = { ...found, tries }
       const setAside = () => failImport(this.#images, task, STOPPED)
       this.#running.set(
         task,
-        withinTask({ setAside }, () => this.#run(task, isLeft(found))),
+        withinTask({ setAside }, () => this.#run(task, isSuspect)),
       )
     }
     return begun
@@ -81,13 +84,15 @@ export class ImportRunner implements AsyncDisposable {
 
   async #tryApart(task: ImageTask, apart: Pick<Apart, 'run'>): Promise<void> {
     const end = await apart.run({ kind: 'import', id: task.id })
+    if (end.kind === 'ended' && end.answer !== null)
+      this.#log.warn({ image: task.imageId, error: end.answer }, 'image import interrupted')
     if (end.kind === 'guilty') {
       this.#log.error({ image: task.imageId, why: end.why }, 'image import given up')
       await failImport(this.#images, task, STOPPED)
     } else if (end.kind === 'left') {
-      // It stays a suspect, and has not been tried.
+      // It stays a suspect, and this try is still to be made.
       const now = new Date(this.#images.clock.now())
-      await returnTask(this.#images.db, task.id, { isSuspect: true, isTried: false, now })
+      await returnTask(this.#images.db, task.id, { isSuspect: true, isTried: true, now })
     }
   }
 

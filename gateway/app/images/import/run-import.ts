@@ -1,7 +1,13 @@
-import { Failure } from '#common/errors.ts'
+import { errorChain, Failure } from '#common/errors.ts'
 import type { Image } from '../../../db/image.ts'
 import { discountContent } from '../../../db/image-contents.ts'
-import { endTask, findTask, type ImageTask, renewTask } from '../../../db/image-tasks.ts'
+import {
+  endTask,
+  findTask,
+  type ImageTask,
+  renewTask,
+  returnTask,
+} from '../../../db/image-tasks.ts'
 import { abandonUpload, finishUpload } from '../../../db/image-uploads.ts'
 import { findImage } from '../../../db/images.ts'
 import { collectContent } from '../collect-content.ts'
@@ -13,7 +19,7 @@ import { download } from './web-download.ts'
 
 /** Longer than a sender may be silent. */
 export const IMPORT_LEASE_MS = 120_000
-/** Counted when the task is taken: a try that ended its process counts like any other. */
+/** Those that failed. One that ended its process is made apart again, as often as others end that. */
 const TRIES_MAX = 3
 const INTERRUPTED = 'The import was interrupted too often.'
 /** Glance's `task_time_to_live`: 48 hours after its end a task is forgotten. */
@@ -44,10 +50,25 @@ export async function runImport(
   await end(images, task, 'success', '')
 }
 
-/** `runImport` of a task by its id, in a process apart; one that is gone is left. */
-export async function importApart(images: Images, id: string, signal: AbortSignal): Promise<null> {
-  const task = await findTask(images.db, id)
-  if (task !== undefined) await runImport(images, task, signal)
+/**
+ * `runImport` of a task by its id, in a process apart; one that is gone is left. What fails here for no fault of the content
+ * has not ended its process: it is tried as any other from then on. Returns that failure, or null.
+ */
+export async function importApart(
+  images: Images,
+  id: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { db, clock } = images
+  const task = await findTask(db, id)
+  if (task === undefined) return null
+  try {
+    await runImport(images, task, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    await returnTask(db, id, { isSuspect: false, isTried: true, now: new Date(clock.now()) })
+    return errorChain(error)
+  }
   return null
 }
 

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { type CellId, newId } from '#common/ids.ts'
+import type { ShownSaga } from '#common/saga/stuck.ts'
+import { keepCellSagas } from '#gateway/db/cell-sagas.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { examineStuck } from './examine-stuck.ts'
+
+const DEPLOYMENT = { gateways: [{ name: 'gateway-1', port: 1 }], cells: [{ name: 'north' }] }
+
+test('a stuck saga of a cell is told with what to do', async () => {
+  const url = await freshDatabase('doctor_stuck')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  const asked: string[] = []
+  const examine = () => examineStuck(DEPLOYMENT, (name) => (asked.push(name), url))
+
+  expect(await examine()).toMatchObject({ is: 'ok' })
+
+  const now = new Date()
+  const shown = { name: 'boot', subject: newId<string>(), why: null, requestId: null }
+  const stuck: ShownSaga = { ...shown, id: newId(), state: 'stuck', startedAt: now, endedAt: now }
+  {
+    await using db = new Database({ url, connectionsMax: 1 })
+    await db.transaction((tx) => keepCellSagas(tx, newId<CellId>(), [stuck]))
+  }
+  const finding = await examine()
+  expect(finding.is).toBe('bad')
+  expect(finding.what).toContain('stuck operations: 1 (./weir operation list --state failed')
+  expect(new Set(asked)).toEqual(new Set(['weir']))
+})
+
+test('of a cell elsewhere its own database is asked, and one that cannot be read is told', async () => {
+  const url = await freshDatabase('doctor_stuck_cell')
+  await migrateDatabase(url, 'cells/db/migrations')
+  const joined = { gateways: [], cells: [{ name: 'far-north' }] }
+  const asked: string[] = []
+
+  expect(await examineStuck(joined, (name) => (asked.push(name), url))).toMatchObject({ is: 'ok' })
+  expect(asked).toEqual(['weir_cell_far_north'])
+
+  const empty = await freshDatabase('doctor_stuck_empty')
+  expect(await examineStuck(joined, () => empty)).toMatchObject({ is: 'bad' })
+})

@@ -1,0 +1,49 @@
+import { Database } from '#common/db/database.ts'
+import { errorChain } from '#common/errors.ts'
+import { countStuck } from '#common/saga/stuck.ts'
+import { countStuckInCells } from '#gateway/db/cell-sagas.ts'
+import { countStuckRows } from '#gateway/db/rows-in-hand.ts'
+import type { DeploymentState } from '../deployment/state.ts'
+import { cellDatabase } from '../up/prepare-databases.ts'
+import type { Finding } from './finding.ts'
+
+/**
+ * Whether operations wait for an operator: of a deployment with a gateway those of all its cells, of a cell elsewhere its
+ * own. `urlOf` gives the URL of a database by its name.
+ */
+export async function examineStuck(
+  {
+    gateways,
+    cells,
+  }: Pick<DeploymentState, 'gateways'> & {
+    readonly cells: readonly { readonly name: string }[]
+  },
+  urlOf: (database: string) => string,
+): Promise<Finding> {
+  const counts =
+    gateways.length > 0
+      ? [withDatabase(urlOf('weir'), inGateway)]
+      : cells.map(({ name }) => withDatabase(urlOf(cellDatabase(name)), countStuck))
+  try {
+    const stuck = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+    if (stuck === 0) return { is: 'ok', what: 'no operation is stuck' }
+    return {
+      is: 'bad',
+      what: `stuck operations: ${stuck} (./weir operation list --state failed shows why, ./weir operation continue ID goes on)`,
+    }
+  } catch (error) {
+    return { is: 'bad', what: `stuck operations cannot be counted: ${errorChain(error)}` }
+  }
+}
+
+async function inGateway(db: Database): Promise<number> {
+  return (await countStuck(db)) + (await countStuckInCells(db)) + (await countStuckRows(db))
+}
+
+async function withDatabase(
+  url: string,
+  count: (db: Database) => Promise<number>,
+): Promise<number> {
+  await using db = new Database({ url, connectionsMax: 1 })
+  return await count(db)
+}

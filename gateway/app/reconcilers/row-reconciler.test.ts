@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { ApartEnd } from '#common/apart/apart-process.ts'
+import { Database } from '#common/db/database.ts'
+import { migrateDatabase } from '#common/db/migrate.ts'
+import { newId } from '#common/ids.ts'
+import { createLogger } from '#common/log.ts'
+import { type Lease, seizeLease } from '#common/saga/lease.ts'
+import type { Json } from '#common/saga/saga.ts'
+import { freshDatabase } from '#test/env/fresh-database.ts'
+import { continueRow, countStuckRows, listStuckRows, takeRows } from '../../db/rows-in-hand.ts'
+import { rowsInHand } from '../../db/schema/operations.ts'
+import { type ApartRow, byRow, type RowReconciler } from './row-reconciler.ts'
+
+// Goal: a row that was in hand when a process ended never ends the next one, and is left to no process in silence.
+
+const log = createLogger('test', 'error')
+const { signal } = new AbortController()
+let db: Database
+let worked: string[]
+let asides: string[]
+let tried: string[]
+
+beforeAll(async () => {
+  const url = await freshDatabase('rows_in_hand')
+  await migrateDatabase(url, 'gateway/db/migrations')
+  db = new Database({ url, connectionsMax: 2 })
+})
+beforeEach(async () => {
+  ;[worked, asides, tried] = [[], [], []]
+  await db.orm.delete(rowsInHand)
+})
+afterAll(() => db?.[Symbol.asyncDispose]())
+
+/** The lease of a process that lives; a process of the same name that had one has ended. */
+function lives(name: string): Promise<Lease> {
+  return seizeLease(db, name, newId(), 60_000)
+}
+
+function rowsOf(keys: readonly string[], change: Partial<RowReconciler<string>> = {}) {
+  const work = async (key: string) => void worked.push(key)
+  const due = () => Promise.resolve(keys)
+  return { name: 'sample', everyMs: 1, due, keyOf: (key: string) => key, work, ...change }
+}
+
+/** One round of a process; suspects end apart as `ends` says. */
+function round(
+  lease: Lease,
+  each: RowReconciler<string>,
+  ends: Readonly<Record<string, ApartEnd>> = {},
+) {
+  const run = async (task: Json): Promise<ApartEnd> => {
+    const { row } = task as unknown as ApartRow
+    tried.push(row)
+    return ends[row] ?? { kind: 'ended', answer: null }
+  }
+  const guard = { db, log, sagas: { lease }, apart: { run } }
+  return byRow(each, guard).round(signal)
+}
+
+const inHand = async () => {
+  const rows = await db.orm.select().from(rowsInHand)
+  return Object.fromEntries(rows.map(({ rowId, hand }) => [rowId, hand]))
+}
+
+test('what was in hand when a process ended is tried apart, and the guilty is stuck until an operator continues it', async () => {
+  const keys = ['guilty', 'innocent', 'unclear']
+  await takeRows(db, await lives('one'), 'sample', keys)
+  const lease = await lives('one')
+  const why = 'It ended its process with code 3.'
+  const ends = { guilty: { kind: 'guilty', why }, unclear: { kind: 'left' } } as const
+
+  await round(lease, rowsOf([...keys, 'new']), ends)
+
+  expect(worked).toEqual(['new'])
+  expect(tried.toSorted()).toEqual(keys)
+  await expect.poll(inHand).toEqual({ guilty: 'stuck', unclear: 'suspect' })
+  expect(await countStuckRows(db)).toBe(1)
+  const [stuck] = await listStuckRows(db, 'g', 10, 'failed')
+  expect(stuck).toMatchObject({ kind: 'sample', subject: 'guilty', state: 'failed' })
+  expect(stuck?.message).toContain(why)
+
+  // Another gateway leaves it alone, too.
+  await round(await lives('two'), rowsOf(['guilty']))
+  expect(tried).toHaveLength(3)
+  expect(await continueRow(db, stuck!.id)).toBe(true)
+  expect(await continueRow(db, stuck!.id)).toBe(false)
+  await round(await lives('two'), rowsOf(['guilty']))
+  expect(tried).toHaveLength(4)
+  await expect.poll(inHand).toEqual({ unclear: 'suspect' })
+  expect(worked).toEqual(['new'])
+})
+
+test('a reconciler that can do without a row sets it aside itself', async () => {
+  await takeRows(db, await lives('three'), 'sample', ['bad'])
+  const setAside = async (key: string, why: string) => void asides.push(`${key}: ${why}`)
+  const ends = { bad: { kind: 'guilty', why: 'It looped.' } } as const
+
+  await round(await lives('three'), rowsOf(['bad'], { setAside }), ends)
+
+  await expect.poll(inHand).toEqual({})
+  expect(asides).toEqual(['bad: It looped.'])
+})
+
+test('what a process that lives has in hand is left to it, and no row stays in hand after a round', async () => {
+  const other = await lives('four')
+  await takeRows(db, other, 'sample', ['theirs'])
+  const seen: object[] = []
+  const work = async () => void seen.push(await inHand())
+
+  await round(await lives('five'), rowsOf(['theirs', 'ours'], { work }))
+
+  expect(seen).toEqual([{ theirs: 'held', ours: 'held' }])
+  expect(await inHand()).toEqual({ theirs: 'held' })
+  expect(tried).toEqual([])
+})
+
+test('a row at which the work fails is for the next round', async () => {
+  const silent = { ...log, error: () => undefined } as unknown as typeof log
+  const work = () => Promise.reject(new Error('broken'))
+  const lease = await lives('six')
+  const guard = { db, log: silent, sagas: { lease } }
+
+  expect(await byRow(rowsOf(['a', 'b'], { work }), guard).round(signal)).toMatchObject({ left: 2 })
+
+  expect(await inHand()).toEqual({})
+})

@@ -1,0 +1,128 @@
+import type { Apart } from '#common/apart/apart.ts'
+import { withinTask } from '#common/escaped.ts'
+import { errorFields } from '#common/log.ts'
+import { forEachRow, type Reconciler, type ReconcilerReport } from '#common/reconciler.ts'
+import type { Lease } from '#common/saga/lease.ts'
+import type { Json } from '#common/saga/saga.ts'
+import { letGoOfRows, setRowAside, takeRows } from '../../db/rows-in-hand.ts'
+import type { Compute } from '../compute.ts'
+
+/** A reconciler that does one thing for each of the rows that need it. */
+export interface RowReconciler<Row> {
+  readonly name: string
+  readonly everyMs: number
+  /** The rows that need it now, a bounded number. */
+  due(signal: AbortSignal): Promise<readonly Row[]>
+  /** What is in hand while a row is worked on, in at most 64 characters of ASCII. */
+  keyOf(row: Row): string
+  work(row: Row): Promise<unknown>
+  /** Afterwards the row is not due any more; absent: it is stuck until an operator continues it. */
+  readonly setAside?: (row: Row, why: string) => Promise<unknown>
+  /** At the end of a round. */
+  readonly after?: () => Promise<void>
+}
+
+/** A row that may have ended a process, for one apart. */
+export interface ApartRow {
+  readonly kind: 'row'
+  readonly reconciler: string
+  readonly row: string
+  /** Of the process that gives it. */
+  readonly lease: Lease
+}
+
+interface Trying {
+  /** What is being tried apart, so that no round waits for it. */
+  readonly trying: Set<string>
+}
+
+type Guard = Pick<Compute, 'db' | 'log'> & {
+  /** Whose lease fences what this process has in hand. */
+  readonly sagas: { readonly lease: Lease }
+  /** Where suspects are tried; absent: here. */
+  readonly apart?: Pick<Apart, 'run'> | undefined
+}
+
+/**
+ * The reconciler, no row of which ends a process twice: a process has rows in hand, on record, before it works on them.
+ * Those that were in hand when a process ended are tried apart, and the one that ends its process there is set aside.
+ */
+export function byRow<Row>(each: RowReconciler<Row>, guard: Guard): Reconciler {
+  const { name, everyMs } = each
+  const trying = new Set<string>()
+  return { name, everyMs, round: (signal) => round(each, { ...guard, trying }, signal) }
+}
+
+async function round<Row>(
+  each: RowReconciler<Row>,
+  guard: Guard & Trying,
+  signal: AbortSignal,
+): Promise<ReconcilerReport> {
+  const { db, log, sagas, apart, trying } = guard
+  const found = (await each.due(signal)).map((row) => [each.keyOf(row), row] as const)
+  const due = new Map(found.filter(([key]) => !trying.has(key)))
+  if (due.size === 0) return { due: 0 }
+  const { lease } = sagas
+  const { trusted, suspect } = await takeRows(db, lease, each.name, [...due.keys()])
+  const here = apart === undefined ? [...trusted, ...suspect] : trusted
+  let left = 0
+  try {
+    left = await forEachRow(here, { log, signal }, (key) =>
+      withinTask({ setAside: (why) => setAside(each, guard, due.get(key)!, why) }, () =>
+        each.work(due.get(key)!),
+      ),
+    )
+    await each.after?.()
+  } finally {
+    await letGoOfRows(db, lease, each.name, here)
+  }
+  if (apart !== undefined)
+    for (const key of suspect) void tryApart(each, { ...guard, apart }, due.get(key)!)
+  return { due: due.size, left, suspect: suspect.length }
+}
+
+async function tryApart<Row>(
+  each: RowReconciler<Row>,
+  guard: Guard & Trying & { readonly apart: Pick<Apart, 'run'> },
+  row: Row,
+): Promise<void> {
+  const { db, log, sagas, apart, trying } = guard
+  const { lease } = sagas
+  const key = each.keyOf(row)
+  const task: ApartRow = { kind: 'row', reconciler: each.name, row: key, lease }
+  trying.add(key)
+  try {
+    const end = await apart.run(task as unknown as Json)
+    // Of what is left nothing is known: it stays a suspect.
+    if (end.kind === 'left') return
+    if (end.kind === 'guilty') await setAside(each, guard, row, end.why)
+    await letGoOfRows(db, lease, each.name, [key])
+  } catch (error) {
+    log.warn({ reconciler: each.name, row: key, ...errorFields(error) }, 'row stays a suspect')
+  } finally {
+    trying.delete(key)
+  }
+}
+
+async function setAside<Row>(
+  each: RowReconciler<Row>,
+  { db, log }: Guard,
+  row: Row,
+  why: string,
+): Promise<void> {
+  const { name: reconciler } = each
+  log.error({ reconciler, row: each.keyOf(row), why }, 'row set aside')
+  if (each.setAside === undefined) await setRowAside(db, reconciler, each.keyOf(row), why)
+  else await each.setAside(row, why)
+}
+
+/** Works on that row, if it is still due, in a process apart. */
+export async function workApart<Row>(
+  each: RowReconciler<Row> | undefined,
+  { row: key }: ApartRow,
+  signal: AbortSignal,
+): Promise<null> {
+  const due = (await each?.due(signal)) ?? []
+  for (const row of due) if (each!.keyOf(row) === key) await each!.work(row)
+  return null
+}

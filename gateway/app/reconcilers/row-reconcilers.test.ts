@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ApartEnd } from '#common/apart/apart-process.ts'
+import { type HostId, newId } from '#common/ids.ts'
+import { seizeLease } from '#common/saga/lease.ts'
+import type { Json } from '#common/saga/saga.ts'
+import { waitFor } from '#common/wait-for.ts'
+import { CoreEnv, orderFor, work } from '#test/env/compute-core.ts'
+import type { ScriptedCell } from '#test/env/scripted-cell.ts'
+import { beginHostDrain, findHostDrain } from '../../db/operations.ts'
+import { takeRows } from '../../db/rows-in-hand.ts'
+import { listActions } from '../../db/server-action-list.ts'
+import { intentPage } from '../intents/list-intents.ts'
+import type { RunningCompute } from '../open-compute.ts'
+import { ANONYMOUS } from '../request-context.ts'
+import { powerServer } from '../servers/power-server.ts'
+import { startServers } from '../servers/start-servers.ts'
+import type { ApartRow } from './row-reconciler.ts'
+import { rowApart } from './row-reconcilers.ts'
+
+// Goal: intents and drains that were in hand when a gateway ended go through a process apart, and end well or aside.
+
+const DEADLINE_MS = 500
+const LIMIT_MS = 30_000
+const dueTimes = { resizeConfirmWindowS: 0, shelvedOffloadTimeS: -1 }
+
+let env: CoreEnv
+let cell: ScriptedCell
+
+beforeAll(async () => {
+  env = await CoreEnv.open('row_reconcilers', ['north'])
+  cell = env.cells[0]!
+})
+afterAll(() => env?.[Symbol.asyncDispose]())
+
+async function by(id: string) {
+  const { projectId } = (await env.server(id))!
+  return { ...ANONYMOUS, ...work(), projectId: projectId as never, microversion: '2.1' } as const
+}
+
+const intentsOf = async (id: string) => {
+  const { intents } = await intentPage(env.db, await by(id), { limit: 10 })
+  return intents
+}
+
+/** As when the process of this name had the row in hand and was killed. */
+async function leaveInHand(processName: string, reconciler: string, row: string): Promise<void> {
+  await takeRows(env.db, await seizeLease(env.db, processName, newId(), 60_000), reconciler, [row])
+}
+
+/** A server whose stop waits, in the hand of a process of this name that has ended. */
+async function leaveIntent(processName: string): Promise<string> {
+  await using first = await env.core({ cellDeadlineMs: DEADLINE_MS, processName })
+  const order = orderFor(cell)
+  const { id } = order.servers[0]!.row
+  await startServers(first, work(), order)
+  await env.until(id, ({ vmState }) => vmState === 'active')
+  await cell.vanish()
+  const isDark = () => first.cells.cell(cell.id)?.isAlive === false
+  await waitFor('the cell to be dark', isDark, LIMIT_MS)
+  await powerServer(first, await by(id), id, 'stop')
+  const [intent] = await intentsOf(id)
+  await leaveInHand(processName, 'intents', intent!.id)
+  return id
+}
+
+/** The next process of that name; rows come to `end` apart. */
+function next(processName: string, end: (row: ApartRow) => Promise<ApartEnd>) {
+  const run = (task: Json) => end(task as unknown as ApartRow)
+  return env.core({ cellDeadlineMs: DEADLINE_MS, processName, apart: { run } })
+}
+
+test('an intent that did not end its process is begun apart, once, and goes on in the gateway', async () => {
+  const processName = newId<string>()
+  const id = await leaveIntent(processName)
+  const opened = Promise.withResolvers<RunningCompute>()
+  const tried: string[] = []
+  cell.appear()
+
+  await using core = await next(processName, async (task) => {
+    tried.push(task.reconciler)
+    const { signal } = new AbortController()
+    const options = { processName, dueTimes }
+    return { kind: 'ended', answer: await rowApart(await opened.promise, options, task, signal) }
+  })
+  opened.resolve(core)
+
+  await env.until(id, ({ vmState, taskState }) => vmState === 'stopped' && taskState === null)
+  expect(tried).toEqual(['intents'])
+  expect(await intentsOf(id)).toEqual([])
+})
+
+test('an intent that ends its process apart ends as a failed action, and the next is carried out', async () => {
+  const processName = newId<string>()
+  const id = await leaveIntent(processName)
+  cell.appear()
+
+  await using core = await next(processName, async () => {
+    return { kind: 'guilty', why: 'It held up its process for 30 seconds.' }
+  })
+
+  const page = { serverId: id, limit: 10, since: undefined, before: undefined, marker: undefined }
+  const newest = async () => (await listActions(env.db, page))[0]
+  const failed = { action: 'stop', message: 'Error' }
+  await expect.poll(newest, { timeout: LIMIT_MS }).toMatchObject(failed)
+  expect(await env.server(id)).toMatchObject({ vmState: 'active', wish: null })
+  await powerServer(core, await by(id), id, 'stop')
+  await env.until(id, ({ vmState }) => vmState === 'stopped')
+})
+
+test('a drain that ends its process apart has failed', async () => {
+  const processName = newId<string>()
+  const subject = { subjectId: newId<HostId>(), subject: 'host', cellId: cell.id, reason: null }
+  const asked = { userId: 'u', requestId: 'req-1' }
+  const id = await env.db.transaction((tx) => beginHostDrain(tx, { ...subject, ...asked }))
+  await leaveInHand(processName, 'drain hosts', id)
+
+  await using _ = await next(processName, async () => {
+    return { kind: 'guilty', why: 'Its process ran out of memory, or aborted.' }
+  })
+
+  const drain = async () => (await findHostDrain(env.db, id))!
+  await expect.poll(async () => (await drain()).state, { timeout: LIMIT_MS }).toBe('failed')
+  expect((await drain()).message).toBe('It stopped the program that did it.')
+})

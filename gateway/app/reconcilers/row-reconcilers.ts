@@ -1,0 +1,51 @@
+import { SagaEngine } from '#common/saga/engine.ts'
+import type { Json } from '#common/saga/saga.ts'
+import type { Compute, ComputeDeps } from '../compute.ts'
+import { COMPUTE_SAGAS } from '../sagas/compute-sagas.ts'
+import { carryOutIntents } from './carry-out-intents.ts'
+import { drainHosts } from './drain-hosts.ts'
+import { type DueTimes, dueActs } from './due-acts.ts'
+import { endMissing } from './end-missing.ts'
+import { finishDeletes } from './finish-deletes.ts'
+import { keptServers } from './kept-servers.ts'
+import { retryBuilds } from './retry-builds.ts'
+import { type ApartRow, type RowReconciler, workApart } from './row-reconciler.ts'
+import { settleResizes } from './settle-resizes.ts'
+
+interface Options {
+  /** Stable over restarts of this gateway process, and no other's. */
+  readonly processName: string
+  readonly dueTimes: DueTimes
+}
+
+export type RowReconcilers = ReturnType<typeof rowReconcilers>
+
+/** Those that do one thing for each of many rows. */
+export function rowReconcilers(compute: Compute, { processName, dueTimes }: Options) {
+  return {
+    intents: carryOutIntents(compute, processName),
+    resizes: settleResizes(compute),
+    kept: keptServers(compute),
+    acts: dueActs(compute, dueTimes),
+    drains: drainHosts(compute),
+    retries: retryBuilds(compute),
+    deletes: finishDeletes(compute),
+    missing: endMissing(compute),
+  }
+}
+
+/** Works on a row in a process apart. What sagas it begins go on in the process that gave it. */
+export function rowApart(
+  deps: ComputeDeps & Pick<Compute, 'operations'>,
+  options: Options,
+  task: ApartRow,
+  signal: AbortSignal,
+): Promise<Json> {
+  const { db, clock, log } = deps
+  const { processName } = options
+  const engine = { db, deps, sagas: COMPUTE_SAGAS, processName, clock, log }
+  const sagas = SagaEngine.apart<ComputeDeps>(engine, task.lease)
+  const all = Object.values(rowReconcilers({ ...deps, sagas }, options))
+  const each = all.find(({ name }) => name === task.reconciler)
+  return workApart(each as RowReconciler<unknown> | undefined, task, signal)
+}

@@ -1,0 +1,152 @@
+import { and, desc, eq, inArray, lt, sql } from 'drizzle-orm'
+import type { Executor, Transactional } from '#common/db/database.ts'
+import { sqlStatement } from '#common/db/statement.ts'
+import { newId } from '#common/ids.ts'
+import type { Lease } from '#common/saga/lease.ts'
+import { leases } from '#common/saga/schema.ts'
+import { addEvents } from './event-inbox.ts'
+import type { OperationRecord } from './operations.ts'
+import { operationOf, type ShownState, shownStates, stuckEvent } from './saga-operations.ts'
+import { rowsInHand } from './schema/operations.ts'
+
+const now = sql`now(3)`
+const PURGE = sqlStatement(
+  sql`delete from rows_in_hand where taken_at < ${sql.placeholder('before')} and hand <> 'stuck' limit ${sql.placeholder('max')}`,
+)
+/** Enough for a message and where it came from. */
+const WHY_MAX = 1_000
+
+/** Which rows a process may work on. */
+export interface TakenRows {
+  /** Nothing is known against them. */
+  readonly trusted: readonly string[]
+  /** They were in hand when a process ended, and may be why. */
+  readonly suspect: readonly string[]
+}
+
+/**
+ * Makes the rows of a reconciler the process's, as far as none that lives has them in hand and they are not stuck. Should
+ * it end before it lets go of them, its successor knows.
+ */
+export async function takeRows(
+  db: Transactional,
+  { name: owner, generation }: Lease,
+  reconciler: string,
+  ids: readonly string[],
+): Promise<TakenRows> {
+  const { rowId, hand, owner: by, generation: of } = rowsInHand
+  const isAbandoned = sql<number>`${leases.generation} is null or ${leases.generation} <> ${of}
+    or ${leases.expiresAt} < now(3)`
+  const known = await db.orm
+    .select({ rowId, hand, by, of, isAbandoned })
+    .from(rowsInHand)
+    .leftJoin(leases, eq(leases.name, by))
+    .where(ofReconciler(reconciler, ids))
+  const isOwn = (row: (typeof known)[number]) => row.by === owner && row.of === generation
+  const free = known.filter((row) => row.hand !== 'stuck' && (isOwn(row) || row.isAbandoned === 1))
+  const isSuspect = (row: (typeof known)[number]) => row.hand === 'suspect' || !isOwn(row)
+  const suspect = free.filter(isSuspect).map((row) => row.rowId)
+  const knownIds = new Set(known.map((row) => row.rowId))
+  const unknown = new Set(ids.filter((row) => !knownIds.has(row)))
+  if (suspect.length > 0)
+    await db.orm
+      .update(rowsInHand)
+      .set({ owner, generation, hand: 'suspect' })
+      .where(ofReconciler(reconciler, suspect))
+  if (unknown.size > 0)
+    await db.orm
+      .insert(rowsInHand)
+      .values(
+        [...unknown].map((row) => ({
+          ...{ reconciler, rowId: row, id: newId<string>(), owner, generation },
+          ...{ hand: 'held' as const, takenAt: now },
+        })),
+      )
+      .onDuplicateKeyUpdate({ set: { rowId: sql`row_id` } })
+  const kept = free.filter((row) => !isSuspect(row)).map((row) => row.rowId)
+  return { trusted: ids.filter((row) => unknown.has(row) || kept.includes(row)), suspect }
+}
+
+/** Afterwards these rows are in no process's hand; those that are stuck stay so. */
+export async function letGoOfRows(
+  db: Executor,
+  { name, generation }: Lease,
+  reconciler: string,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return
+  const isOwn = and(eq(rowsInHand.owner, name), eq(rowsInHand.generation, generation))
+  const isInHand = inArray(rowsInHand.hand, ['held', 'suspect'])
+  await db.orm.delete(rowsInHand).where(and(ofReconciler(reconciler, ids), isOwn, isInHand))
+}
+
+/** Afterwards no reconciler takes the row up by itself, and readers of events know. */
+export async function setRowAside(
+  db: Transactional,
+  reconciler: string,
+  row: string,
+  why: string,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [result] = await tx.orm
+      .update(rowsInHand)
+      .set({ hand: 'stuck', why: why.slice(0, WHY_MAX) })
+      .where(ofReconciler(reconciler, [row]))
+    const told = { name: reconciler, subject: row, why }
+    if (result.affectedRows === 1) addEvents(tx, [stuckEvent(told, null)])
+  })
+}
+
+/** Afterwards a stuck row is a suspect, which whoever comes to it next tries apart. False for one that is not stuck. */
+export async function continueRow(db: Executor, id: string): Promise<boolean> {
+  const [result] = await db.orm
+    .update(rowsInHand)
+    .set({ hand: 'suspect', generation: 0, why: null })
+    .where(and(eq(rowsInHand.id, id), eq(rowsInHand.hand, 'stuck')))
+  return result.affectedRows === 1
+}
+
+/** How many rows wait for an operator. */
+export function countStuckRows(db: Executor): Promise<number> {
+  return db.orm.$count(rowsInHand, eq(rowsInHand.hand, 'stuck'))
+}
+
+/** As `listSagas`: the rows that are stuck. */
+export async function listStuckRows(
+  db: Executor,
+  before: string,
+  max: number,
+  state?: ShownState,
+): Promise<readonly OperationRecord[]> {
+  if (!shownStates(state).includes('stuck')) return []
+  const rows = await db.orm
+    .select()
+    .from(rowsInHand)
+    .where(and(lt(rowsInHand.id, before), eq(rowsInHand.hand, 'stuck')))
+    .orderBy(desc(rowsInHand.id))
+    .limit(max)
+  return rows.map(recordOf)
+}
+
+/** A row that is stuck, or was and is being tried again. */
+export async function findStuckRow(db: Executor, id: string): Promise<OperationRecord | undefined> {
+  const rows = await db.orm.select().from(rowsInHand).where(eq(rowsInHand.id, id))
+  return rows.map(recordOf)[0]
+}
+
+/** Forgets at most `max` rows that were taken before a time by a process that has ended, and are not due any more. */
+export async function purgeRowsInHand(db: Executor, before: Date, max: number): Promise<number> {
+  return (await db.run(PURGE, { before, max })).affectedRows
+}
+
+function ofReconciler(reconciler: string, ids: readonly string[]) {
+  return and(eq(rowsInHand.reconciler, reconciler), inArray(rowsInHand.rowId, [...ids]))
+}
+
+function recordOf(row: typeof rowsInHand.$inferSelect): OperationRecord {
+  const { id, reconciler: name, rowId: subject, hand, why, takenAt: startedAt } = row
+  const isStuck = hand === 'stuck'
+  const state = isStuck ? 'stuck' : 'running'
+  const shown = { id, name, subject, why, requestId: null, startedAt }
+  return operationOf({ ...shown, state, endedAt: isStuck ? startedAt : null }, null)
+}
