@@ -8,6 +8,7 @@ import { readFeedState } from '../db/feed.ts'
 import { cellSummary } from '../hosts/cell-summary.ts'
 
 const EVERY_MS = 1_000
+const COUNT_STUCK_EVERY_MS = 5_000
 
 /** Tells the gateways that the cell lives, how far its feed is, and what it could take. */
 export function heartbeat(
@@ -16,12 +17,19 @@ export function heartbeat(
 ): Reconciler {
   const release = readRelease()
   const { db, nats, cellId, hosts, clock, fenceAfterMs } = conductor
+  let stuckSagas = 0
+  let countedAt = Number.NEGATIVE_INFINITY
+  const count = async () => {
+    if (clock.elapsed() - countedAt < COUNT_STUCK_EVERY_MS) return
+    stuckSagas = await countStuck(db)
+    countedAt = clock.elapsed()
+  }
   return {
     name: 'heartbeat',
     everyMs: EVERY_MS,
     round: async () => {
       // A cell that has lost its database can do nothing, and says nothing.
-      const [{ last }, stuckSagas] = await Promise.all([readFeedState(db), countStuck(db)])
+      const [{ last }] = await Promise.all([readFeedState(db), count()])
       const beat: CellHeartbeat = {
         incarnation,
         position: last,
