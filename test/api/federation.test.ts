@@ -164,7 +164,9 @@ describe('hosts', () => {
         /^<[^>]*\/federation([^>]+)>; rel="next"$/.exec(page.headers['link'] ?? '') ?? []
       path = next
     }
-    expect(paged).toEqual(all)
+    // Not whole: what is used of a host may change between two lists.
+    const ids = (listed: readonly Host[]) => listed.map(({ id }) => id)
+    expect(ids(paged)).toEqual(ids(all))
     expect((await get('/v1/hosts?cursor=x')).status).toBe(400)
     expect((await get('/v1/hosts?cell=west')).status).toBe(404)
   })
