@@ -1,5 +1,5 @@
-import type { CellSummary } from '#openapi/wire/feed.ts'
 import type { CellId } from '#common/ids.ts'
+import type { CellSummary } from '#openapi/wire/feed.ts'
 import type { CellRef } from './client.ts'
 
 export interface Resources {
