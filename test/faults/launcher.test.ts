@@ -249,14 +249,18 @@ describe('./weir', () => {
       const token = tokenFile(given.slice(given.indexOf('=') + 1))
       return machine.succeed(...told, '--driver', 'fake', '--token-file', token)
     }
-    const cell = async () =>
-      JSON.parse(await checkout.succeed('cell', 'show', 'edge', '-o', 'json'))
+    const cell = async () => {
+      const text = await checkout.succeed('cell', 'show', 'edge', '-o', 'json')
+      return JSON.parse(text) as Readonly<Record<'id' | 'is_reachable' | 'loss', unknown>>
+    }
     expect(await joinCell()).toContain('Cell edge has joined.')
     await expect.poll(async () => (await cell()).is_reachable).toBe(true)
     const { id } = await cell()
     await machine.succeed('down')
     const lose = ['cell', 'lost', 'edge', '--stopped', 'It was switched off.', '--yes']
-    await expect.poll(async () => (await checkout.weir(...lose)).stderr).toContain('are being taken')
+    await expect
+      .poll(async () => (await checkout.weir(...lose)).stderr)
+      .toContain('are being taken')
 
     const up = await machine.weir('up')
 

@@ -19,23 +19,24 @@ test('a cell that has not started yet, or was not heard since the gateway starte
     cells: { cells: () => [cell], isSilent: () => isSilent },
     log,
   } as unknown as ComputeDeps
-  const { round } = unreachableCells(deps)
+  const reconciler = unreachableCells(deps)
   const { signal } = new AbortController()
+  const round = () => reconciler.round(signal)
 
-  await round(signal)
+  await round()
   Object.assign(cell, { isAlive: true, lastHeardAt: 1 })
-  await round(signal)
+  await round()
   expect(said).toEqual([])
 
   cell.isAlive = false
   isSilent = false
-  await round(signal)
+  await round()
   expect(said).toEqual([])
 
   isSilent = true
-  await round(signal)
-  await round(signal)
+  await round()
+  await round()
   cell.isAlive = true
-  await round(signal)
+  await round()
   expect(said).toEqual(['cell is unreachable', 'cell is reachable again'])
 })
