@@ -43,7 +43,6 @@ const IDENTITY: Expected = {
   TestCredentialsValidateS3:
     'it asks without a token, and a Keystone wants that of a service or an administrator since 2025',
   TestOAuth1CRUD: 'OAuth 1.0 is not served, as by a Keystone without its method oauth1',
-  TestTrustCRUD: 'trusts are not served; application credentials are',
 }
 
 const why = whyNoClient('golang-go', GO) ?? whyNoClient('golang-github-gophercloud-gophercloud-dev')

@@ -29,7 +29,7 @@ const ANSWERS: readonly (readonly [status: number, why: string, ids: string])[] 
     'identity createToken, identity changePassword, identity createEc2Token, identity createS3Token',
   ],
   [401, 'only with a ticket', 'image downloadImageWithTicket, image uploadImageWithTicket'],
-  [403, 'for oneself only', 'identity createApplicationCredential'],
+  [403, 'for oneself only', 'identity createApplicationCredential, identity createTrust'],
   [
     404,
     'nothing moves, and no console is open',

@@ -306,8 +306,18 @@ async function identityTargets(cloud: Cloud): Promise<Ids> {
       if (target !== 'system')
         await made(admin, 'PUT', `${ID}/OS-INHERIT/${grant}/inherited_to_projects`, {})
     }
+  const trust = await made<Identified>(owner, 'POST', `${ID}/OS-TRUST/trusts`, {
+    trust: {
+      trustor_user_id: user,
+      trustee_user_id: await found('/users?name=admin', 'users'),
+      project_id: project,
+      impersonation: false,
+      roles: [{ id: role.id }],
+    },
+  })
   return {
     user_id: user,
+    trust_id: trust.id,
     project_id: project,
     domain_id: 'default',
     role_id: role.id,
