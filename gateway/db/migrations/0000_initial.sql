@@ -447,6 +447,22 @@ CREATE TABLE `images` (
 	CONSTRAINT `images_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
+CREATE TABLE `metadef_namespaces` (
+	`name` varchar(80) NOT NULL,
+	`display_name` varchar(255),
+	`description` text,
+	`visibility` varchar(8) character set ascii collate ascii_bin NOT NULL,
+	`protected` boolean NOT NULL,
+	`owner` varchar(255) NOT NULL,
+	`resource_types` json NOT NULL,
+	`properties` json NOT NULL,
+	`objects` json NOT NULL,
+	`tags` json NOT NULL,
+	`created_at` datetime(3) NOT NULL,
+	`updated_at` datetime(3) NOT NULL,
+	CONSTRAINT `metadef_namespaces_name` PRIMARY KEY(`name`)
+);
+--> statement-breakpoint
 CREATE TABLE `network_quotas` (
 	`project_id` varchar(64) character set ascii collate ascii_bin NOT NULL,
 	`resource` varchar(32) character set ascii collate ascii_bin NOT NULL,
