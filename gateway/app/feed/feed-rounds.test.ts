@@ -197,6 +197,8 @@ test('one gateway at a time applies the feed, and another goes on at once when i
   const second = new FeedWorld(db, id, 'other')
 
   expect(await second.round()).toEqual({ holder: 0 })
+  // Soon enough after the first time for it not to look at the lease again, if it had it.
+  expect(await second.round()).toEqual({ holder: 0 })
   expect(second.subscriptions).toEqual([])
   await world.feed[Symbol.asyncDispose]()
 
@@ -216,6 +218,10 @@ test('the lease is looked at again after a second and a half, and with it what a
   world.now = LEASE_RENEW_MS
   await world.round()
   expect(world.copies).toHaveLength(1)
+
+  // What came while it was copied may have been dropped with what waited.
+  await world.round()
+  expect(world.reads).toHaveLength(1)
 })
 
 /** As if the holder had not renewed its lease for longer than it lasts. */
@@ -277,6 +283,32 @@ test('a dark cell is asked nothing, and both changes are noted', async () => {
   expect((await mapping()).isDark).toBe(false)
 })
 
+test('a heartbeat between two looks at the position is no reason to ask', async () => {
+  await world.settle()
+  world.isAlive = false
+  world.now = LEASE_RENEW_MS
+  await world.round()
+
+  world.beat(100)
+
+  expect(world.nudges).toBe(0)
+})
+
+test('a cell that the registry has no longer is as good as dark', async () => {
+  await world.settle()
+  world.isKnown = false
+
+  expect(await world.round()).toEqual({ holder: 1, dark: 1 })
+  expect((await mapping()).isDark).toBe(true)
+})
+
+test('a cell of which no copy was ever taken is copied, whatever the row says', async () => {
+  await db.orm.update(cellMappings).set({ needsResync: false }).where(eq(cellMappings.id, id))
+
+  expect(await world.round()).toEqual({ holder: 1, instances: 0, missing: 0 })
+  expect(world.reads).toEqual([])
+})
+
 test('the newest heartbeat is noted at once, and then every five seconds', async () => {
   await world.settle()
   expect((await mapping()).lastHeartbeatAt).toBeNull()
@@ -304,12 +336,69 @@ test('after the bus was away the cell is asked', async () => {
   expect(world.reads).toEqual([{ after: 0, limit: 1_000 }])
 })
 
+test('after the bus was away pages that end early are read on, without any heartbeat', async () => {
+  await world.settle()
+  for (let each = 0; each < 3; each += 1) world.commit((await changed()).body)
+  world.answer = (honest) => ({ ...honest, rows: honest.rows.slice(0, 1) })
+
+  world.feed.reconnected()
+
+  expect(await world.round()).toEqual({ holder: 1, rows: 3 })
+})
+
+test('a heartbeat that claims more than was read is asked about until the cell has nothing more', async () => {
+  await world.settle()
+  world.commit((await changed()).body)
+  world.beat(100)
+
+  expect(await world.round()).toEqual({ holder: 1, rows: 1 })
+  expect(world.reads.map(({ after }) => after)).toEqual([0, 1])
+})
+
+test('a lease that cannot be given back is left to expire', async () => {
+  await world.settle()
+  world.deps.db = {} as Database
+
+  await world.feed[Symbol.asyncDispose]()
+
+  expect(world.logged.at(-1)).toMatchObject({
+    level: 'info',
+    message: 'feed lease left to expire',
+    fields: { cell: 'north' },
+  })
+})
+
+test('work that ended is told with its cell', async () => {
+  await world.settle()
+  const { server } = await changed()
+  const event = { serverId: server, requestId: 'req-1', event: 'compute_stop_instance' }
+  const ended = {
+    startedAt: 1,
+    finishedAt: 2,
+    result: 'Success',
+    host: 'h',
+    details: null,
+  } as const
+  world.publish(world.commit({ kind: 'action-event', event: { ...event, ...ended } }))
+
+  await world.round()
+
+  expect(world.logged.at(-1)).toMatchObject({
+    message: 'server work ended',
+    fields: { cell: 'north', server_id: server, result: 'Success' },
+  })
+})
+
 test('what is not understood is told, and asked for', async () => {
   await world.settle()
 
   world.live().callback(null, { json: () => ({ rows: 'none' }) })
 
-  expect(world.errors).toEqual(['feed not understood'])
+  expect(world.logged.at(-1)).toMatchObject({
+    level: 'error',
+    message: 'feed not understood',
+    fields: { cell: 'north' },
+  })
   expect(world.nudges).toBe(1)
   await world.round()
   expect(world.reads).toHaveLength(1)
@@ -320,7 +409,7 @@ test('a subscription the bus reports an error of changes nothing', async () => {
 
   world.live().callback(new Error('no permission'), { json: () => ({}) })
 
-  expect(world.errors).toEqual([])
+  expect(world.told('error')).toEqual([])
   expect(world.nudges).toBe(0)
 })
 
