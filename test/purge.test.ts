@@ -68,7 +68,6 @@ const KEPT: Readonly<Record<string, string>> = {
   aggregates: BY_OPERATORS,
   server_groups: BY_USERS,
   application_credentials: BY_USERS,
-  trusts: BY_USERS,
   credentials: BY_USERS,
   flavors: BY_OPERATORS,
   quota_limits: BY_OPERATORS,

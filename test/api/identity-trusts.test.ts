@@ -1,5 +1,8 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '#common/clock.ts'
 import { bootstrapIdentity } from '#gateway/app/identity/bootstrap.ts'
+import { purgeIdentity } from '#gateway/app/identity/token-purge.ts'
 import { tokens, trusts } from '#gateway/db/schema/identity.ts'
 import {
   administrator,
@@ -198,6 +201,23 @@ test('it lends to its trustee alone, and as often as it says', async () => {
   const last = answers.find(({ status }) => status === 201)
   const token = new IdentityClient(face, last?.headers.get('x-subject-token') ?? '')
   expect(await isValid(token)).toBe(true)
+})
+
+test('a trust that ended can be listed for a day, and is gone then', async () => {
+  const ended = async (hours: number) => {
+    const { id } = await lend({ expires_at: '2035-01-01T00:00:00' })
+    const expiresAt = new Date(Date.now() - hours * 3_600_000)
+    await face.gateway.db.orm.update(trusts).set({ expiresAt }).where(eq(trusts.id, id))
+    return id
+  }
+  const [lately, longAgo] = [await ended(23), await ended(25)]
+  expect((await byTrust(bob, { id: lately })).status).toBe(401)
+  await ann.expect(404, 'GET', `${TRUSTS}/${lately}`)
+
+  await purgeIdentity(face.gateway.db, systemClock, AbortSignal.timeout(30_000))
+  const left = (await ann.list(`${TRUSTS}?trustor_user_id=${ann.id}`)).map(({ id }) => id)
+  expect(left).toContain(lately)
+  expect(left).not.toContain(longAgo)
 })
 
 test('its token ends no later than it', async () => {

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { Executor, Tx } from '#common/db/database.ts'
 import { Failure } from '#common/errors.ts'
 import type { Trust } from '../../app/identity/trust.ts'
@@ -86,6 +86,12 @@ export async function deleteTrusts(tx: Tx, which: SQL | undefined): Promise<void
 /** The same for one. */
 export async function deleteTrust(tx: Tx, id: string): Promise<void> {
   await deleteTrusts(tx, eq(table.id, id))
+}
+
+/** Removes up to `limit` trusts that ended before the time; gives how many. None outlives the one that it was given on by. */
+export async function purgeTrusts(db: Executor, before: Date, limit: number): Promise<number> {
+  const [result] = await db.orm.delete(table).where(lt(table.expiresAt, before)).limit(limit)
+  return result.affectedRows
 }
 
 async function idsOf(tx: Tx, which: SQL | undefined): Promise<readonly string[]> {

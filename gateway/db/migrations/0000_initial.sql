@@ -928,6 +928,7 @@ CREATE INDEX `trusts_trustor` ON `trusts` (`trustor_user_id`);--> statement-brea
 CREATE INDEX `trusts_trustee` ON `trusts` (`trustee_user_id`);--> statement-breakpoint
 CREATE INDEX `trusts_project` ON `trusts` (`project_id`);--> statement-breakpoint
 CREATE INDEX `trusts_redelegated` ON `trusts` (`redelegated_trust_id`);--> statement-breakpoint
+CREATE INDEX `trusts_expiry` ON `trusts` (`expires_at`);--> statement-breakpoint
 CREATE INDEX `image_contents_by_count` ON `image_contents` (`image_count`);--> statement-breakpoint
 CREATE INDEX `image_members_by_member` ON `image_members` (`member`,`status`);--> statement-breakpoint
 CREATE INDEX `image_tags_by_tag` ON `image_tags` (`tag`);--> statement-breakpoint

@@ -204,6 +204,7 @@ export const trusts = mysqlTable(
     index('trusts_trustee').on(t.trusteeUserId),
     index('trusts_project').on(t.projectId),
     index('trusts_redelegated').on(t.redelegatedTrustId),
+    index('trusts_expiry').on(t.expiresAt),
   ],
 )
 
