@@ -258,6 +258,20 @@ test('a new password of the trustor ends the tokens lent, and deleting the trust
   expect((await byTrust(bob, trust)).status).toBe(401)
 })
 
+test('tokens that users of a domain lent end for good when the domain is disabled', async () => {
+  const domain = await admin.create('domains', { name: 'lenders' })
+  const fields = { name: 'lender', domain_id: domain.id, password: PASSWORD }
+  const { id } = await admin.create('users', fields)
+  const lender = Object.assign(await clientOf(face, id, PASSWORD, 'unscoped'), { id })
+  await grant(lender, 'member')
+  const token = await lent(bob, await lend({ trustor_user_id: id }, lender))
+  expect(await isValid(token)).toBe(true)
+
+  await admin.update('domains', domain.id, { enabled: false })
+  await admin.update('domains', domain.id, { enabled: true })
+  expect(await isValid(token)).toBe(false)
+})
+
 test('nothing of a trust is left when its project goes', async () => {
   const home = await admin.create('projects', { name: 'short-lived' })
   await admin.expect(204, 'PUT', `/v3/projects/${home.id}/users/${ann.id}/roles/${roles['member']}`)
@@ -325,6 +339,18 @@ test('a trust is given on as far as it says, by its own trustee, and ends with t
   await ann.expect(204, 'DELETE', `${TRUSTS}/${first.id}`)
   expect(await isValid(again)).toBe(false)
   await cid.expect(404, 'GET', `${TRUSTS}/${second.id}`)
+})
+
+test('a trust that went a moment ago is not given on, and leads to no other roles', async () => {
+  await grant(ann, 'manager')
+  const first = await lend({ allow_redelegation: true })
+  const holder = await lent(bob, first)
+  await holder.expect(200, 'GET', `${TRUSTS}/${first.id}`)
+  await face.gateway.db.orm.delete(trusts).where(eq(trusts.id, first.id))
+
+  // No gateway has heard of the end, so the token is still known.
+  await holder.expect(404, 'POST', TRUSTS, asked({ roles: [{ name: 'manager' }] }))
+  expect(await ann.list(`${TRUSTS}?trustor_user_id=${ann.id}`)).toEqual([])
 })
 
 test('given on without impersonation it lends the roles of the first trustor', async () => {

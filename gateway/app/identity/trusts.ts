@@ -9,6 +9,7 @@ import {
   findTrust,
   insertTrust,
   listTrusts,
+  lockTrust,
   type TrustFilter,
   trustChain,
 } from '../../db/identity/trusts.ts'
@@ -61,7 +62,7 @@ export async function createTrust(
       if ((await lockUser(tx, id)) === undefined) throw noSuch('user', id)
     if ((await countTrusts(tx, asked.trustorUserId)) >= OF_A_USER_MAX)
       throw new Failure('over-quota', `A user gives at most ${OF_A_USER_MAX} trusts.`)
-    const chain = caller.trustId === null ? [] : await trustChain(tx, caller.trustId)
+    const chain = await givenOn(tx, caller)
     const roles = await lentRoles(tx, caller, asked, chain.at(-1)?.trustorUserId)
     const wanted = { ...asked, id: newKeystoneId(), roleIds: roles.map(({ id }) => id) }
     const { roles: _, allowRedelegation: __, ...rest } = wanted
@@ -74,6 +75,14 @@ export async function createTrust(
     await insertTrust(tx, trust)
     return { ...trust, roles }
   })
+}
+
+/** The trust by which the caller's token was lent, which stays until the transaction ends, and those before it; empty where none was. */
+async function givenOn(tx: Tx, { trustId }: Caller): Promise<readonly Trust[]> {
+  if (trustId === null) return []
+  const chain = (await lockTrust(tx, trustId)) ? await trustChain(tx, trustId) : []
+  if (chain.length === 0) throw noSuch('trust', trustId)
+  return chain
 }
 
 function limitsOf(

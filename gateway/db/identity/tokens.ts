@@ -106,15 +106,20 @@ export async function purgeTokens(db: Executor, before: Date, limit: number): Pr
   return result.affectedRows
 }
 
-/** Afterwards neither the users of the domain nor anybody in it or its projects has a token. */
+/** Afterwards neither the users of the domain, nor whom they lent roles, nor anybody in it or its projects has a token. */
 export async function deleteDomainTokens(tx: Tx, domainId: string): Promise<void> {
   const idsIn = (table: typeof users | typeof projects) =>
     tx.orm.select({ id: table.id }).from(table).where(eq(table.domainId, domainId))
+  const lentByDomain = tx.orm
+    .select({ id: trusts.id })
+    .from(trusts)
+    .where(inArray(trusts.trustorUserId, idsIn(users)))
   await tx.orm
     .delete(tokens)
     .where(
       or(
         inArray(tokens.userId, idsIn(users)),
+        inArray(tokens.trustId, lentByDomain),
         and(eq(tokens.scopeType, 'project'), inArray(tokens.scopeId, idsIn(projects))),
         and(eq(tokens.scopeType, 'domain'), eq(tokens.scopeId, domainId)),
       ),

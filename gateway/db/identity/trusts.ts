@@ -10,6 +10,11 @@ export async function findTrust(db: Executor, id: string): Promise<Trust | undef
   return row && trustOf(row)
 }
 
+/** Nobody deletes the trust until the transaction ends; false when it is not there. */
+export async function lockTrust(tx: Tx, id: string): Promise<boolean> {
+  return (await idsOf(tx, eq(table.id, id))).length > 0
+}
+
 /** The trust and those by which it was given on, the first of all last; empty when there is no such trust. */
 export async function trustChain(db: Executor, id: string): Promise<readonly Trust[]> {
   const chain: Trust[] = []
