@@ -54,9 +54,10 @@ async function person(): Promise<Person> {
   return Object.assign(await clientOf(face, id, PASSWORD, 'unscoped'), { id })
 }
 
-const assignment = (who: { id: string }, role: string) =>
-  `/v3/projects/${project.id}/users/${who.id}/roles/${roles[role]}`
-const grant = (who: { id: string }, role: string) => admin.expect(204, 'PUT', assignment(who, role))
+const assignment = (who: { id: string }, role: string, on = project) =>
+  `/v3/projects/${on.id}/users/${who.id}/roles/${roles[role]}`
+const grant = (who: { id: string }, role: string, on = project) =>
+  admin.expect(204, 'PUT', assignment(who, role, on))
 
 const asked = (fields: object = {}) => ({
   trust: {
@@ -191,6 +192,8 @@ test('it lends to its trustee alone, and as often as it says', async () => {
   const trust = await lend({ remaining_uses: 2 })
   expect((await byTrust(ann, trust)).status).toBe(403)
   expect((await byTrust(bob, { id: 'none' })).status).toBe(401)
+  const ofNoProject = await lend({ project_id: null, roles: [] })
+  expect((await byTrust(bob, ofNoProject)).status).toBe(403)
 
   const answers = await Promise.all([1, 2, 3, 4, 5].map(() => byTrust(bob, trust)))
   const statuses = answers.map(({ status }) => status)
@@ -274,7 +277,7 @@ test('tokens that users of a domain lent end for good when the domain is disable
 
 test('nothing of a trust is left when its project goes', async () => {
   const home = await admin.create('projects', { name: 'short-lived' })
-  await admin.expect(204, 'PUT', `/v3/projects/${home.id}/users/${ann.id}/roles/${roles['member']}`)
+  await grant(ann, 'member', home)
   const trust = await lend({ project_id: home.id })
   await lent(bob, trust)
   await admin.expect(204, 'DELETE', `/v3/projects/${home.id}`)
@@ -386,20 +389,9 @@ test('an application credential makes trusts of its own roles in its own project
   await restricted.expect(403, 'GET', `${TRUSTS}?trustor_user_id=${ann.id}`)
 
   const other = await admin.create('projects', { name: 'elsewhere' })
-  await admin.expect(
-    204,
-    'PUT',
-    `/v3/projects/${other.id}/users/${ann.id}/roles/${roles['member']}`,
-  )
+  await grant(ann, 'member', other)
   const free = await program({ unrestricted: true, roles: [{ name: 'member' }] })
   await free.expect(201, 'POST', TRUSTS, asked())
   await free.expect(404, 'POST', TRUSTS, asked({ roles: [{ name: 'manager' }] }))
   await free.expect(404, 'POST', TRUSTS, asked({ project_id: other.id }))
-})
-
-test('a trust of no project is kept, and lends nothing', async () => {
-  const trust = await lend({ project_id: null, roles: [] })
-
-  expect(trust).toMatchObject({ project_id: null, roles: [] })
-  expect((await byTrust(bob, trust)).status).toBe(403)
 })

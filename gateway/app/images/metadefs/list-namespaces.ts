@@ -118,7 +118,8 @@ async function allHeads(db: Images['db']): Promise<readonly NamespaceHead[]> {
 }
 
 function sortText(value: unknown): string {
-  return value instanceof Date ? value.toISOString() : String(value ?? '')
+  if (value instanceof Date) return value.toISOString()
+  return typeof value === 'string' ? value : JSON.stringify(value ?? '')
 }
 
 function compare(a: string, b: string): number {
